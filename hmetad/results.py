@@ -35,7 +35,7 @@ TABLE = Path(__file__).with_name("results.toml")
 # Keys that a result takes from the first one of its name, and keys that it takes from its section.
 OF_NAME = (
     *("means", "unit", "symbol", "heading", "column", "about"),
-    *("best", "raised_by_chance", "debiased"),
+    *("best", "raised_by_chance", "debiased", "chance", "question", "axis"),
 )
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
@@ -67,7 +67,11 @@ class Result:
     raised_by_chance : bool
         Whether it is estimated too large, the more so the fewer trials there are.
     debiased : str
-        Name of the measure that ranks and gates take in its place.
+        Name of the measure that ranks and gates take instead of it.
+    chance : float or None
+        Its value where answers, or confidence, say nothing.
+    question, axis : str
+        What a reader chooses by it, and what stands on its axis.
     function : str
         Its place in hmetad, such as "measures.type2.auroc2"; `options` are its arguments.
     options : mapping
@@ -92,6 +96,9 @@ class Result:
     best: Literal["", "more", "less"] = ""
     raised_by_chance: bool = False
     debiased: str = ""
+    chance: float | None = None
+    question: str = ""
+    axis: str = ""
     function: str = ""
     options: tuple[tuple[str, Any], ...] = ()
     measured: bool = False

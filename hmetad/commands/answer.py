@@ -16,9 +16,15 @@ from typing import TYPE_CHECKING, Any
 from hmetad.commands.options import Format
 from hmetad.errors import InputError
 from hmetad.files import write_together
-from hmetad.report.page.plain import json_text
-from hmetad.report.terminal import print_table, print_text, say
-from hmetad.report.text_tables import csv_table, latex_table, markdown_table
+from hmetad.report.terminal import (
+    csv_table,
+    json_text,
+    latex_table,
+    markdown_table,
+    print_table,
+    print_text,
+    say,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

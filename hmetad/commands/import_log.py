@@ -62,8 +62,7 @@ from hmetad.commands.reshaping import Reshaping, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
-from hmetad.report.page.plain import strict
-from hmetad.report.terminal import say
+from hmetad.report.terminal import say, strict
 from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A quantity by condition: side by side for named conditions, as lines over numbers.
+"""Quantities by condition: side by side for named conditions, lines over numbers, or bars.
 
 Fit, Dataset or data frame → matplotlib Axes.
 """
@@ -21,20 +21,13 @@ from hmetad.plots.frames import (
     number_rows,
     require_column,
 )
-from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
+from hmetad.plots.marks import bars, line_with_band, line_with_whiskers, name_columns
 from hmetad.plots.panels import AxesLike, name_panel, panel_axes, share_legend
-from hmetad.plots.style import (
-    dress,
-    name_axes,
-    new_axes,
-    nothing_to_draw,
-    put_legend,
-    reference_line,
-    told_apart,
-)
-from hmetad.text.names import axis_name, in_percent
+from hmetad.plots.style import INK, SIZE, finish, new_axes, reference_line, told_apart
+from hmetad.text.cells import format_cell
+from hmetad.text.names import axis_name, in_percent, unit
 
-__all__ = ["by", "criterion"]
+__all__ = ["by", "criterion", "sensitivity_bars"]
 
 
 @check_inputs(skip=("estimates",), ci_prob=probability)
@@ -119,19 +112,17 @@ def by(
     columns = (var, lower or f"{var}_lower", upper or f"{var}_upper")
     is_scale = is_numeric_dtype(frame[x]) and not is_bool_dtype(frame[x])
     lines = lines_of(frame, x, hue)
-    ax = ax if ax is not None else new_axes(width_for(frame[x], is_scale), 3.4)
+    if ax is None:
+        room = 5.6 if is_scale else float(np.clip(1.2 + 0.2 * frame[x].nunique(), 5.6, 14.0))
+        ax = new_axes(room, 3.4)
     if is_scale:
         draw_over(ax, lines, x, columns)
     else:
         draw_beside(ax, lines, x, columns, list(dict.fromkeys(frame[x])))
     if reference is not None:
         reference_line(ax, reference, vertical=False)
-    finish(ax, xlabel or x, ylabel or axis_name(var, *said))
-    if hue:
-        put_legend(ax)
-    if frame.empty:
-        nothing_to_draw(ax)
-    return ax
+    names = xlabel or x, ylabel or axis_name(var, *said)
+    return finish(ax, *names, grid="y", is_empty=frame.empty, has_legend=bool(hue))
 
 
 @check_inputs()
@@ -190,11 +181,75 @@ def criterion(
         reference_line(axis, 0.0, vertical=False)
         name_panel(axis, name)
     for place, axis in enumerate(axes):
-        finish(axis, xlabel, "" if place else ylabel or axis_name(estimate))
+        name = "" if place else ylabel or axis_name(estimate)
+        finish(axis, xlabel, name, grid="y", is_empty=table.empty, has_legend=False)
     share_legend(axes)
-    if table.empty:
-        nothing_to_draw(axes[0])
     return axes
+
+
+@check_inputs()
+def sensitivity_bars(
+    table: pd.DataFrame,
+    *,
+    ax: Axes | None = None,
+    label: str = "model",
+    values: Sequence[tuple[str, str]] = (("dprime", "d′"), ("meta_d", "meta-d′")),
+    lower: str = "_lower",
+    upper: str = "_upper",
+    ratio: str | None = "m_ratio",
+    ylabel: str = "",
+) -> Axes:
+    """Bars of several quantities per row, with intervals, and their ratio above.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per group of bars.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+    label : str
+        Column that names the groups.
+    values : sequence of (column, legend)
+        The bars of a group, from left to right.
+    lower, upper : str
+        What follows a column's name in the names of its interval's columns; bars whose interval
+        columns are missing have no whiskers.
+    ratio : str or None
+        Column written above each group; None for nothing.
+    ylabel : str, optional
+        What the bars measure; by default their unit, if they have one in common.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
+
+    Raises
+    ------
+    InputError
+        When the table lacks a column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model": ["A"], "dprime": [2.0], "meta_d": [1.5], "m_ratio": [0.75]})
+    >>> [text.get_text() for text in sensitivity_bars(frame).texts]
+    ['0.75']
+    """
+    require_column(table, label, *(column for column, _ in values), *([ratio] if ratio else []))
+    told_apart("values", len(values), "bars in a group")
+    ax = ax if ax is not None else new_axes(min(1.6 + 1.3 * max(len(table), 1), 14.0), 3.2)
+    width = 0.8 / max(len(values), 1)
+    for place, (column, legend) in enumerate(values):
+        x = np.arange(len(table)) + (place - (len(values) - 1) / 2) * width
+        drawn = number_rows(table, column, column + lower, column + upper)
+        bars(ax, x, 0.9 * width, place, legend, drawn)
+    if ratio and len(table):
+        write_ratios(ax, table, ratio, [c for name, _ in values for c in (name, name + upper)])
+    name_columns(ax, list(table[label]))
+    ax.tick_params(axis="x", bottom=False)
+    units = {unit(column) for column, _ in values}
+    name = ylabel or (units.pop() if len(units) == 1 else "")
+    return finish(ax, y=name, grid="y", is_empty=table.empty)
 
 
 def places_of(estimates: xr.Dataset, x: str, hue: str | None) -> tuple[str, str | None]:
@@ -270,6 +325,24 @@ def lines_of(
     return lines
 
 
+def write_ratios(ax: Axes, table: pd.DataFrame, ratio: str, tops: list[str]) -> None:
+    """Ratio above each group of bars and whiskers."""
+    known = [column for column in tops if column in table.columns]
+    heights = table[known].max(axis=1).fillna(0.0).clip(lower=0.0)
+    for place, (value, height) in enumerate(zip(table[ratio], heights, strict=True)):
+        ax.annotate(
+            format_cell(float(value), ".2f"),
+            (place, height),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            fontsize=SIZE,
+            fontweight="bold",
+            color=INK,
+        )
+    ax.margins(y=0.12)
+
+
 def draw_beside(
     ax: Axes,
     lines: dict[Hashable, pd.DataFrame],
@@ -301,14 +374,3 @@ def draw_over(
         line_with_band(ax, rows[x].to_numpy(float), values, place, str(level))
     if all(is_integer_dtype(part[x]) for part in lines.values()):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def finish(ax: Axes, xlabel: str, ylabel: str) -> None:
-    """Look and names of the axes."""
-    dress(ax, grid="y")
-    name_axes(ax, xlabel, ylabel)
-
-
-def width_for(places: pd.Series, is_scale: bool) -> float:
-    """Width of a figure that leaves every condition its room, inches."""
-    return 5.6 if is_scale else float(np.clip(1.2 + 0.2 * places.nunique(), 5.6, 14.0))

@@ -1,17 +1,20 @@
-"""Figures of measures: ROC curves with their bounds, the information plane, groups by size.
+"""Figures of measures as lines: ROC curves, information, groups, risk by coverage, ranks.
 
 Count table, or Dataset of measures → matplotlib Axes.
-Source of the bounds: Meyen et al. (2025).
+Source: Meyen et al. (2025) of the bounds; El-Yaniv & Wiener (2010) of risk and coverage; Säilynoja
+et al. (2022) of ranks.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, with_variables
 from hmetad.counts.checks import require_stimulus
-from hmetad.errors import InputError
+from hmetad.errors import InputError, nearest
 from hmetad.measures import type2
 from hmetad.measures.ideal_observers import (
     information_bounds,
@@ -22,28 +25,33 @@ from hmetad.measures.ideal_observers import (
 from hmetad.plots.frames import require_counts
 from hmetad.plots.style import (
     BAND,
+    COLORS,
+    INK,
     LINES,
     SOFT,
     drawable,
-    dress,
+    finish,
     look_of,
-    name_axes,
     new_axes,
-    nothing_to_draw,
-    put_legend,
+    reference_line,
     told_apart,
 )
+from hmetad.uniformity import cumulative_ranks, rank_band
 
 __all__ = [
     "group_accuracy",
     "information_plane",
+    "ranks",
+    "risk_coverage",
     "type1_roc",
     "type2_roc",
 ]
 
 type Floats = NDArray[np.float64]
 
-MOST_CELLS = 8
+# Cells of one figure; and lines, or names, that are told apart by colour and stroke.
+MOST_CELLS = MOST_TOLD = MOST_NAMED = 8
+QUIET = "#b4bcc5"
 GRID = np.linspace(0.0, 1.0, 201)
 
 
@@ -84,9 +92,11 @@ def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
         # The bounds are those of an observer whose predictions are best, hence above chance.
         if accuracy >= 0.5:
             band(ax, type2_roc_bounds(GRID, accuracy), accuracy)
-    rates = (curve[name].transpose("cell", "point") for name in ("false_alarm_rate", "hit_rate"))
-    draw_curves(ax, cells, *(rate.to_numpy() for rate in rates))
-    return finish_axes(ax, "P(confident | wrong)", "P(confident | right)")
+    across, up = (
+        curve[name].transpose("cell", "point").to_numpy()
+        for name in ("false_alarm_rate", "hit_rate")
+    )
+    return draw_curves(ax, cells, across, up, ("P(confident | wrong)", "P(confident | right)"))
 
 
 @check_inputs()
@@ -130,8 +140,8 @@ def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
         accuracy = np.diff(rates[0], axis=-1).max(axis=0).sum() / 2
         if np.isfinite(accuracy):
             band(ax, type1_roc_bounds(GRID, min(accuracy, 1.0)), accuracy)
-    draw_curves(ax, cells, rates[:, 0], rates[:, 1])
-    return finish_axes(ax, "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)")
+    names = "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)"
+    return draw_curves(ax, cells, rates[:, 0], rates[:, 1], names)
 
 
 @check_inputs()
@@ -181,24 +191,17 @@ def information_plane(
     bounds = information_bounds(accuracy, prior)
     lower, upper = bounds["lower"].to_numpy(), bounds["upper"].to_numpy()
     ax.fill_between(accuracy, lower, upper, color=BAND, linewidth=0, zorder=0)
-    ax.plot(accuracy, lower, color=SOFT, linewidth=1.0, linestyle=LINES[2], label="lower bound")
-    ax.plot(accuracy, upper, color=SOFT, linewidth=1.0, label="upper bound")
+    curves = {"lower bound": (lower, LINES[2]), "upper bound": (upper, LINES[0])}
     if prior == 0.5:
-        normal = noise_information(accuracy)["normal"].to_numpy()
-        ax.plot(
-            accuracy, normal, color=SOFT, linewidth=1.0, linestyle=LINES[1], label="normal noise"
-        )
+        curves["normal noise"] = (noise_information(accuracy)["normal"].to_numpy(), LINES[1])
+    for name, (values, stroke) in curves.items():
+        ax.plot(accuracy, values, color=SOFT, linewidth=1.0, linestyle=stroke, label=name)
     for place, cell in enumerate(cells):
         one = information.isel(cell=place)
         look = look_of(place) | {"linestyle": "none", "label": drawable(cell)}
         ax.plot(one["accuracy"], one["info"], **look)
-    if not len(cells):
-        nothing_to_draw(ax)
-    dress(ax, grid="y")
     ax.set(xlim=(prior, 1.0), ylim=(0.0, 1.03 * upper.max()))
-    name_axes(ax, "accuracy", "information (bit)")
-    put_legend(ax)
-    return ax
+    return finish(ax, "accuracy", "information (bit)", grid="y", is_empty=not len(cells))
 
 
 @check_inputs()
@@ -238,13 +241,148 @@ def group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     ax = ax if ax is not None else new_axes(5.0, 3.4)
     for place, name in enumerate(values[kind].to_numpy()):
         ax.plot(values["size"], values[place], label=drawable(name), **look_of(place))
-    if not accuracy.size:
-        nothing_to_draw(ax)
-    dress(ax, grid="y")
     ax.set_xticks(values["size"].to_numpy())
-    name_axes(ax, "members", "accuracy of the group")
-    put_legend(ax)
-    return ax
+    return finish(ax, "members", "accuracy of the group", grid="y", is_empty=not accuracy.size)
+
+
+@check_inputs(
+    curves=with_variables("selective_accuracy", dim="cell", made_by="selective_prediction")
+)
+def risk_coverage(
+    curves: xr.Dataset, *, strong: Sequence[str] = (), ax: Axes | None = None
+) -> Axes:
+    """Share of wrong answers among the most confident ones, one line per cell.
+
+    At the right all answers are given; to the left the least confident are withheld. A line that
+    falls towards the left is of confidence that tells right from wrong; a flat one is of
+    confidence that says nothing.
+
+    Parameters
+    ----------
+    curves : xarray.Dataset
+        As `hmetad.measures.selective_prediction` returns it, dims (cell, coverage).
+    strong : sequence of str, optional
+        Cells with a colour and a place in the legend, at most eight; the others are thin and
+        grey. By default the first eight.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
+
+    Raises
+    ------
+    InputError
+        When `curves` is something else, or `strong` names no cell of it, or more than eight.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hmetad.measures.reliability import selective_prediction
+    >>> trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
+    >>> risk_coverage(selective_prediction(trials)).get_xlabel()
+    'coverage (share of answers given)'
+    """
+    cells = [str(name) for name in curves["cell"].to_numpy()]
+    for name in strong:
+        if name not in cells:
+            raise InputError("strong", repr(name), "a cell of the curves", nearest(name, cells))
+    if len(strong) > MOST_TOLD:
+        raise InputError("strong", f"{len(strong)} cells", f"at most {MOST_TOLD}")
+    told = list(strong) or cells[:MOST_TOLD]
+    if set(curves["selective_accuracy"].dims) != {"cell", "coverage"}:
+        got = f"dims {curves['selective_accuracy'].dims}"
+        raise InputError("curves", got, "dims (cell, coverage)")
+    ax = ax if ax is not None else new_axes(5.6, 3.8)
+    risk = 1 - curves["selective_accuracy"].transpose("cell", "coverage").to_numpy()
+    coverage = curves["coverage"].to_numpy()
+    for row, name in zip(risk, cells, strict=True):
+        if name not in told:
+            ax.plot(coverage, row, color=QUIET, linewidth=1.1, zorder=1)
+    for place, name in enumerate(told):
+        look = look_of(place) | {"markersize": 4, "markevery": (place % 4, 4)}
+        ax.plot(coverage, risk[cells.index(name)], label=drawable(name), **look)
+    top = np.nanmax(risk) if np.isfinite(risk).any() else 1.0
+    ax.set(xlim=(0, 1.02), ylim=(0, max(1.08 * top, 0.02)))
+    if len(told) < len(cells):
+        rest = len(cells) - len(told)
+        ax.plot([], [], color=QUIET, label=f"{rest} other{'s' * (rest > 1)}")
+    names = "coverage (share of answers given)", "risk (share wrong of those)"
+    return finish(ax, *names, grid="y", is_empty=not cells)
+
+
+@check_inputs(found=with_variables("rank", dim="parameter", made_by="calibrate_sampler"))
+def ranks(found: xr.Dataset, *, prob: float = 0.95, ax: Axes | None = None) -> Axes:
+    r"""Distribution functions of ranks less that of uniform ranks, with a simultaneous band.
+
+    Parameters
+    ----------
+    found : Dataset
+        What `hmetad.simulate.calibrate_sampler` returned, or some of its parameters.
+    prob : float
+        Probability that the line of a calibrated quantity stays inside the band at all points
+        together. Of twenty quantities, one is outside a band of .95 by chance.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it. Lines
+        that leave the band are coloured, and named where they are at most eight.
+
+    Raises
+    ------
+    InputError
+        If `found` is something else, or `prob` is not between 0 and 1.
+
+    Notes
+    -----
+    With :math:`R_r` of n ranks at most r, out of `ranks` draws, the line is
+    :math:`R_r / n - (r + 1)/(ranks + 1)`. It falls below 0 and rises above it again where the
+    posterior is too wide, the other way round where it is too narrow, and stays on one side where
+    it is shifted. Source: Säilynoja et al. (2022).
+
+    Examples
+    --------
+    >>> uniform = np.random.default_rng(1).integers(0, 50, (200, 2))
+    >>> found = xr.Dataset({"rank": (("simulation", "parameter"), uniform)}, attrs={"ranks": 49})
+    >>> ranks(found.assign_coords(parameter=["c", "log_m"])).get_xlabel()
+    'rank, as a share of the draws'
+    """
+    number = found.attrs.get("ranks")
+    if not isinstance(number, int | np.integer) or number < 1:
+        allowed = "a Dataset of calibrate_sampler, which says how many draws there were"
+        raise InputError("found", f"attrs['ranks'] of {number!r}", allowed)
+    if not 0 < prob < 1:
+        raise InputError("prob", repr(prob), "a number between 0 and 1")
+    values = found["rank"].transpose("simulation", "parameter").to_numpy()
+    ax = ax if ax is not None else new_axes(4.6, 3.2)
+    if values.size:
+        draw_ranks(ax, values.astype(int), int(number), prob, found["parameter"].to_numpy())
+    names = "rank, as a share of the draws", "share of data sets, less that expected"
+    return finish(ax, *names, is_empty=not values.size)
+
+
+def draw_ranks(ax: Axes, values: np.ndarray, number: int, prob: float, names: np.ndarray) -> None:
+    """The band, and a line for every quantity."""
+    simulations = len(values)
+    x = np.arange(1, number + 1) / (number + 1)
+    low, high = rank_band(simulations, number, prob)
+    ax.fill_between(x, low / simulations - x, high / simulations - x, color=BAND, linewidth=0)
+    reference_line(ax, 0.0, vertical=False)
+    counts = cumulative_ranks(values, number)
+    is_outside = ((counts < low) | (counts > high)).any(axis=1)
+    lines = counts / simulations - x
+    for line in lines[~is_outside]:
+        ax.plot(x, line, color=INK, linewidth=0.6, alpha=0.45)
+    are_named = is_outside.sum() <= MOST_NAMED
+    for place, i in enumerate(np.flatnonzero(is_outside)):
+        color, stroke = COLORS[1 + place % (len(COLORS) - 1)], LINES[place % len(LINES)]
+        label = drawable(names[i]) if are_named else None
+        ax.plot(x, lines[i], color=color, linestyle=stroke, linewidth=1.1, label=label)
 
 
 def cells_to_draw(result: xr.DataArray | xr.Dataset) -> NDArray[np.str_]:
@@ -259,13 +397,15 @@ def cells_to_draw(result: xr.DataArray | xr.Dataset) -> NDArray[np.str_]:
     return cells
 
 
-def draw_curves(ax: Axes, cells: NDArray[np.str_], across: Floats, up: Floats) -> None:
-    """One curve per cell, with the chance diagonal."""
+def draw_curves(
+    ax: Axes, cells: NDArray[np.str_], across: Floats, up: Floats, names: tuple[str, str]
+) -> Axes:
+    """One curve per cell, with the chance diagonal, on square axes from 0 to 1."""
     ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.7)
-    if not len(cells):
-        nothing_to_draw(ax)
     for place, cell in enumerate(cells):
         ax.plot(across[place], up[place], label=drawable(cell), **look_of(place))
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    return finish(ax, *names, is_empty=not len(cells))
 
 
 def band(ax: Axes, bounds: xr.Dataset, accuracy: float) -> None:
@@ -273,12 +413,3 @@ def band(ax: Axes, bounds: xr.Dataset, accuracy: float) -> None:
     lower, upper = bounds["lower"].to_numpy(), bounds["upper"].to_numpy()
     label = f"possible at accuracy {accuracy:.3f}"
     ax.fill_between(GRID, lower, upper, color=BAND, linewidth=0, zorder=0, label=label)
-
-
-def finish_axes(ax: Axes, xlabel: str, ylabel: str) -> Axes:
-    """Square axes from 0 to 1 with a legend."""
-    dress(ax)
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    name_axes(ax, xlabel, ylabel)
-    put_legend(ax)
-    return ax

@@ -1,4 +1,4 @@
-"""Figures of intervals in rows: estimates, and decisions about them.
+"""Figures of intervals in rows: estimates, in panels too, and decisions about them.
 
 Data frame or decisions → matplotlib Axes, or words.
 """
@@ -9,16 +9,27 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
-from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw, put_legend
+from hmetad.plots.panels import AxesLike, is_left_of, name_panel, panel_axes
+from hmetad.plots.style import (
+    INK,
+    SOFT,
+    drawable,
+    dress,
+    name_axes,
+    new_axes,
+    nothing_to_draw,
+    put_legend,
+)
 from hmetad.text.cells import format_cell
 from hmetad.text.escape import shorten
 from hmetad.text.names import axis_name, in_percent, interval_kind, judged_name
 
-__all__ = ["IntervalDecisions", "decisions", "describe_intervals", "forest"]
+__all__ = ["IntervalDecisions", "decisions", "describe_intervals", "forest", "interval_panels"]
 
 # Distance of a second interval from the first, in rows.
 BELOW = 0.27
@@ -167,6 +178,77 @@ def decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_inputs(skip=("ax",))
+def interval_panels(
+    table: pd.DataFrame,
+    *,
+    rows: str,
+    panels: str,
+    estimate: str = "mean",
+    lower: str = "lower",
+    upper: str = "upper",
+    strong: str | None = None,
+    xlabel: str | None = None,
+    columns: int = 3,
+    ax: AxesLike | None = None,
+) -> NDArray[Any]:
+    """Interval estimates in rows, with a panel for each value of a column.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per estimate. Rows and panels are in the order of their first occurrence.
+    rows, panels : str
+        Columns with the names of rows, which all panels share, and of panels.
+    estimate, lower, upper : str
+        Columns with numbers; without a number nothing is drawn.
+    strong : str, optional
+        Column with whether the marker is filled.
+    xlabel : str, optional
+        Column with the name of the axis of a panel.
+    columns : int, optional
+        Panels side by side.
+    ax : sequence of matplotlib.axes.Axes, optional
+        One for each panel; those of a new figure by default.
+
+    Returns
+    -------
+    numpy.ndarray of matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``axes[0].figure`` as the last line shows it.
+
+    Raises
+    ------
+    InputError
+        When the table lacks a column, or there are not as many axes as panels.
+
+    Examples
+    --------
+    >>> rows = {"model": ["a", "b"], "set": ["x", "x"], "mean": [0.7, 0.8]}
+    >>> frame = pd.DataFrame(rows | {"lower": [0.6, 0.7], "upper": [0.8, 0.9]})
+    >>> [axes.get_title(loc="left") for axes in interval_panels(frame, rows="model", panels="set")]
+    ['x']
+    """
+    asked = [name for name in (strong, xlabel) if name is not None]
+    require_column(table, rows, panels, estimate, lower, upper, *asked)
+    names = list(dict.fromkeys(table[rows]))
+    parts = [(key, part) for key, part in table.groupby(panels, sort=False)]
+    height = 0.85 + 0.19 * max(len(names), 1)
+    axes = panel_axes(ax, len(parts), (2.15, height), columns=columns, margins=(1.7, 0.1))
+    for panel, (key, part) in zip(axes, parts, strict=False):
+        drawn = part.set_index(rows).reindex(names)
+        values = number_rows(drawn, estimate, lower, upper)
+        dress(panel, grid="x")
+        limit_across(panel, values.ravel())
+        is_strong = [False] * len(names) if strong is None else drawn[strong].eq(True)
+        intervals(panel, values, [("o", INK if one else "white") for one in is_strong])
+        name_panel(panel, key)
+        name_axes(panel, part[xlabel].iloc[0] if xlabel is not None else "")
+    if not parts:
+        nothing_to_draw(axes[0])
+    name_first_column(axes, names)
+    return axes
+
+
 def describe_intervals(
     table: pd.DataFrame,
     *,
@@ -209,6 +291,20 @@ def describe_intervals(
     if len(table) > most:
         sentences.append(f"And {len(table) - most} more.")
     return " ".join(sentences)
+
+
+def name_first_column(axes: NDArray[Any], names: list[Any]) -> None:
+    """Names of the rows at the panels that have none to their left."""
+    shown = [drawable(name, 34) for name in names]
+    places = [ax.get_subplotspec() for ax in axes]
+    for ax, place in zip(axes, places, strict=True):
+        has_left = place is not None and any(
+            other is not None and is_left_of(other, place) for other in places
+        )
+        ax.set_yticks(range(len(names)), [""] * len(names) if has_left else shown)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.tick_params(axis="y", left=False, pad=4)
+        ax.spines["left"].set_visible(False)
 
 
 def new_row_axes(rows: int) -> Axes:

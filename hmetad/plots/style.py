@@ -33,6 +33,7 @@ __all__ = [
     "SOFT",
     "drawable",
     "dress",
+    "finish",
     "legend_columns",
     "look_of",
     "name_axes",
@@ -79,6 +80,25 @@ def dress(ax: Axes, *, grid: Literal["x", "y"] | None = None) -> None:
     ax.title.set(size=SIZE + 1, color=INK)
 
 
+def finish(
+    ax: Axes,
+    x: object = "",
+    y: object = "",
+    *,
+    grid: Literal["x", "y"] | None = None,
+    is_empty: bool = False,
+    has_legend: bool = True,
+) -> Axes:
+    """Axes with their look, names and legend; with words where nothing is drawn."""
+    dress(ax, grid=grid)
+    name_axes(ax, x, y)
+    if has_legend:
+        put_legend(ax)
+    if is_empty:
+        nothing_to_draw(ax)
+    return ax
+
+
 def reference_line(ax: Axes, value: float, *, vertical: bool) -> None:
     """Dashed line at a value that readers compare with."""
     draw = ax.axvline if vertical else ax.axhline
@@ -97,7 +117,7 @@ def name_axes(ax: Axes, x: object = "", y: object = "", *, share: float = 1.0) -
 
 
 def nothing_to_draw(ax: Axes) -> None:
-    """Words in the place of marks, where a table is empty."""
+    """Words instead of marks, where a table is empty."""
     ax.text(0.5, 0.5, "nothing to draw", transform=ax.transAxes, ha="center", color=SOFT)
 
 

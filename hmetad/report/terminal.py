@@ -1,13 +1,14 @@
-"""Results on a terminal.
+"""Results on a terminal, and as text that other programs read: CSV, Markdown, LaTeX or JSON.
 
-Records → a table of text on standard output; notices and remarks → standard error.
+Records → a table of text on standard output, or text; notices and remarks → standard error.
 Labels come from outside: nothing in them is read as markup, and control and direction marks are
 shown by their code.
 """
 
+import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -16,18 +17,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hmetad.text.escape import reveal, visible
+from hmetad.text.cells import csv_text, format_cell, is_number
+from hmetad.text.escape import HIDDEN, latex, markdown, reveal, visible
 
-__all__ = ["is_numeric", "print_table", "print_text", "say"]
+__all__ = [
+    "csv_table",
+    "json_text",
+    "latex_table",
+    "markdown_table",
+    "print_table",
+    "print_text",
+    "say",
+    "strict",
+]
+
+type Records = Sequence[Mapping[str, Any]]
 
 PIPED_WIDTH = 200
 # Rows above which a table on a terminal is cut, and those that are then shown.
 MOST_ROWS, SHOWN_ROWS = 60, 40
 
 
-def print_table(
-    records: Sequence[Mapping[str, Any]], columns: Mapping[str, str], title: str = ""
-) -> None:
+def print_table(records: Records, columns: Mapping[str, str], title: str = "") -> None:
     """Print records as a table; a long one is cut short on a terminal, and whole in a pipe.
 
     Parameters
@@ -69,17 +80,109 @@ def say(text: str) -> None:
         print(cell_text(text), file=sys.stderr)
 
 
-def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:
+def csv_table(records: Records) -> str:
+    r"""All columns of the records in full precision; what is missing is empty.
+
+    No spreadsheet runs a text in it: see `hmetad.spreadsheets`.
+
+    Examples
+    --------
+    >>> csv_table([{"cell": "a, b", "m_ratio": 0.8563}, {"cell": "c", "m_ratio": None}])
+    'cell,m_ratio\n"a, b",0.8563\nc,\n'
+    """
+    names = list(dict.fromkeys(name for record in records for name in record))
+    rows = ([record.get(name) for name in names] for record in records)
+    return csv_text([names, *rows])
+
+
+def markdown_table(records: Records, columns: Mapping[str, str], title: str = "") -> str:
+    r"""Table in Markdown, with the minus signs of print.
+
+    Examples
+    --------
+    >>> print(markdown_table([{"cell": "a|b", "m_ratio": 0.8563}], {"cell": "", "m_ratio": "M"}))
+    |  | M |
+    | :--- | ---: |
+    | a\|b | 0.856 |
+    """
+    marks = ["---:" if is_numeric(records, name) else ":---" for name in columns]
+    rows = [list(map(markdown, columns.values())), marks, *texts(records, columns, markdown)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([markdown(title), "", *lines] if title else lines)
+
+
+def latex_table(records: Records, columns: Mapping[str, str], title: str = "") -> str:
+    r"""Table in LaTeX with the rules of booktabs, and the minus signs of print.
+
+    Examples
+    --------
+    >>> print(latex_table([{"cell": "a_b", "m_ratio": 0.8563}], {"cell": "", "m_ratio": "M"}))
+    \begin{tabular}{lr}
+    \toprule
+     & M \\
+    \midrule
+    a\_b & 0.856 \\
+    \bottomrule
+    \end{tabular}
+    """
+    marks = "".join("r" if is_numeric(records, name) else "l" for name in columns)
+    rows = [list(map(latex, columns.values())), *texts(records, columns, latex)]
+    heading, *lines = [" & ".join(row) + r" \\" for row in rows]
+    body = [rf"\begin{{tabular}}{{{marks}}}", r"\toprule", heading, r"\midrule"]
+    table = [*body, *lines, r"\bottomrule", r"\end{tabular}"]
+    if title:
+        start = [r"\begin{table}", r"\centering\small", rf"\caption{{{latex(title)}}}"]
+        table = [*start, *table, r"\end{table}"]
+    return "\n".join(table)
+
+
+def json_text(value: Any, indent: int) -> str:
+    r"""JSON in which every letter stands as it is, and what would hide is escaped.
+
+    Control and direction marks act on a terminal; halves of signs cannot be written to a file.
+
+    Examples
+    --------
+    >>> print(json_text({"label": "é\x9b2J\u202e"}, 0))
+    {
+    "label": "é\u009b2J\u202e"
+    }
+    """
+    text = json.dumps(strict(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    return HIDDEN.sub(lambda sign: json.dumps(sign[0])[1:-1], text)
+
+
+def strict(value: Any) -> Any:
+    """Value that JSON has: NaN and infinities become None, values of NumPy Python's own.
+
+    Examples
+    --------
+    >>> strict({"rope": (-0.1, float("inf"))})
+    {'rope': [-0.1, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if getattr(value, "ndim", 0):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    plain = value.item() if hasattr(value, "item") else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
+def texts(
+    records: Records, columns: Mapping[str, str], escape: Callable[[object], str]
+) -> list[list[str]]:
+    """Cells of the columns in the language of a format."""
+    return [[escape(format_cell(record.get(name))) for name in columns] for record in records]
+
+
+def is_numeric(records: Records, name: str) -> bool:
     """Whether all records have numbers there, or yes and no."""
     return all(isinstance(record.get(name), int | float) for record in records)
 
 
 def cell_text(value: object) -> str:
-    """Text of a value: three decimals, yes and no, text on one line with nothing hidden."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:z.3f}"
-    return visible(value)
+    """Text of a value on one line with nothing hidden, and of a number with its plain minus."""
+    text = visible(format_cell(value))
+    return text.replace("−", "-") if is_number(value) else text

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hmetad.plots import bars, conditions, curves, intervals, ratings
+from hmetad.plots import conditions, curves, intervals, reliability
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes, share_legend
 from hmetad.plots.style import COLORS, MARKERS, dress, look_of, reference_line
 
@@ -102,10 +102,10 @@ def plot_sensitivity_and_accuracy(frame: pd.DataFrame, counts: xr.DataArray) -> 
         len(tasks), 2, width_ratios=[1.15, 1]
     )
     for task, (left, right) in zip(tasks, axes, strict=True):
-        bars.sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
+        conditions.sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
         left.set_title(task, loc="left", fontweight="bold", fontsize=9, pad=22)
         own = counts.isel(cell=(counts["task"] == task).to_numpy())
-        ratings.accuracy_by_rating(own.assign_coords(cell=own["model"].to_numpy()), ax=right)
+        reliability.accuracy_by_rating(own.assign_coords(cell=own["model"].to_numpy()), ax=right)
         if task != tasks[0]:
             right.get_legend().remove()
     return np.asarray(axes)

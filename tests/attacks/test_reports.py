@@ -26,10 +26,15 @@ from hmetad.commands.import_log import trials_csv
 from hmetad.errors import InputError
 from hmetad.notice import Notice
 from hmetad.report.page.figures import figure_svg, inline_svg
-from hmetad.report.page.plain import json_text
-from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, csv_files
-from hmetad.report.terminal import print_table, say
-from hmetad.report.text_tables import csv_table, latex_table, markdown_table
+from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, files_beside
+from hmetad.report.terminal import (
+    csv_table,
+    json_text,
+    latex_table,
+    markdown_table,
+    print_table,
+    say,
+)
 from hmetad.spreadsheets import guard, unguard, unguard_frame
 from hmetad.text.escape import latex, latex_signs, slug, visible
 
@@ -162,7 +167,7 @@ def in_csv(labels):
     """In all writers, read by comma, semicolon or tab; what was written can be had back."""
     frame = pd.DataFrame({"@label": pd.Series(labels, dtype=object), "n": range(len(labels))})
     report = Report("R", (Table("T", ("@label", "n"), tuple(frame.itertuples(index=False))),))
-    (written,) = csv_files(report, Path("out.md")).values()
+    (written,) = files_beside(report, Path(), "out").values()
     by_records, by_frame = csv_table(frame.to_dict("records")), trials_csv(frame)
     plain = str.maketrans("\ud800\udfff", "??")
     assert by_records.translate(plain) == written.translate(plain)

@@ -216,7 +216,7 @@ def test_observers_are_compared_on_the_command_line_and_on_pages(without, tmp_pa
     hmetad.save_fit(without, tmp_path / "fit.nc")
     line = "compare fit.nc --var log_m --over subject --rope=-0.1,0.1 --rank -o page.html"
     assert "s3" in run(tmp_path, line).stdout
-    monkeypatch.setattr("hmetad.report.contents.pairwise.MOST_CONTRASTS", 2)
+    monkeypatch.setattr("hmetad.report.contents.decided.MOST_CONTRASTS", 2)
     levels = predict_levels(without)
     between = decide(contrast(levels, var="log_m", over="subject"), rope=(-0.1, 0.1))
     assert ranks_of(without, between).sizes["cell"] == SUBJECTS

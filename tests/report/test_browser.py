@@ -9,6 +9,7 @@ import pytest
 from attacks.hostile_texts import FRAGMENTS
 from plots.hostile_labels import HOSTILE
 
+from hmetad.report.page.blocks import Numbers
 from hmetad.report.page.report import Alerts, Prose, Report, Table
 from hmetad.text.escape import visible
 
@@ -169,8 +170,9 @@ def test_nothing_runs_whatever_a_report_says(browser, tmp_path):
 
 def test_texts_with_intervals_sort_by_their_number(measured_in_frame):
     texts = ("0.500 [0.1, 0.9]", "−0.200 best", "10.000 [9, 11]", "–", "1.000")
-    rows = tuple((f"r{i}", text) for i, text in enumerate(texts))
-    table = Table("T", ("label", "value"), rows, keys=(("value", (0.5, -0.2, 10.0, None, 1.0)),))
+    numbers = (0.5, -0.2, 10.0, None, 1.0)
+    cells = [Numbers(text, (key,)) for text, key in zip(texts, numbers, strict=True)]
+    table = Table("T", ("label", "value"), tuple((f"r{i}", x) for i, x in enumerate(cells)))
     seen = json.loads(measured_in_frame(Report("R", (table,)).html(), SORTED.format(place=1), 800))
     order = [texts[i] for i in (1, 0, 4, 2, 3)]
     assert seen[:2] == ["ascending", order]

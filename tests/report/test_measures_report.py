@@ -1,64 +1,296 @@
-"""The report of measures shows them, says what they mean, and what is missing."""
+"""The page that a model is chosen by: its numbers, its verdicts, and what it does not say."""
 
 import html
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from hmetad import InputError, fit_mle, from_nr, loo, measure, resample_interval
+from hmetad import (
+    InputError,
+    count_trials,
+    fit_mle,
+    from_nr,
+    measure,
+    resample,
+    resample_interval,
+    simulate_trials,
+)
 from hmetad.counts.tables import type2_counts
+from hmetad.measures import calibration, measure_trials, resample_trials, resample_trials_interval
 from hmetad.report import measures_report
+from hmetad.report.contents.standings import measure_named, measure_strata, standing_of
+from hmetad.report.page.blocks import Figure, Table
+
+ASKED = {"by": ["model", "set"], "cluster": "item", "n": 400, "seed": 1}
 
 
-@pytest.fixture
-def counts():
-    return from_nr(
-        [[84, 56, 48, 12], [36, 24, 17, 20]], [[4, 56, 64, 76], [9, 2, 28, 39]], model=["a", "b"]
+def answers(n=300, noises=(0.5, 4.0, 4.0)):
+    """Answers of models to the items of two sets; the first has the better confidence."""
+    rng = np.random.default_rng(4)
+    parts = []
+    for name in ("x", "y"):
+        hard = rng.normal(size=n)
+        for model, noise in zip("abc", noises, strict=False):
+            signal = 0.7 - hard + rng.normal(size=n)
+            confidence = 1 / (1 + np.exp(-signal - noise * rng.normal(size=n)))
+            rows = {"model": model, "set": name, "item": [f"{name}{i}" for i in range(n)]}
+            rows |= {"correct": signal > 0, "confidence": confidence.round(2)}
+            parts.append(pd.DataFrame(rows))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def trials():
+    return answers()
+
+
+@pytest.fixture(scope="module")
+def report(trials):
+    return measures_report(trials, **ASKED)
+
+
+def table(report, name):
+    (found,) = [x for x in report.blocks if isinstance(x, Table) and x.name == name]
+    return found
+
+
+def headings_of(page):
+    return [getattr(block, "heading", "") for block in page.blocks]
+
+
+def answers_of(page):
+    return {row[1]: row[2] for row in table(page, "answer").rows}
+
+
+def test_question_answer_and_evidence_come_first_and_figures_before_tables_of_numbers(report):
+    kinds = [type(block).__name__ for block in report.blocks[:4]]
+    assert kinds == ["Prose", "Prose", "Table", "Figure"]
+    assert [x for x in headings_of(report) if x] == [
+        *("Question", "Answer", "Every model in every set", "Calibration", "Answers withheld"),
+        *("Numbers with intervals", "How it was computed", "Notices"),
+    ]
+    assert sum(isinstance(block, Figure) for block in report.blocks) == 5
+    assert "too high and often miss the true value" in report.markdown()
+    meanings = {row[0]: row[1] for row in table(report, "meaning").rows}
+    assert meanings["Accuracy"].startswith("share of right answers")
+    assert meanings["AURC"].startswith("area under the risk–coverage curve")
+
+
+def test_a_level_is_called_best_where_it_is_and_columns_sort_by_the_number(report, trials):
+    assert re.search(r"a is best by .*AUROC2", report.blocks[1].paragraphs[0])
+    assert answers_of(report)["AUROC2"] == "a"
+    (first, *others) = table(report, "matrix-auroc2").rows
+    assert (first[0], first[1].text[-5:]) == ("a", " best")
+    assert not any("best" in str(cell) for row in others for cell in row)
+    page = report.html()
+    for row in (first, *others):
+        assert all(f'data-key="{cell.values[0]!r}"' in page for cell in row[1:])
+    found = measure_trials(trials, by=ASKED["by"])
+    for model, _, x, y in table(report, "matrix-aurc").plain()[1:]:
+        expected = [found["aurc"].sel(cell=f"{model} | {s}").item() for s in "xy"]
+        assert [x, y] == pytest.approx(expected)
+
+
+def test_nobody_is_best_where_nothing_is_decided():
+    alike = measures_report(answers(120, (4.0, 4.0, 4.0)), **ASKED)
+    assert answers_of(alike)["Accuracy"].startswith("not told apart: ")
+    rows = table(alike, "matrix-accuracy").rows
+    assert not any(str(row[1]).endswith("best") for row in rows)
+
+
+def test_numbers_of_the_page_are_those_of_the_functions(report, trials):
+    found = resample_trials_interval(trials, **ASKED)
+    columns, *rows = table(report, "mean_confidence").plain()
+    frame = pd.DataFrame(rows, columns=columns)
+    for row in frame.to_dict("records"):
+        own = found.sel(cell=f"{row['Model']} | {row['Set']}")
+        for name in ("mean_confidence", "overconfidence", "ece", "ece_debiased"):
+            values = [row[name], row[f"{name}_lower"], row[f"{name}_upper"]]
+            np.testing.assert_allclose(values, own[name], atol=1e-12)
+    text = table(report, "mean_confidence").rows[0][2]
+    estimate, lower, upper = found["mean_confidence"].values[0]
+    assert str(text) == f"{estimate:.3f} [{lower:.3f}, {upper:.3f}]"
+
+
+def test_nobody_at_chance_is_best():
+    """Confidence that says nothing, or the opposite: the first is no good choice."""
+    trials = answers(2000, (1.0,))
+    rng = np.random.default_rng(3)
+    trials["confidence"] = rng.uniform(size=len(trials)).round(2)
+    worse = trials.assign(model="b", confidence=1 - 0.6 * trials["correct"])
+    page = measures_report(pd.concat([trials, worse]), **ASKED)
+    answer = answers_of(page)
+    assert answer["AUROC2"] == "no verdict: a, the first, is at chance"
+
+
+def test_a_model_without_errors_does_not_stop_the_others(trials):
+    perfect = trials[trials["model"] == "c"].assign(model="d", correct=True)
+    page = measures_report(pd.concat([trials, perfect]), **ASKED)
+    answer = answers_of(page)
+    assert (answer["Accuracy"], answer["AUROC2"]) == ("d", "a")
+    assert "Not ranked by AUROC2: d (undefined in 100% of the draws)" in page.markdown()
+    columns, *rows = table(page, "accuracy").plain()
+    (row,) = [x for x in rows if x[:2] == ("d", "x")]
+    places = [i for i, name in enumerate(columns) if name.startswith("auroc2")]
+    assert [row[i] for i in places] == [None, None, None]
+
+
+def test_a_model_with_few_errors_is_ranked_by_the_draws_in_which_it_has_some(trials):
+    rng = np.random.default_rng(5)
+    few = trials[trials["model"] == "a"].assign(model="d", correct=True)
+    # Four errors are none in one draw of fifty.
+    for name in few["set"].unique():
+        few.loc[rng.choice(few.index[few["set"] == name], 4, replace=False), "correct"] = False
+    page = measures_report(pd.concat([trials, few]), **ASKED).markdown()
+    assert "Draws in which AUROC2 is undefined are left out: d (" in page
+    assert "Not ranked by AUROC2" not in page
+
+
+def counted(dprimes, m_ratios):
+    trials = simulate_trials(
+        dprimes, 0.0, m_ratios, trials=1500, coords={"model": list("abc")}, seed=2
     )
+    counts = count_trials(trials, by="model")
+    draws = resample(counts, lambda t: measure(t, meta_d=True, errors=False), n=300, seed=1)
+    return counts, measure(counts, meta_d=True, errors=False), draws
 
 
-def test_every_measure_is_explained(counts):
-    found = measure(counts)
-    report = measures_report(counts, found, command="hmetad measures t.csv")
+def test_ranks_of_m_have_d_and_accuracy_beside_and_leave_out_chance():
+    counts, found, draws = counted([1.5, 1.5, 0.0], [1.0, 0.4, 1.0])
+    ranks = table(measures_report(counts, found, draws=draws), "ranks-m")
+    assert ranks.columns == ("Model", "M-ratio", "d′", "Accuracy", "P(best)", "Verdict")
+    words = {row[0]: row[-1] for row in ranks.rows}
+    assert words == {"a": "best", "b": "not best", "c": "not ranked: d′ not above 0"}
+
+
+def test_probabilities_of_being_best_are_shares_of_draws(trials):
+    draws = resample_trials(trials, **ASKED)
+    strata = measure_strata(measure_trials(trials, by=ASKED["by"]), draws, "model", ["auroc2"])
+    assert [one.name for one in strata] == ["mean of 2 sets", "x", "y"]
+    standing = standing_of(strata[1], measure_named("auroc2"), 0.95)
+    values = draws["auroc2"].sel(cell=["a | x", "b | x", "c | x"]).to_numpy()
+    shares = np.bincount(values.argmax(axis=0), minlength=3) / values.shape[1]
+    assert list(standing.p_best.values()) == pytest.approx(list(shares))
+    middle = (values[0] + draws["auroc2"].sel(cell="a | y").to_numpy()) / 2
+    np.testing.assert_allclose(strata[0].draws["auroc2"][0], middle)
+
+
+def shy_and_honest():
+    """Answers of two models, of which one leaves out confidence where it is wrong."""
+    trials = answers(noises=(0.5, 4.0))
+    wrong = trials.index[(trials["model"] == "b") & ~trials["correct"]]
+    trials.loc[wrong[::2], "confidence"] = np.nan
+    return trials
+
+
+def test_missing_confidence_is_said_before_the_answer():
+    page = measures_report(shy_and_honest(), by="model", n=50, seed=1)
+    assert headings_of(page)[:3] == ["Question", "Before the answer", "Answer"]
+    item, fewer = page.blocks[1].items
+    assert (item[0], fewer[0]) == ("warning", "warning")
+    assert "b (" in item[1]
+    assert "not measured on the same items: b " in fewer[1]
+    assert "is that of answers with a confidence" in page.markdown()
+
+
+def test_two_scales_leave_no_verdict_but_that_on_accuracy(trials):
+    is_percent = (trials["model"] == "a") & (trials["set"] == "x") & (trials.index % 2 == 0)
+    percent = (100 * trials["confidence"]).round()
+    mixed = trials.assign(confidence=trials["confidence"].where(~is_percent, percent))
+    page = measures_report(mixed, **ASKED)
+    assert page.blocks[1].items[0][0] == "error"
+    words = page.blocks[2].paragraphs[0]
+    assert "By AUROC2 there is no verdict: two scales of confidence." in words
+    assert "By Accuracy there is no verdict" not in words
+    first = table(page, "matrix-auroc2")
+    assert "best" in str(first.rows)
+
+
+def test_levels_that_confidence_tells_apart_wholly_have_no_interval_and_are_not_best():
+    trials = answers(200, noises=(0.5, 4.0))
+    # Errors of a are all less confident than its right answers.
+    is_low = (trials["model"] == "a") & ~trials["correct"]
+    is_high = (trials["model"] == "a") & trials["correct"]
+    trials.loc[is_low, "confidence"] *= 0.4
+    trials.loc[is_high, "confidence"] = 0.5 + trials["confidence"] / 2
+    report = measures_report(trials, by="model", n=100, seed=1)
+    answer = answers_of(report)
+    assert answer["AUROC2"] == "no verdict: a, the first, has draws that are all the same"
+    assert "[1.000, 1.000]" not in report.markdown()
+
+
+def test_confidence_that_is_no_probability_has_no_calibration_and_no_word_of_it(trials):
+    page = measures_report(trials.assign(confidence=100 * trials["confidence"]), **ASKED)
+    assert "Calibration" not in headings_of(page)
+    assert [*answers_of(page)] == ["Accuracy", "AUROC2", "AURC"]
+    assert "--scale percent" in page.blocks[1].items[0][1]
+    assert "read as a probability" not in page.blocks[0].paragraphs[0]
+    said = next(x for x in page.blocks if getattr(x, "heading", "") == "How it was computed")
+    assert "there are no ECE and Brier score" in " ".join(said.paragraphs)
+    assert "bins" not in " ".join(said.paragraphs)
+
+
+def test_trials_of_one_cell_have_a_page_and_items_that_come_again_are_noticed(trials):
+    page = measures_report(trials[trials["model"] == "a"], n=50, seed=1)
+    assert "best" not in page.blocks[0].paragraphs[0]
+    assert len(table(page, "card").rows) == 1
+    page = measures_report(trials, by=["model", "set"], n=50, seed=1)
+    assert "cells hold the same items" in page.markdown()
+
+
+def test_what_is_missing_is_refused_with_what_gives_it(trials):
+    counts, found, draws = counted([1.5, 1.5, 1.0], [1.0, 0.4, 1.0])
+    by_model = calibration(trials, by="model")
+    for given, asked, words in (
+        ((counts, by_model), {}, r"measures_report\(trials, by=...\) has calibration"),
+        ((trials, found), {}, "made here"),
+        ((counts, found), {"cluster": "item"}, "cluster: got it with counts"),
+        ((counts, found), {"draws": draws, "over": "task"}, "over: got 'task'"),
+        ((trials,), {"by": "model", "clusters": "item"}, "'clusters'"),
+        ((counts, found), {"draws": draws.isel(cell=[0])}, "draws: got other cells"),
+        ((trials,), {"by": "model", "draws": draws}, "what resample_trials returned"),
+        ((counts, found.isel(cell=[1, 0, 2])), {}, "other cells"),
+    ):
+        with pytest.raises(InputError, match=words):
+            measures_report(*given, **asked)
+    # Without information there is no plane.
+    page = measures_report(counts, found[["auroc2", "trials"]])
+    assert "plane" not in [x.name for x in page.blocks if isinstance(x, Figure)]
+
+
+COUNTS = from_nr(
+    [[84, 56, 48, 12], [36, 24, 17, 20]], [[4, 56, 64, 76], [9, 2, 28, 39]], model=["a", "b"]
+)
+
+
+def test_every_measure_of_counts_is_explained_and_right_and_wrong_alone_say_what_they_lack():
+    found = measure(COUNTS)
+    report = measures_report(COUNTS, found, command="hmetad measures t.csv")
     page = report.html()
     for name, values in found.data_vars.items():
         assert html.escape(values.attrs["long_name"]) in page, name
     assert "hmetad measures t.csv" in page
     assert report.markdown().count("**Figure") == 3
-
-
-def test_right_and_wrong_alone_say_what_they_lack(counts):
-    judged = type2_counts(counts)
+    judged = type2_counts(COUNTS)
     page = measures_report(judged, measure(judged)).markdown()
     assert "There is no stimulus in these data" in page
     assert "Type 1" not in page
     assert page.count("**Figure") == 1
-
-
-def test_intervals_and_likelihood_are_shown_where_they_are(counts):
-    def everything(table):
-        return measure(table).assign(fit_mle(table)[["meta_d", "m_ratio"]].data_vars)
-
-    found = resample_interval(counts, everything, n=50, seed=1)
-    page = measures_report(counts, found).markdown()
-    assert "bootstrap of 50 draws" in page
-    assert "M-ratio" in page
-    for name in ("auroc2", "m_ratio", "dprime"):
-        upper = found[name].sel(summary="upper")[0].item()
-        assert f"{upper:.3f}" in page, name
-
-
-def test_curves_are_left_out_where_cells_are_too_many():
     rows = np.tile([36, 24, 17, 20], (9, 1))
     many = from_nr(rows, rows[:, ::-1], model=list("abcdefghi"))
     assert "**Figure" not in measures_report(many, measure(many)).markdown()
 
 
-def test_measures_of_other_counts_are_refused(counts):
-    with pytest.raises(InputError, match="other cells"):
-        measures_report(counts, measure(counts.isel(cell=[1, 0])))
+def test_intervals_and_likelihood_are_shown_where_they_are():
+    def everything(table):
+        return measure(table).assign(fit_mle(table)[["meta_d", "m_ratio"]].data_vars)
 
-
-def test_counts_are_no_fit(counts):
-    with pytest.raises(InputError, match="fit: got DataArray, allowed is a fit"):
-        loo(counts)
+    found = resample_interval(COUNTS, everything, n=50, seed=1)
+    page = measures_report(COUNTS, found).markdown()
+    assert "bootstrap of 50 draws" in page
+    assert "M-ratio" in page
+    for name in ("auroc2", "m_ratio", "dprime"):
+        upper = found[name].sel(summary="upper")[0].item()
+        assert f"{upper:.3f}" in page, name

@@ -1,11 +1,24 @@
-"""Tables on a terminal and in a pipe."""
+"""Tables on a terminal, in a pipe and for other programs; reasons of verdicts in words."""
 
+import ast
 import contextlib
+import csv
 import io
+import re
+from inspect import getsource
 
-from hmetad.report.terminal import print_table
+import pandas as pd
+from plots.hostile_labels import HOSTILE
 
-ROWS = [{"cell": f"c{i}", "m": float(i)} for i in range(200)]
+from hmetad.compare import ranking, savage_dickey, verdicts
+from hmetad.notice_registry import codes
+from hmetad.report.contents.tables import codes_in_words
+from hmetad.report.terminal import csv_table, latex_table, markdown_table, print_table
+from hmetad.spreadsheets import unguard
+
+ROWS = [{"cell": label, "m": 0.5 + i} for i, label in enumerate(HOSTILE)]
+COLUMNS = {"cell": "cell", "m": "M"}
+LONG = [{"cell": f"c{i}", "m": float(i)} for i in range(200)]
 
 
 class Screen(io.StringIO):
@@ -15,16 +28,78 @@ class Screen(io.StringIO):
 
 def printed(target, rows):
     with contextlib.redirect_stdout(target):
-        print_table(rows, {"cell": "cell", "m": "M"})
+        print_table(rows, COLUMNS)
     return target.getvalue()
 
 
 def test_a_long_table_is_cut_on_a_terminal_and_whole_in_a_pipe():
-    piped = printed(io.StringIO(), ROWS)
+    piped = printed(io.StringIO(), LONG)
     assert "c199" in piped
     assert "more rows" not in piped
-    shown = printed(Screen(), ROWS)
+    shown = printed(Screen(), LONG)
     assert "c39" in shown
     assert "c40" not in shown
     assert "160 more rows: --format csv, or -o FILE, has all." in shown
-    assert "c59" in printed(Screen(), ROWS[:60])
+    assert "c59" in printed(Screen(), LONG[:60])
+
+
+def test_csv_is_that_of_pandas_and_gives_back_what_went_in():
+    read = list(csv.DictReader(io.StringIO(csv_table(ROWS))))
+    assert unguard(row["cell"] for row in read) == list(HOSTILE)
+    assert [float(row["m"]) for row in read] == [row["m"] for row in ROWS]
+    frame = pd.DataFrame({"a": [1.5, None], "b": ["x", "y, z"], "c": [True, False]})
+    assert csv_table(frame.to_dict("records")) == frame.to_csv(index=False)
+
+
+def test_no_label_opens_a_column_a_line_or_a_command():
+    lines = markdown_table(ROWS, COLUMNS, "Title").splitlines()
+    assert len(lines) == len(ROWS) + 4
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines[2:])
+    table = latex_table(ROWS, COLUMNS, "a_b & c")
+    body = table.partition(r"\midrule")[2].partition(r"\bottomrule")[0].strip().splitlines()
+    assert len(body) == len(ROWS)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == 1 for line in body)
+    assert r"\caption{a\_b \& c}" in table
+    assert r"\input" not in table
+
+
+def test_minus_signs_and_what_is_missing_are_those_of_print_but_plain_for_programs():
+    rows, columns = [{"a": -0.25}, {"a": None}], {"a": "a"}
+    assert "| −0.250 |\n| – |" in markdown_table(rows, columns)
+    assert "\\ensuremath{-}0.250 \\\\\n\\textendash" in latex_table(rows, columns)
+    assert csv_table(rows) == "a\n-0.25\n\n".replace("\n\n", '\n""\n')
+    assert "-0.250" in printed(io.StringIO(), [{"cell": "a−b", "m": -0.25}])
+
+
+def own_codes():
+    """Codes that comparisons give beside those of notices."""
+    reasons = ast.walk(ast.parse(getsource(verdicts.reasons)))
+    yield from (key.value for node in reasons if isinstance(node, ast.Dict) for key in node.keys)
+    for node in ast.walk(ast.parse(getsource(ranking.untrusted))):
+        if isinstance(node, ast.Return):
+            yield from (x.value for x in ast.walk(node.value) if is_text(x))
+    for node in ast.walk(ast.parse(getsource(savage_dickey))):
+        if isinstance(node, ast.Dict):
+            named = zip(node.keys, node.values, strict=True)
+            yield from (
+                part.value
+                for key, value in named
+                if getattr(key, "value", "") == "reason"
+                for part in ast.walk(value)
+                if is_text(part)
+            )
+
+
+def is_text(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != ""
+
+
+def test_every_reason_that_a_comparison_finds_itself_is_in_the_table_of_codes():
+    reasons = {name for name, code in codes().items() if not code.texts}
+    assert {"undefined", "constant", "few-draws", "alone", "outside"} <= set(own_codes())
+    assert {*own_codes(), "cuts-of-pairs", "unsettled"} == {*reasons, "rhat"}
+
+
+def test_codes_are_words_to_a_reader_each_once_and_unknown_ones_stay():
+    found = codes_in_words("rhat, ess, few-draws, of-another-package")
+    assert found == "R̂ above 1.01; few effective draws; of-another-package"

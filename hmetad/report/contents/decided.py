@@ -1,36 +1,155 @@
-"""Decisions in a report: the rule, then each verdict.
+"""Decisions in a report: the rule, each verdict, of many pairs a matrix, and other choices.
 
-Decisions, with the fits they are on → blocks.
+Decisions, with the fits they are on → blocks; those that rest on no fit → Report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import check_inputs
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.words import pool_words
 from hmetad.errors import InputError
-from hmetad.report.contents.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
-from hmetad.report.contents.rankings import ranking_table, ranking_tables, ranks_of
-from hmetad.report.contents.tables import decision_figure, decision_table, rope_in_words
-from hmetad.report.page.blocks import Block, Prose, table_from_frame
+from hmetad.report.contents.rankings import held_equal, ranking_table, ranking_tables, ranks_of
+from hmetad.report.contents.tables import (
+    decision_figure,
+    decision_table,
+    early_notices,
+    interval_note,
+    notice_block,
+    rope_in_words,
+    with_words,
+)
+from hmetad.report.page.blocks import (
+    Block,
+    Cell,
+    Judgement,
+    Matrix,
+    Prose,
+    Table,
+    interval_cell,
+    table_from_frame,
+)
+from hmetad.report.page.layout import SIGNS, VERDICTS
+from hmetad.report.page.report import Report
 from hmetad.text.cells import format_cell
 from hmetad.text.names import judged_name, symbol
 
-__all__ = ["changed_verdicts", "decision_blocks", "question_of"]
+__all__ = [
+    "changed_verdicts",
+    "decision_blocks",
+    "decisions_report",
+    "is_many",
+    "pair_matrix",
+    "pair_strata",
+    "question_of",
+]
 
 type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 
 # Contrasts whose estimates are shown under every choice.
 MOST_ESTIMATES = 20
+# Contrasts beyond which a table of them is not read, and levels from which a matrix says more.
+MOST_CONTRASTS, FEWEST_LEVELS = 40, 4
 RULE = (
     "Two questions are answered for each contrast. Statistical: does its interval exclude {null}? "
     "Practical: where does the interval lie against the region of practical equivalence (ROPE), "
     "{rope}? Outside: different. Inside: negligible. Otherwise: inconclusive. A verdict is "
-    "withheld (unreliable) where draws cannot be relied on, or their Monte Carlo error could turn "
-    "it."
+    "withheld (unreliable) where the draws cannot be trusted, or their Monte Carlo error could "
+    "change it."
 )
+SAME_LEVELS = "Both sides of a contrast are over the same levels."
+LEGEND = (
+    ", ".join(f"{sign} {word}" for word, sign in SIGNS.items())
+    + " (withheld). A number is the mean of the row minus that of the column; the largest are "
+    "first. The CSV file has every pair with its interval."
+)
+
+
+@dataclass(frozen=True)
+class PairStratum:
+    """Contrasts that agree in everything held equal.
+
+    Parameters
+    ----------
+    name : str
+        What is held equal, such as "A"; empty where nothing is.
+    held : dict
+        Coordinates held equal, and their values.
+    table : DataFrame
+        Rows of `Decisions.table`.
+    levels : tuple
+        What is compared, the largest first.
+    """
+
+    name: str
+    held: dict[str, Hashable]
+    table: pd.DataFrame
+    levels: tuple[Hashable, ...]
+
+
+@check_inputs()
+def decisions_report(
+    decisions: Decisions,
+    draws: xr.DataTree | xr.Dataset | Mapping[str, xr.DataTree] | None = None,
+    *,
+    title: str = "",
+    question: str = "",
+    method: str = "",
+    command: str = "",
+    labels: Mapping[str, str] | None = None,
+    ranks: xr.Dataset | None = None,
+) -> Report:
+    """Report of decisions alone: question, verdicts, notices and method.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        What `decide` returned for draws of `resample` or `measures.resample_trials`, or
+        `decide_normal` for estimates. Of fits, `fit_report` says more.
+    draws : DataTree or Dataset, or mapping of str to DataTree, optional
+        What was contrasted, of several sources by name: many pairs of a measure that has a best
+        end then have ranks.
+    title, question : str, optional
+        Of the page; by default of the decisions.
+    method : str, optional
+        How the draws or estimates were made, a paragraph.
+    command : str, optional
+        Command line that makes it again.
+    labels : mapping of str to str, optional
+        Words for levels, in the labels of at most 40 decisions.
+    ranks : Dataset, optional
+        What `hmetad.rank` returned for the same levels, shown after the decisions.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from hmetad.compare.verdicts import decide_normal
+    >>> page = decisions_report(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)), method="By hand.")
+    >>> [block.heading for block in page.blocks if isinstance(block, Prose)]
+    ['Question', 'Decisions: estimate', 'Method']
+    """
+    told = decisions if is_many(decisions) else with_words(decisions, labels)
+    if isinstance(draws, xr.Dataset):
+        draws = xr.DataTree.from_dict({"/posterior": draws})
+    blocks: list[Block] = [
+        Prose("Question", (question or question_of(decisions),)),
+        *early_notices(decisions.results),
+        *decision_blocks(told, draws, ranks=ranks),
+        *notice_block(decisions.results),
+        *([Prose("Method", (method,))] if method else []),
+        *([Prose("Session", (f"To run it again: {command}",))] if command else []),
+    ]
+    heading = title or f"Comparison of {symbol(decisions.quantity)}"
+    return Report(heading, tuple(blocks), meta=(("hmetad", version("hmetad")),))
 
 
 def decision_blocks(
@@ -45,8 +164,10 @@ def decision_blocks(
     else those of the fits whose cells were compared.
     """
     quantity, name = symbol(decisions.quantity), f"decisions-{decisions.quantity}"
-    told = (rule(decisions), pooling_of(decisions), remark)
-    opening = Prose(f"Decisions: {quantity}", tuple(filter(None, told)))
+    rule = RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
+    pooled = pool_words(decisions.results.attrs)
+    pooling = f"Contrasts are {pooled}. {SAME_LEVELS}" if pooled else ""
+    opening = Prose(f"Decisions: {quantity}", tuple(filter(None, (rule, pooling, remark))))
     caption = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
     many = is_many(decisions)
     strata = pair_strata(decisions) if many else []
@@ -54,24 +175,24 @@ def decision_blocks(
         if ranks is None and fits is not None:
             ranks = ranks_of(fits, decisions)
         return [opening, *decided_by_stratum(decisions, strata, ranks, caption, name)]
-    table = decision_table(decisions, f"{caption}.", name=name)
-    shown = f"{caption}, against the ROPE (band)."
-    figure = [] if many else [decision_figure(decisions, shown, name=name)]
-    ranked = [] if ranks is None else ranking_tables(ranks, name=name)
-    return [opening, table, *figure, *ranked]
+    blocks: list[Block] = [opening, decision_table(decisions, f"{caption}.", name=name)]
+    if not many:
+        shown = f"{caption}, against the ROPE (band)."
+        blocks.append(decision_figure(decisions, shown, name=name))
+    return [*blocks, *([] if ranks is None else ranking_tables(ranks, name=name))]
 
 
 def question_of(decisions: Decisions) -> str:
     """Question that decisions answer."""
     quantity = symbol(decisions.quantity)
     if "kind" not in decisions.results.attrs:
-        return f"Is {quantity} more than negligibly other than {decisions.null:g}?"
+        return f"Does {quantity} differ from {decisions.null:g} by more than a negligible amount?"
     return f"Which differences in {quantity} are more than negligible?"
 
 
 def decided_by_stratum(
     decisions: Decisions,
-    strata: Sequence[Stratum],
+    strata: Sequence[PairStratum],
     ranks: xr.Dataset | None,
     caption: str,
     name: str,
@@ -87,20 +208,6 @@ def decided_by_stratum(
             blocks.append(ranking_table(ranks, stratum.held, name=f"{stem}-ranks"))
         blocks.append(pair_matrix(decisions, stratum, f"{caption}{where}.", name=stem))
     return blocks
-
-
-def rule(decisions: Decisions) -> str:
-    """Rule of the verdicts, with the numbers used."""
-    return RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
-
-
-def pooling_of(decisions: Decisions) -> str:
-    """Sentence on what contrasts are pooled over, where they are."""
-    words = pool_words(decisions.results.attrs)
-    if not words:
-        return ""
-    compared = "Both sides of a contrast are over the same levels."
-    return f"Contrasts are {words}. {compared}"
 
 
 def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> list[Block]:
@@ -131,23 +238,22 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
 def counted_changes(frame: pd.DataFrame, others: list[str]) -> str:
     """How many verdicts change under each choice; one that is withheld contradicts none."""
     first = frame["as decided"].to_numpy()
-    found = {name: frame[name].to_numpy() for name in others}
-    flags = {
-        f"Verdicts that change, of {len(frame)}": {
-            name: (again != first) & (again != "unreliable") & (first != "unreliable")
-            for name, again in found.items()
-        },
-        "Withheld under another choice, with nothing contrary found": {
-            name: (again != first) & (again == "unreliable") for name, again in found.items()
-        },
-        "Given under another choice alone": {
-            name: (again != first) & (first == "unreliable") for name, again in found.items()
-        },
-    }
+    was_given = first != "unreliable"
+    counts: dict[str, dict[str, int]] = {}
+    for name in others:
+        again = frame[name].to_numpy()
+        is_other, is_given = again != first, again != "unreliable"
+        flags = {
+            f"Verdicts that change, of {len(frame)}": is_other & is_given & was_given,
+            "Withheld under another choice, with nothing contrary found": is_other & ~is_given,
+            "Given under another choice alone": is_other & ~was_given,
+        }
+        for words, flag in flags.items():
+            counts.setdefault(words, {})[name] = int(flag.sum())
     return " ".join(
-        f"{words}: {'; '.join(f'{name}: {int(flag.sum())}' for name, flag in each.items())}."
-        for place, (words, each) in enumerate(flags.items())
-        if place == 0 or any(flag.any() for flag in each.values())
+        f"{words}: {'; '.join(f'{name}: {number}' for name, number in each.items())}."
+        for place, (words, each) in enumerate(counts.items())
+        if place == 0 or any(each.values())
     )
 
 
@@ -157,15 +263,98 @@ def estimates_by_choice(choices: Mapping[str, Decisions]) -> list[Block]:
     first = next(iter(tables.values()))
     if len(first) > MOST_ESTIMATES:
         return []
-    columns = {
-        name: [
-            f"{format_cell(row.mean, '.2f')} [{format_cell(row.lower, '.2f')}, "
-            f"{format_cell(row.upper, '.2f')}]"
-            for row in table.itertuples()
-        ]
-        for name, table in tables.items()
-    }
-    frame = first[["label"]].assign(**columns)
+    columns = [
+        [interval_cell(row, ".2f") for row in table[["mean", "lower", "upper"]].to_numpy()]
+        for table in tables.values()
+    ]
     caption = f"Estimates of {symbol(next(iter(choices.values())).quantity)} under each choice."
-    headings = {"label": "Contrast"} | {name: name for name in columns}
-    return [table_from_frame(frame, caption, columns=headings, name="sensitivity-estimates")]
+    rows = tuple(zip(first["label"], *columns, strict=True))
+    return [Table(caption, ("Contrast", *tables), rows, name="sensitivity-estimates")]
+
+
+def is_many(decisions: Decisions) -> bool:
+    """Whether there are more contrasts than a table of them is read for."""
+    return decisions.results["verdict"].size > MOST_CONTRASTS
+
+
+def pair_strata(decisions: Decisions) -> list[PairStratum]:
+    """Strata of contrasts of all pairs; none where they are not all pairs of a few levels or more.
+
+    Examples
+    --------
+    >>> from hmetad.compare.verdicts import decide_normal
+    >>> pair_strata(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
+    []
+    """
+    table = decisions.table()
+    if "cell" in decisions.results.dims or not {"left", "right"} <= set(table.columns):
+        return []
+    held = held_equal(decisions)
+    parts = [((), table)] if not held else list(table.groupby(held, sort=False, dropna=False))
+    strata = []
+    for key, part in parts:
+        levels = ordered_levels(part)
+        pairs = {frozenset(pair) for pair in zip(part["left"], part["right"], strict=True)}
+        is_square = len(pairs) == len(part) == len(levels) * (len(levels) - 1) // 2
+        if not is_square or len(levels) < FEWEST_LEVELS:
+            return []
+        values = dict(zip(held, key, strict=True))
+        strata.append(PairStratum(" | ".join(map(str, key)), values, part, levels))
+    return strata
+
+
+def ordered_levels(part: pd.DataFrame) -> tuple[Hashable, ...]:
+    """Levels of a stratum, from the largest mean to the smallest; undefined ones last."""
+    levels = list(dict.fromkeys([*part["left"], *part["right"]]))
+    scores = dict.fromkeys(levels, 0.0)
+    for row in part.to_dict("records"):
+        difference = row["mean"] if np.isfinite(row["mean"]) else 0.0
+        scores[row["left"]] += difference
+        scores[row["right"]] -= difference
+    return tuple(sorted(levels, key=lambda level: -scores[level]))
+
+
+def pair_matrix(decisions: Decisions, stratum: PairStratum, caption: str, *, name: str) -> Matrix:
+    """Verdicts on all pairs of a stratum.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    stratum : Stratum
+        One of `pair_strata`.
+    caption : str
+        What is judged.
+    name : str
+        Stem of the file of all pairs.
+
+    Returns
+    -------
+    Matrix
+    """
+    found = {}
+    for row in stratum.table.to_dict("records"):
+        estimate = interval_cell(row[name] for name in ("mean", "lower", "upper"))
+        words = f"{row['label']}: {estimate}, {row['verdict']}"
+        found[row["left"], row["right"]] = (row["verdict"], float(row["mean"]), words)
+        found[row["right"], row["left"]] = (row["verdict"], -float(row["mean"]), words)
+    cells: list[tuple[Judgement | None, ...]] = [
+        tuple(found.get((level, other)) for other in stratum.levels[:place])
+        for place, level in enumerate(stratum.levels)
+    ]
+    note = f"{LEGEND} {interval_note(decisions, in_table=False)}"
+    dim = next(iter(decisions.results.dims))
+    part = decisions.results.sel({dim: list(stratum.table["label"])})
+    pairs = decision_table(replace(decisions, results=part), caption, name=name)
+    pairs = replace(pairs, decisions=decisions)
+    return Matrix(caption, tuple(map(str, stratum.levels)), tuple(cells), pairs, note)
+
+
+def counts_table(strata: Sequence[PairStratum], caption: str, *, name: str) -> Table:
+    """How many pairs of each stratum have each verdict."""
+    rows: list[tuple[Cell, ...]] = []
+    for stratum in strata:
+        verdicts = list(stratum.table["verdict"])
+        counts = [verdicts.count(word) for word in VERDICTS]
+        rows.append((stratum.name or "all", len(stratum.levels), len(verdicts), *counts))
+    columns = ("Stratum", "Compared", "Pairs", *(word.capitalize() for word in VERDICTS))
+    return Table(caption, columns, tuple(rows), name=name)

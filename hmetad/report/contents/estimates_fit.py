@@ -14,13 +14,11 @@ from scipy.special import ndtri
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import LINKS
 from hmetad.notice_registry import limit
-from hmetad.plots import intervals
-from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.fitted import method_blocks
+from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import INTERVALS
-from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
+from hmetad.report.contents.tables import INTERVALS, forest_figure
+from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import spec_of
@@ -32,6 +30,8 @@ __all__ = ["estimates_blocks", "estimates_question"]
 
 # Rows of a figure, and conditions told in words, beyond which a page is not read.
 MOST_ROWS, MOST_TOLD = 40, 6
+SIDES, GIVEN = ("mean", "lower", "upper"), ("given", "given_lower", "given_upper")
+TERMS = {"quantity": "Quantity", "term": "Term"} | {x: x.capitalize() for x in SIDES}
 MEDIAN = " The average is the median of groups, since they differ on another scale."
 SHRUNK = (
     "Each estimate has an error. The model draws estimates towards what the formula says of the "
@@ -64,7 +64,7 @@ def estimates_question(fit: xr.DataTree) -> str:
     """Question that a fit of estimates answers."""
     groups = " and ".join(group_columns(fit))
     name = symbol(fit.attrs["quantity"])
-    return f"What is {name}" + (f" beyond the levels of {groups} at hand?" if groups else "?")
+    return f"What is {name}" + (f" beyond the levels of {groups} in these data?" if groups else "?")
 
 
 def estimates_blocks(
@@ -87,45 +87,18 @@ def estimates_blocks(
     -------
     list of Block
     """
+    table, groups = population_table(fit, labels=labels), " and ".join(group_columns(fit))
+    rest = table[table["kind"] != "population"]
+    caption = "Coefficients, standard deviations of groups and correlations."
+    named: dict[str, Any] = {"note": INTERVALS, "name": "population-terms"}
     return [
-        *population_blocks(fit, told, labels),
+        *answer_blocks(fit, table, groups),
+        *told,
+        Prose("Population", ()),
+        table_from_frame(rest, caption, columns=TERMS, **named),
         *shrinkage_blocks(fit),
         check_block(fit),
         *method_blocks(fit, spec_of(fit), command, method_text(fit)),
-    ]
-
-
-def population_blocks(
-    fit: xr.DataTree, told: Sequence[Block], labels: Mapping[str, str]
-) -> list[Block]:
-    """Predicted values in words, a table and a figure; then coefficients, SDs and correlations."""
-    quantity, fresh = fit.attrs["quantity"], group_columns(fit)
-    table, name = population_table(fit, labels=labels), symbol(quantity)
-    own = table[table["kind"] == "population"].replace({"term": {"": "population"}})
-    average = own.rename(columns={"term": "label"})[["label", "mean", "lower", "upper"]]
-    predicted = average.reset_index(drop=True)
-    if fresh:
-        new = estimate_table(predict_estimates(fit, new=fresh))
-        predicted["new_lower"] = new[f"{quantity}_lower"]
-        predicted["new_upper"] = new[f"{quantity}_upper"]
-        predicted["new"] = new[quantity]
-    said = answer(predicted, name, fresh, table[table["kind"] == "sd"])
-    rest = table[table["kind"] != "population"]
-    columns = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower"}
-    terms = table_from_frame(
-        rest,
-        "Coefficients, standard deviations of groups and correlations.",
-        columns={**columns, "upper": "Upper"},
-        note=INTERVALS,
-        name="population-terms",
-    )
-    return [
-        Prose("Answer", said),
-        predicted_table(predicted, name, fresh, is_linked=fit.attrs["link"] != "identity"),
-        *predicted_figure(predicted, name, fresh),
-        *told,
-        Prose("Population", ()),
-        terms,
     ]
 
 
@@ -134,27 +107,57 @@ def group_columns(fit: xr.DataTree) -> list[str]:
     common = formula_columns([fit.attrs["formula"].partition(" ~ ")[2]])
     named = (name_parts(str(name)) for name in fit["posterior"].data_vars)
     columns = dict.fromkeys(x for one in named if one.role == "sd" for x in one.factor.split(":"))
-    return [
-        x for x in columns if x in cell_table(fit["posterior"].to_dataset()) and x not in common
+    known = cell_table(fit["posterior"].to_dataset())
+    return [x for x in columns if x in known and x not in common]
+
+
+def answer_blocks(fit: xr.DataTree, table: pd.DataFrame, groups: str) -> list[Block]:
+    """Values of the population, and of a new group: in words, a table and a figure."""
+    quantity, name = fit.attrs["quantity"], symbol(fit.attrs["quantity"])
+    own = table[table["kind"] == "population"].replace({"term": {"": "population"}})
+    predicted = own.rename(columns={"term": "label"})[["label", *SIDES]].reset_index(drop=True)
+    columns, note = {"label": "Condition"} | {x: x.capitalize() for x in SIDES}, INTERVALS
+    caption, beside = f"{name} of the population", None
+    if groups:
+        new = estimate_table(predict_estimates(fit, new=group_columns(fit)))
+        beside = ("new", "new_lower", "new_upper")
+        for side, source in zip(beside, ("", "_lower", "_upper"), strict=True):
+            predicted[side] = new[f"{quantity}{source}"]
+        columns |= {"new_lower": f"New {groups}: lower", "new_upper": f"New {groups}: upper"}
+        note += f" A new {groups}: 95 % of what is predicted for one that nobody has seen."
+        note += MEDIAN if fit.attrs["link"] != "identity" else ""
+    said = answer(predicted, name, groups, table[table["kind"] == "sd"])
+    blocks: list[Block] = [
+        Prose("Answer", said),
+        table_from_frame(
+            predicted,
+            f"{caption}, and of a new {groups}." if groups else f"{caption}.",
+            columns=columns,
+            note=note,
+            name="population",
+        ),
     ]
+    if 1 < len(predicted) <= MOST_ROWS:
+        words = f"{caption} and of a new {groups}." if groups else f"{caption}."
+        options: dict[str, Any] = {"beside": beside, "names": ("on average", f"a new {groups}")}
+        blocks.append(forest_figure(predicted, name, words, "population-figure", **options))
+    return blocks
 
 
-def answer(
-    predicted: pd.DataFrame, name: str, fresh: list[str], sds: pd.DataFrame
-) -> tuple[str, ...]:
+def answer(predicted: pd.DataFrame, name: str, groups: str, sds: pd.DataFrame) -> tuple[str, ...]:
     """The population, a new group and differences between groups, in sentences."""
     kept = predicted.sort_values("mean", ascending=False, kind="stable").to_dict("records")
     shown = kept if len(kept) <= MOST_TOLD else [kept[0], kept[-1]]
-    groups = " and ".join(fresh)
-    of = f"For an average {groups}, {name} is" if fresh else f"{name} is"
-    told = [f"{of} {'; '.join(in_brackets(row) + of_label(row, kept) for row in shown)}."]
+    whose = [f" for {row['label']}" if len(kept) > 1 else "" for row in shown]
+    of = f"For an average {groups}, {name} is" if groups else f"{name} is"
+    means = [in_brackets(row) + label for row, label in zip(shown, whose, strict=True)]
+    told = [f"{of} {'; '.join(means)}."]
     if len(shown) < len(kept):
         told.append(f"These are the largest and the smallest of {len(kept)}.")
-    if fresh:
+    if groups:
         ends = [
-            f"{format_cell(row['new_lower'])} to {format_cell(row['new_upper'])}"
-            f"{of_label(row, kept)}"
-            for row in shown
+            f"{format_cell(row['new_lower'])} to {format_cell(row['new_upper'])}{label}"
+            for row, label in zip(shown, whose, strict=True)
         ]
         told.append(f"For a new {groups} it is predicted from {'; '.join(ends)}.")
     for row in sds.to_dict("records"):
@@ -163,81 +166,31 @@ def answer(
     return (*told, "Numbers in brackets, and ranges of what is predicted, hold 95 %.")
 
 
-def of_label(row: Mapping[Hashable, Any], rows: Sequence[Mapping[Hashable, Any]]) -> str:
-    """Condition of a row, where there are several."""
-    return f" for {row['label']}" if len(rows) > 1 else ""
-
-
 def in_brackets(row: Mapping[Hashable, Any]) -> str:
     """Mean and interval as text."""
-    mean, lower, upper = (format_cell(row[name]) for name in ("mean", "lower", "upper"))
-    return f"{mean} [{lower}, {upper}]"
-
-
-def predicted_table(
-    predicted: pd.DataFrame, name: str, fresh: list[str], *, is_linked: bool
-) -> Table:
-    """Predicted value of each condition, and of it in a new group."""
-    groups = " and ".join(fresh)
-    columns = {"label": "Condition", "mean": "Mean", "lower": "Lower", "upper": "Upper"}
-    if fresh:
-        columns |= {"new_lower": f"New {groups}: lower", "new_upper": f"New {groups}: upper"}
-    caption = f"{name} of the population" + (f", and of a new {groups}." if fresh else ".")
-    note = INTERVALS
-    if fresh:
-        note += f" A new {groups}: 95 % of what is predicted for one that nobody has seen."
-    note += MEDIAN if fresh and is_linked else ""
-    return table_from_frame(predicted, caption, columns=columns, note=note, name="population")
-
-
-def predicted_figure(predicted: pd.DataFrame, name: str, fresh: list[str]) -> list[Block]:
-    """Forest of the population, with the intervals of a new group beside."""
-    if not 1 < len(predicted) <= MOST_ROWS:
-        return []
-    beside = ("new", "new_lower", "new_upper") if fresh else None
-    groups = " and ".join(fresh)
-    names = ("on average", f"a new {groups}")
-    ax = intervals.forest(predicted, xlabel=name, beside=beside, names=names)
-    caption = f"{name} of the population" + (f" and of a new {groups}." if fresh else ".")
-    alt = describe_intervals(predicted, quantity=name)
-    return [Figure(caption, alt, ax.figure, "population-figure")]
+    return interval_cell(row[name] for name in SIDES).text
 
 
 def shrinkage_blocks(fit: xr.DataTree) -> list[Block]:
-    """Estimates as they were given and after shrinkage: a table and a forest."""
-    name, frame = symbol(fit.attrs["quantity"]), given_and_shrunk(fit)
-    columns = {"label": "Cell", "given": "Given", "given_lower": "Given: lower"}
-    columns |= {"given_upper": "Given: upper", "mean": "Shrunk", "lower": "Shrunk: lower"}
-    columns |= {"upper": "Shrunk: upper"}
+    """Estimates with 95 % intervals on their own scale, as given and after shrinkage."""
+    observed, quantity = fit["observed_data"].to_dataset(), fit.attrs["quantity"]
+    estimate, se = observed["estimate"].to_numpy(), observed["se"].to_numpy()
+    ends = zip(GIVEN, (0, -ndtri(0.975), ndtri(0.975)), strict=True)
+    given = {side: LINKS[fit.attrs["link"]].inverse(estimate + z * se) for side, z in ends}
+    shrunk = fit["posterior"][quantity].transpose("cell", ...).to_numpy().reshape(len(se), -1)
+    lower, upper = np.quantile(shrunk, [0.025, 0.975], axis=1)
+    sides = {"mean": shrunk.mean(axis=1), "lower": lower, "upper": upper}
+    frame = pd.DataFrame({"label": observed["cell"].to_numpy(), **given, **sides})
+    titles = ("Given", "Given: lower", "Given: upper", "Shrunk", "Shrunk: lower", "Shrunk: upper")
+    columns = {"label": "Cell", **dict(zip((*GIVEN, *SIDES), titles, strict=True))}
+    name = symbol(quantity)
     caption = f"{name} as estimated, and after shrinkage."
     blocks: list[Block] = [Prose("Estimates, given and after shrinkage", (SHRUNK,))]
     if len(frame) <= MOST_ROWS:
-        beside, names = ("given", "given_lower", "given_upper"), ("after shrinkage", "given")
-        ax = intervals.forest(frame, xlabel=name, beside=beside, names=names)
-        alt = describe_intervals(frame, quantity=f"{name} after shrinkage")
-        blocks.append(Figure(caption, alt, ax.figure, "shrinkage"))
+        options: dict[str, Any] = {"beside": GIVEN, "names": ("after shrinkage", "given")}
+        options["alt"] = f"{name} after shrinkage"
+        blocks.append(forest_figure(frame, name, caption, "shrinkage", **options))
     return [*blocks, table_from_frame(frame, caption, columns=columns, name="estimates")]
-
-
-def given_and_shrunk(fit: xr.DataTree) -> pd.DataFrame:
-    """Estimates with 95 % intervals on their own scale, and their posterior."""
-    observed, quantity = fit["observed_data"].to_dataset(), fit.attrs["quantity"]
-    back = LINKS[fit.attrs["link"]].inverse
-    estimate, se = observed["estimate"].to_numpy(), observed["se"].to_numpy()
-    z = ndtri(0.975)
-    shrunk = fit["posterior"][quantity].transpose("cell", ...).to_numpy().reshape(len(se), -1)
-    lower, upper = np.quantile(shrunk, [0.025, 0.975], axis=1)
-    return pd.DataFrame(
-        {
-            "label": observed["cell"].to_numpy(),
-            "given": back(estimate),
-            "given_lower": back(estimate - z * se),
-            "given_upper": back(estimate + z * se),
-            "mean": shrunk.mean(axis=1),
-            "lower": lower,
-            "upper": upper,
-        }
-    )
 
 
 def check_block(fit: xr.DataTree) -> Prose:

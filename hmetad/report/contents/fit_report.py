@@ -1,4 +1,4 @@
-"""The report of a fit: question, data, model, estimates, decisions, fit check and method.
+"""The report of a fit: question, decisions, population, data, estimates, fit check and method.
 
 Fit (DataTree), or separate fits by name, and Decisions → Report.
 """
@@ -8,27 +8,46 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.bayes.check_fit import check_estimates, has_estimates
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.predictive import predicted_counts
+from hmetad.bayes.predictive import MANY_OUTSIDE, predicted_counts
 from hmetad.compare.decisions import Decisions
+from hmetad.counts.resample import counts_together
 from hmetad.errors import InputError
+from hmetad.mle.measure import measure
 from hmetad.notice import Notice, notices, with_notices
-from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
+from hmetad.plots import fits as drawn_fits
+from hmetad.plots.fits import Kind, describe_fit
+from hmetad.report.contents.decided import (
+    changed_verdicts,
+    decision_blocks,
+    is_many,
+    question_of,
+)
+from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
-from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
-from hmetad.report.contents.pairwise import is_many
+from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.paragraph import results_paragraph
-from hmetad.report.contents.population_blocks import population_blocks
-from hmetad.report.contents.tables import notice_block, with_words
-from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
+from hmetad.report.contents.population import population_table
+from hmetad.report.contents.tables import INTERVALS, forest_figure, notice_block, with_words
+from hmetad.report.page.blocks import (
+    Alerts,
+    Block,
+    Figure,
+    Prose,
+    Table,
+    interval_cell,
+    table_from_frame,
+)
 from hmetad.report.page.report import Report
+from hmetad.specs.design import designs_of
 from hmetad.specs.spec import spec_of
-from hmetad.text.names import symbol
+from hmetad.text.names import in_percent, symbol
 from hmetad.untrusted import read_attr
 
 __all__ = ["combine_reports", "fit_report"]
@@ -50,6 +69,30 @@ COMPARED = {
     "weight": "Weight",
     "in_words": "In words",
 }
+# Panels of the fit check and rows of the forest, beyond which a page is not read.
+SHOWN_CELLS, FOREST_ROWS = 9, 40
+# Rows of a table of cells that stay open after the population.
+UNFOLDED = 8
+AT_AVERAGE = (
+    " There are too many cells for a table: what is shown is at an average level of the factors "
+    "that are not named."
+)
+CHECKED = (
+    "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
+    "lie outside the bands, the model does not describe the data, and {symbol} means less."
+)
+DRAWN = "What holds of the population that the levels of {groups} were drawn from. "
+MEDIAN = " Where people differ in log M-ratio, the M-ratio of the population is that of the median."
+TERMS = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower", "upper": "Upper"}
+TERMS |= {"rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
+SOME_LEAVE = (
+    " {poor} of {cells} cells leave the bands in more than {share} of their counts. The {shown} "
+    "that leave them most are shown."
+)
+NONE_LEAVES = (
+    " None of the {cells} cells leaves the bands in more than {share} of its counts; {shown} are "
+    "shown."
+)
 
 
 @check_inputs(skip=("fits", "models"))
@@ -195,6 +238,129 @@ def fit_blocks(
         *check_blocks(predicted, spec.record.symbol),
         *compared_models(models),
         *method_blocks(fit, spec, command),
+    ]
+
+
+def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
+    """Population in a report: a row per condition, a figure, then effects and differences."""
+    spec = spec_of(fit)
+    if not spec.formula:
+        return []
+    table = population_table(fit, labels=labels)
+    own = table[table["kind"] == "population"]
+    names, main = list(dict.fromkeys(own["quantity"])), symbol(spec.record.plotted)
+    cells = {
+        (row["term"], row["quantity"]): interval_cell(
+            (row[x] for x in ("mean", "lower", "upper")), "z.2f"
+        )
+        for row in own.to_dict("records")
+    }
+    terms = list(dict.fromkeys(own["term"]))
+    rows = tuple(
+        (term or "population", *(cells.get((term, name), "") for name in names)) for term in terms
+    )
+    caption = "Population by condition." if len(rows) > 1 else "Population."
+    designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
+    factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
+    groups = " and ".join(labels.get(factor, factor) for factor in factors)
+    said = (DRAWN.format(groups=groups) if groups else "") + INTERVALS
+    said += MEDIAN if "log_m" in spec.formula else ""
+    blocks: list[Block] = [
+        Prose("Population", (said,)),
+        Table(caption, ("Condition", *names), rows, name="population"),
+    ]
+    shown = own[own["quantity"] == main].rename(columns={"term": "label"})
+    value, meaning = spec.record.reference or (None, "")
+    if len(shown) > 1:
+        words = f"{main} of the population" + (f"; {meaning}." if meaning else ".")
+        blocks.append(forest_figure(shown, main, words, "population-figure", reference=value))
+    rest = table[table["kind"] != "population"]
+    if len(rest):
+        formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
+        caption = "Effects, standard deviations and correlations."
+        named: dict[str, Any] = {"formats": formats, "name": "population-terms"}
+        blocks.append(table_from_frame(rest, caption, columns=TERMS, **named))
+    return blocks
+
+
+def data_blocks(fit: xr.DataTree) -> list[Block]:
+    """Trials, accuracy and empty ratings of every cell, or level that stands for cells."""
+    counts = fit["observed_data"].to_dataset()["counts"]
+    fitted = Fitted.of(fit)
+    by = [] if fitted.has_cells else fitted.columns_of_levels
+    if by:
+        counts, _ = counts_together(counts, by)
+    # Cells are named by their label alone: a grouping column may be called like a measure.
+    measured = measure(counts.reset_coords(drop=True))
+    empty = (counts.sum(["stimulus", "response"]) == 0).sum("rating")
+    frame = pd.DataFrame(
+        {
+            "Cell": counts["cell"].to_numpy(),
+            "Trials": measured["trials"].to_numpy().astype(int),
+            "Right": measured["share_right"].to_numpy(),
+            "d′": measured["dprime"].to_numpy(),
+            "c": measured["c"].to_numpy(),
+            "AUROC2": measured["auroc2"].to_numpy(),
+            "Unused ratings": empty.to_numpy().astype(int),
+        }
+    )
+    caption = "Data: trials, share of right ones and measures that need no model, by cell."
+    table = table_from_frame(frame, caption, name="data")
+    return [Prose("Data", ()), replace(table, is_folded=is_folded(fit))]
+
+
+def is_folded(fit: xr.DataTree) -> bool:
+    """Whether tables of cells are folded away: where the population stands before them."""
+    return bool(spec_of(fit).formula) and fit["posterior"].sizes["cell"] > UNFOLDED
+
+
+def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
+    """d′, c, meta-d′ and M of every cell, and a forest of M where it can be read."""
+    frame = estimate_table(fit)
+    frame["cell"] = [
+        " | ".join(labels.get(x, x) for x in own.split(" | ")) for own in frame["cell"]
+    ]
+    columns = {"cell": "Cell"} | ({"response": "Response"} if "response" in frame else {})
+    record = spec_of(fit).record
+    for name in record.tabulated:
+        columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
+    blocks: list[Block] = [
+        Prose("Estimates", (INTERVALS if Fitted.of(fit).has_cells else INTERVALS + AT_AVERAGE,)),
+        replace(
+            table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
+            is_folded=is_folded(fit),
+        ),
+    ]
+    if 1 < len(frame) <= FOREST_ROWS:
+        names = frame["cell"] + (" | " + frame["response"] if "response" in frame else "")
+        main, quantity = record.plotted, symbol(record.plotted)
+        sides = {side: frame[f"{main}_{side}"] for side in ("lower", "upper")}
+        forest = pd.DataFrame({"label": names, "mean": frame[main], **sides})
+        value, meaning = record.reference or (None, "")
+        caption = f"{quantity} of every cell" + (f"; {meaning}." if meaning else ".")
+        stem = main.replace("_", "-")
+        blocks.append(forest_figure(forest, quantity, caption, stem, reference=value))
+    return blocks
+
+
+def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
+    """Observed and predicted ratings and type-2 ROC, of cells that leave the bands most."""
+    order = np.argsort(-predicted["outside"].fillna(0).to_numpy(), kind="stable")[:SHOWN_CELLS]
+    shown = predicted.isel(cell=np.sort(order))
+    said = describe_fit(shown)
+    cells, poor = predicted.sizes["cell"], int((predicted["outside"] > MANY_OUTSIDE).sum())
+    words = (SOME_LEAVE if poor else NONE_LEAVES) if cells > SHOWN_CELLS else ""
+    which = words.format(poor=poor, cells=cells, share=in_percent(MANY_OUTSIDE), shown=SHOWN_CELLS)
+    captions: dict[Kind, str] = {
+        "ratings": "Trials of each response and rating, observed and predicted.",
+        "roc": "Type-2 ROC, observed and predicted.",
+    }
+    return [
+        Prose("Does the model fit?", (CHECKED.format(symbol=symbol) + which,)),
+        *(
+            Figure(caption, said, drawn_fits.fit(shown, kind=kind)[0].figure, f"fit-{kind}")
+            for kind, caption in captions.items()
+        ),
     ]
 
 

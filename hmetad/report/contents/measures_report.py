@@ -3,7 +3,7 @@
 Trials, or a count table and Dataset of measures → Report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -14,23 +14,52 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import refuse_no_counts
-from hmetad.errors import InputError, nearest
+from hmetad.errors import InputError
 from hmetad.mle.measure import measure
 from hmetad.notice import Notice, with_notices
+from hmetad.notice import notices as notices_of
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
-from hmetad.report.contents.counted_choice import choice_blocks
+from hmetad.report.contents.chosen import capital, first_screen
 from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.contents.standings import (
+    OF_COUNTS,
+    Evidence,
+    compared_columns,
+    evidence_of,
+    measure_named,
+    ordered_levels,
+    over_column,
+)
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.contents.trials_report import trials_report
-from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.page.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Prose,
+    Table,
+    interval_cell,
+    table_from_frame,
+)
 from hmetad.report.page.report import Report
-from hmetad.results import Shown, results
+from hmetad.results import results
 from hmetad.rows.sources import TableLike
 from hmetad.text.names import heading, in_percent
 
 __all__ = ["measures_report"]
 
+QUESTION = (
+    "Which {over} has the better answers, and the better confidence? Ratios such as M-ratio judge "
+    "confidence relative to the answers: a {over} with poor answers can have a high one, and at "
+    "chance it has no meaning."
+)
+OF_PAIRS = (
+    "M-ratio has no ranks here: these are pairs of options, and their M-ratio depends on where "
+    "their confidence is cut into ratings."
+)
+# M, and what stands beside it: M is no measure of how good answers are.
+WITH_M = ("m_ratio", "dprime", "share_right")
 NO_STIMULUS = (
     "There is no stimulus in these data: each trial is right or wrong, with a confidence. d′, "
     "meta-d′ and M-ratio do not exist for them; what stands here needs none."
@@ -126,14 +155,11 @@ def counts_report(
     refuse_no_counts(counts)
     measures = checked_measures(measure(counts) if measures is None else measures, counts)
     frame = estimate_table(measures).assign(trials=trials_of(counts))
-    tables = [
-        table for title, shown in groups().items() for table in group_table(frame, title, shown)
-    ]
     blocks: list[Block] = [
         *chosen_by(measures, draws, over, found),
         *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
-        *tables,
+        *tables(frame),
         *notice_block(with_notices(measures, found)),
         Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
         meaning_table(measures),
@@ -163,20 +189,59 @@ def checked_measures(measures: object, counts: xr.DataArray) -> xr.Dataset:
 def chosen_by(
     measures: xr.Dataset, draws: xr.Dataset | None, over: str | None, found: Sequence[Notice]
 ) -> list[Block]:
-    """Which level is best, where there are draws."""
+    """Which level is best, where there are draws of several."""
     if draws is None:
         return []
     if "draw" not in draws.dims or not np.array_equal(measures["cell"], draws.get("cell", [])):
-        raise InputError(
-            "draws", "other cells than measures", "what resample gave for these measures"
-        )
-    columns = [str(k) for k, v in draws.coords.items() if v.dims == ("cell",) and k != "cell"]
-    if over is not None and over not in columns:
-        raise InputError("over", repr(over), "a grouping column", nearest(over, columns))
-    if not columns or "auroc2" not in draws:
+        allowed = "what resample gave for these measures"
+        raise InputError("draws", "other cells than measures", allowed)
+    has_columns = bool(compared_columns(draws))
+    if over is not None or has_columns:
+        over = over_column(draws, over)
+    if over is None or "auroc2" not in draws:
         return []
-    ci_prob = float(measures.attrs.get("ci_prob", 0.95))
-    return choice_blocks(at_estimate(measures), draws, over or columns[0], ci_prob, found)
+    estimates, ci_prob = at_estimate(measures), float(measures.attrs.get("ci_prob", 0.95))
+    are_pairs = any(one.code == "paired-options" for one in notices_of(draws))
+    known = [x for x in OF_COUNTS if x in draws and x in estimates]
+    names = [name for name in known if name != "m_ratio" or not are_pairs]
+    evidence = evidence_of(estimates, draws, over, ci_prob, [*map(measure_named, names)])
+    if max(len(one.levels) for one in evidence.strata) < 2:
+        return []
+    unit, kind = draws.attrs.get("cluster") or "trial", draws.attrs.get("kind", "")
+    question = [QUESTION.format(over=over), *([OF_PAIRS] if are_pairs else [])]
+    drawn = f"{draws.sizes['draw']:,} {kind} draws by {unit}"
+    return [*first_screen(evidence, question, drawn, found), *ranks_of_m(evidence)]
+
+
+def ranks_of_m(found: Evidence) -> list[Block]:
+    """Ranks by M-ratio, each level with its d′ and accuracy; none without M."""
+    known = {one.name: one for one in found.measures}
+    if "m_ratio" not in known:
+        return []
+    shown = {name: known[name].heading for name in WITH_M if name in known}
+    several = len(found.strata) > 1
+    rows: list[tuple[Cell, ...]] = []
+    for stratum in found.strata:
+        standing = found.standings[stratum.name, "m_ratio"]
+        values = [stratum.interval(name, found.ci_prob) for name in shown]
+        for level in ordered_levels(stratum, known["m_ratio"]):
+            place = stratum.levels.index(level)
+            own = (level, *([stratum.name] if several else []))
+            cells = (interval_cell(one[:, place], "z.2f") for one in values)
+            rows.append((*own, *cells, standing.p_best.get(level), standing.word(level)))
+    firsts = (capital(found.over), *(["Set"] if several else []))
+    return [
+        Table(
+            f"Ranks by {shown['m_ratio']}, with d′ and accuracy.",
+            (*firsts, *shown.values(), "P(best)", "Verdict"),
+            tuple(rows),
+            f"{in_percent(found.ci_prob)} intervals. P(best): probability of the highest M-ratio "
+            "of those that are ranked.",
+            "ranks-m",
+            (("P(best)", ".3f"),),
+            stems=tuple((title, name) for name, title in shown.items()),
+        )
+    ]
 
 
 def alerts(found: Sequence[Notice]) -> tuple[Block, ...]:
@@ -201,28 +266,22 @@ def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
     return said
 
 
-def groups() -> dict[str, dict[str, Shown]]:
-    """Tables of a page by their titles, each with the measures that are read together."""
-    found: dict[str, dict[str, Shown]] = {}
+def tables(frame: pd.DataFrame) -> list[Block]:
+    """Tables of the measures that are read together, under the titles of the table of results."""
+    found: dict[str, dict[str, str]] = {}
     for result in results():
-        if result.page:
-            found.setdefault(result.title, {})[result.name] = result.page
-    return found
-
-
-def group_table(frame: pd.DataFrame, title: str, shown: Mapping[str, Shown]) -> list[Block]:
-    """Table of some of the measures, if there are any."""
-    present = [name for name in shown if name in frame]
-    if not present:
-        return []
-    columns = {"cell": "Cell", "trials": "Trials"}
-    for name in present:
-        columns[name] = heading(name)
+        if not result.page or result.name not in frame:
+            continue
+        columns = found.setdefault(result.title, {"cell": "Cell", "trials": "Trials"})
+        columns[result.name] = heading(result.name)
         # Intervals of all would make the table too wide; those are in the CSV beside it.
-        if shown[name] == "interval":
-            sides = [side for side in ("lower", "upper") if f"{name}_{side}" in frame]
-            columns |= {f"{name}_{side}": side for side in sides}
-    return [table_from_frame(frame, f"{title}.", columns=columns, name=present[0])]
+        if result.page == "interval":
+            sides = [side for side in ("lower", "upper") if f"{result.name}_{side}" in frame]
+            columns |= {f"{result.name}_{side}": side for side in sides}
+    return [
+        table_from_frame(frame, f"{title}.", columns=columns, name=list(columns)[2])
+        for title, columns in found.items()
+    ]
 
 
 def figures(counts: xr.DataArray, measures: xr.Dataset) -> list[Block]:

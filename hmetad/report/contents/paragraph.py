@@ -4,6 +4,7 @@ Fit (DataTree) and Decisions → text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,9 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import Notice, first_few, notices
+from hmetad.notice import first_few, notices
 from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
-from hmetad.report.contents.fitted import method_text
+from hmetad.report.contents.method import method_text
 from hmetad.report.contents.population import population_table
 from hmetad.report.contents.tables import reasons_withheld, with_words
 from hmetad.specs.design import cell_table
@@ -109,21 +110,18 @@ def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
     shown = [x for name, x in posterior.items() if name in told or str(name).startswith(stems)]
     codes = {n.code for x in shown for n in notices(x) if n.severity == "error"}
     here, beside = ([x for x in failed if (x.code in codes) == own] for own in (True, False))
-    if here:
-        cells = dict.fromkeys(cell for one in here for cell in one.cells)
-        are_some = all(one.cells for one in here)
-        whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
-        yield f"{whose} are not to be reported before the following is mended."
-        yield from map(with_cells, here)
-    if beside:
-        yield "What follows failed in parts of the model that no estimate here rests on."
-        yield from map(with_cells, beside)
-
-
-def with_cells(notice: Notice) -> str:
-    """Sentence of a notice, with the first of its cells."""
-    where = f" ({first_few(notice.cells, ', ')})" if notice.cells else ""
-    return f"{notice.message.removesuffix('.')}{where}."
+    cells = dict.fromkeys(cell for one in here for cell in one.cells)
+    are_some = all(one.cells for one in here)
+    whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
+    for found, opening in (
+        (here, f"{whose} must not be reported before the following is fixed."),
+        (beside, "What follows failed in parts of the model that no estimate here rests on."),
+    ):
+        if found:
+            yield opening
+        for one in found:
+            where = of_term(first_few(one.cells, ", ") if one.cells else "")
+            yield f"{one.message.removesuffix('.')}{where}."
 
 
 def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]:
@@ -193,20 +191,16 @@ def population_sentences(table: pd.DataFrame) -> Iterator[str]:
         rows = table[table["kind"] == kind]
         if 0 < len(rows) <= MOST:
             is_share = kind == "correlation"
-            told = "; ".join(
-                f"{lower_first(str(row['quantity']))}{of_term(row['term'])} = "
-                f"{estimate(row, is_share=is_share)}"
+            listed = [
+                f"{row['quantity']}{of_term(row['term'])} = {estimate(row, is_share=is_share)}"
                 for row in records(rows)
-            )
-            yield f"{told[0].upper()}{told[1:]}."
+            ]
+            # Within a sentence words begin small, but for SD.
+            rest = [x if x.startswith("SD ") else x[0].lower() + x[1:] for x in listed[1:]]
+            yield f"{'; '.join([listed[0], *rest])}."
 
 
-def lower_first(words: str) -> str:
-    """Words with a small first letter, but for SD."""
-    return words if words.startswith("SD ") else words[0].lower() + words[1:]
-
-
-def records(rows: pd.DataFrame) -> list[dict[str, object]]:
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table by the names of its columns."""
     return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
 
@@ -216,13 +210,10 @@ def of_term(term: object) -> str:
     return f" ({term})" if term else ""
 
 
-def estimate(row: Mapping[str, object], *, is_share: bool = False, level: str = "95% CrI") -> str:
+def estimate(row: Mapping[str, Any], *, is_share: bool = False, level: str = "95% CrI") -> str:
     """Mean and interval of a row."""
-    mean, lower, upper = (number(row[name], is_share=is_share) for name in MEAN_AND_BOUNDS)
+    mean, lower, upper = (number(row[x], is_share=is_share) for x in ("mean", "lower", "upper"))
     return f"{mean}, {level} [{lower}, {upper}]"
-
-
-MEAN_AND_BOUNDS = ("mean", "lower", "upper")
 
 
 def number(value: object, *, is_share: bool = False) -> str:
@@ -260,20 +251,18 @@ def decision_sentences(decisions: Decisions) -> Iterator[str]:
         yield f"Of {len(table)} comparisons, the verdicts were: {told}."
         return
     for row, reason in zip(records(table), reasons_withheld(decisions), strict=True):
-        value = estimate(row, level=level)
+        value, verdict = estimate(row, level=level), str(row["verdict"])
         if row.get("undefined"):
-            value += f" ({float(str(row['undefined'])):.1%} of the draws are undefined)"
-        if row["verdict"] not in VERDICTS:
-            why = f" ({reason})" if reason else ""
-            yield f"{row['label']}: {value}, without a verdict{why}."
-            continue
-        yield f"{row['label']}: {value}, {shares(row)}; {VERDICTS[str(row['verdict'])]}."
+            value += f" ({row['undefined']:.1%} of the draws are undefined)"
+        if verdict in VERDICTS:
+            yield f"{row['label']}: {value}, {shares(row)}; {VERDICTS[verdict]}."
+        else:
+            yield f"{row['label']}: {value}, without a verdict{of_term(reason)}."
 
 
-def shares(row: Mapping[str, object]) -> str:
+def shares(row: Mapping[str, Any]) -> str:
     """Probability of the sign and share in the ROPE; of an estimate with a standard error, p."""
     if "p_value" in row:
-        return f"p {probability_text(float(str(row['p_value'])))}"
-    inside = 100 * float(str(row["in_rope"]))
-    sign = probability_text(float(str(row["p_direction"])))
-    return f"P(direction) {sign}, {inside:.1f}% of the posterior inside"
+        return f"p {probability_text(row['p_value'])}"
+    sign = probability_text(row["p_direction"])
+    return f"P(direction) {sign}, {100 * row['in_rope']:.1f}% of the posterior inside"

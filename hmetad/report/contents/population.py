@@ -4,7 +4,7 @@ Fit (DataTree) → data frame, one row per quantity.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,15 @@ from hmetad.arguments import check_inputs, number_text, probability, with_poster
 from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.predict import predict
+from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.errors import InputError
+from hmetad.likelihood.families.normal import parameter_name
 from hmetad.monte_carlo import has_chains
-from hmetad.report.contents.estimates_rows import estimates_rows
 from hmetad.specs.design import cell_table, designs_of, reference_level
 from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
-from hmetad.variable_names import coefficient_name, correlation_name, sd_name
+from hmetad.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
 __all__ = ["population_table"]
 
@@ -29,6 +30,7 @@ __all__ = ["population_table"]
 type Row = tuple[dict[str, str], xr.DataArray]
 
 SAMPLES = ("chain", "draw")
+SCALES = {"log": "log of ", "logit": "logit of ", "fisher_z": "Fisher's z of "}
 # Conditions that are told one by one, whatever the columns.
 MOST = 8
 COLUMNS = (
@@ -102,16 +104,14 @@ def rows_of_counts(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]
 
 def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
     """Numbers of the draws (chain, draw) of one quantity."""
-    checked = (np.nan,) * 3
-    if has_chains(draws.attrs):
-        checked = tuple(x.item() for x in check_variable(draws.expand_dims("place")))
-    rhat, bulk, tail = checked
-    lower, upper = np.quantile(draws.values, [outside, 1 - outside])
-    is_constant = bool(np.ptp(draws.values) == 0)
-    found = {"mean": draws.values.mean(), "sd": draws.values.std(ddof=1)}
-    checks = {"rhat": rhat, "ess_bulk": bulk, "ess_tail": tail}
-    checks = dict.fromkeys(checks, np.nan) if is_constant else checks
-    return {**found, "lower": lower, "upper": upper, **checks}
+    checks = (np.nan,) * 3
+    if has_chains(draws.attrs) and np.ptp(draws.values) > 0:
+        checks = tuple(x.item() for x in check_variable(draws.expand_dims("place")))
+    numbers = (
+        *(draws.values.mean(), draws.values.std(ddof=1)),
+        *np.quantile(draws.values, [outside, 1 - outside]),
+    )
+    return dict(zip(COLUMNS[3:-1], (*numbers, *checks), strict=True))
 
 
 def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
@@ -215,3 +215,47 @@ def pairs(said: dict[str, str], values: xr.DataArray, labels: Mapping[str, str])
             {**said, "term": term, "variable": str(values.name)},
             values.isel({rows: i, columns: j}),
         )
+
+
+def estimates_rows(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]:
+    """Rows of a fit of estimates: predicted values, coefficients, group SDs and correlations."""
+    quantity = fit.attrs["quantity"]
+    predicted = predict_estimates(fit)[quantity]
+    for place, label in enumerate(predicted["cell"].values.tolist()):
+        words = " | ".join(labels.get(part, part) for part in label.split(" | "))
+        said = {"kind": "population", "quantity": symbol(quantity), "variable": quantity}
+        yield {**said, "term": "" if label == "population" else words}, predicted.isel(cell=place)
+    parameter = parameter_name(quantity, fit.attrs["link"])
+    scale = SCALES.get(fit.attrs["link"], "") + symbol(quantity)
+    for name, values in fit["posterior"].to_dataset().items():
+        said = variable_words(str(name), parameter, scale, labels)
+        if not said or "cell" in values.dims:
+            continue
+        places = [str(dim) for dim in values.dims if dim not in ("chain", "draw")]
+        shown = dict(labels)
+        if said["kind"] == "correlation":
+            own = values[places[0]].values.tolist()
+            shown |= dict(zip(own, effect_names(places[0], own, labels), strict=True))
+        for levels in product(*(values[dim].values.tolist() for dim in places)):
+            if said["kind"] == "correlation" and not levels[0] < levels[1]:
+                continue
+            term = " | ".join(shown.get(str(level), str(level)) for level in levels)
+            one = values.sel(dict(zip(places, levels, strict=True)))
+            yield {**said, "term": term, "variable": str(name)}, one
+
+
+def variable_words(
+    name: str, parameter: str, scale: str, labels: Mapping[str, str]
+) -> dict[str, str]:
+    """Kind and quantity of a variable; empty for effects of single groups and for cells."""
+    parts, start = name_parts(name), coefficient_name(parameter, "")
+    term = parts.term.removeprefix(start)
+    groups = " and ".join(labels.get(x, x) for x in parts.factor.split(":"))
+    if parts.role == "coefficient" and name.startswith(start):
+        return {"kind": "effect", "quantity": f"{scale}: {term}"}
+    if parts.role == "sd":
+        of = "" if term == "1" else f", {term},"
+        return {"kind": "sd", "quantity": f"SD of {scale}{of} by {groups}"}
+    if parts.role == "correlation":
+        return {"kind": "correlation", "quantity": f"Correlation of effects by {groups}"}
+    return {}

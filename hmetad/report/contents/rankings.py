@@ -4,6 +4,7 @@ Fits and Decisions → ranks (Dataset); ranks, whole or of a stratum → Tables.
 """
 
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,17 +15,16 @@ from hmetad.bayes.predict import predict_levels
 from hmetad.compare.cells import Draws, cells_of, leave_out
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
-from hmetad.compare.words import headings, ranked_words
+from hmetad.compare.words import COLUMNS, headings, ranked_words
 from hmetad.monte_carlo import where_defined
 from hmetad.notice import notices
-from hmetad.report.contents.pairwise import held_equal
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import best_end, debiased_name, shown_in
 from hmetad.text.names import heading, in_percent, symbol
 from hmetad.untrusted import read_attr
 
-__all__ = ["ranking_table", "ranking_tables", "ranks_of"]
+__all__ = ["held_equal", "ranking_table", "ranking_tables", "ranks_of"]
 
 type Floats = NDArray[np.float64]
 
@@ -51,18 +51,30 @@ def ranks_of(
     has_ranks = bool(best_end(quantity)) and not debiased_name(quantity)
     if attrs.get("kind") != "difference" or not has_ranks:
         return None
-    names = [attrs["over"], *held_equal(decisions)]
+    over, *within = names = [attrs["over"], *held_equal(decisions)]
     shown = compared_levels(shown_levels(fits), decisions)
-    if "pool" in attrs:
-        return pooled_ranks(shown, decisions, names)
-    draws = cells_of(shown, quantity, names)
-    if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
-        return None
-    if not are_differences(draws, names, decisions):
-        return None
-    asked = {"var": quantity, "over": names[0], "within": names[1:]}
     is_one = isinstance(shown, xr.DataTree | xr.Dataset | xr.DataArray)
-    return rank(shown, **asked, independent=not is_one)
+    asked: dict[str, Any] = {"over": over, "within": within, "independent": not is_one}
+    if "pool" in attrs:
+        # Contrasts that lack levels are over other ones than ranks would be.
+        if (decisions.results["not_pooled"] != "").any():
+            return None
+        pool = [name for name in attrs["pool"].split(", ") if name]
+        asked |= {"pool": pool, "weights": read_attr(attrs, "pool_weights")}
+        return rank(shown, var=quantity, **asked)
+    draws = cells_of(shown, quantity, names)
+    are_columns = all(x in draws.coords and draws[x].dims == ("cell",) for x in names)
+    if not are_columns or not are_differences(draws, names, decisions):
+        return None
+    return rank(shown, var=quantity, **asked)
+
+
+def held_equal(decisions: Decisions) -> list[str]:
+    """Coordinates that both sides of a contrast agree in: all that say nothing of a contrast."""
+    results = decisions.results
+    dim = next(iter(results.dims))
+    others = {dim, "left", "right", *(column.name for column in COLUMNS)}
+    return [str(k) for k, v in results.coords.items() if v.dims == (dim,) and k not in others]
 
 
 def shown_levels(
@@ -88,24 +100,6 @@ def compared_levels(
     levels = dict.fromkeys(drawn[over].to_numpy().tolist())
     rest = [level for level in levels if level not in compared]
     return leave_out(shown, over, rest) if 0 < len(rest) < len(levels) else shown
-
-
-def pooled_ranks(
-    shown: Draws | Mapping[str, xr.DataTree], decisions: Decisions, names: list[str]
-) -> xr.Dataset | None:
-    """Ranks of pooled values; None where contrasts are over other levels than ranks would be."""
-    results, attrs = decisions.results, decisions.results.attrs
-    if (results["not_pooled"] != "").any():
-        return None
-    return rank(
-        shown,
-        var=decisions.quantity,
-        over=names[0],
-        within=names[1:],
-        pool=[name for name in attrs["pool"].split(", ") if name],
-        weights=read_attr(attrs, "pool_weights"),
-        independent=not isinstance(shown, xr.DataTree | xr.Dataset | xr.DataArray),
-    )
 
 
 def are_differences(draws: xr.DataArray, names: list[str], decisions: Decisions) -> bool:
@@ -137,10 +131,10 @@ def mean_apart(left: Floats, left_mean: float, right: Floats, right_mean: float)
 def ranking_tables(ranks: xr.Dataset, *, name: str) -> list[Table]:
     """Ranks of every stratum, a table each."""
     names = [x for x in str(ranks.attrs["within"]).split(", ") if x]
-    strata = rank_table(ranks)[names].drop_duplicates().to_dict("records") if names else [{}]
+    strata: list[Any] = rank_table(ranks)[names].drop_duplicates().to_dict("records")
     return [
-        ranking_table(ranks, {str(k): v for k, v in held.items()}, name=f"{name}-{place}-ranks")
-        for place, held in enumerate(strata, start=1)
+        ranking_table(ranks, held, name=f"{name}-{place}-ranks")
+        for place, held in enumerate(strata if names else [{}], start=1)
     ]
 
 

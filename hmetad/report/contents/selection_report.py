@@ -4,6 +4,7 @@ Selection → Report.
 """
 
 from importlib.metadata import version
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -12,37 +13,32 @@ from hmetad.arguments import check_inputs
 from hmetad.notice import with_notices
 from hmetad.plots import processes
 from hmetad.report.contents.tables import notice_block
-from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.report.page.report import Report
 from hmetad.select.models import ERRORS, SMALL, Selection
 from hmetad.text.cells import format_cell
 
 __all__ = ["conclusion", "selection_report"]
 
-QUICK = {
-    "title": "Model",
-    "parameters": "Parameters",
-    "aic": "AIC",
-    "aic_difference": "AIC to best",
+OF_PEOPLE = {
     "best_for": "Best for",
     "frequency": "Frequency",
     "protected_exceedance": "Protected exceedance",
+}
+QUICK = {
+    **{"title": "Model", "parameters": "Parameters", "aic": "AIC", "aic_difference": "AIC to best"},
+    **OF_PEOPLE,
     "at_edge": "At an edge",
 }
 HIERARCHICAL = {
-    "title": "Model",
-    "elpd": "elpd",
-    "difference": "To best",
-    "se": "SE of that",
-    "best_for": "Best for",
-    "frequency": "Frequency",
-    "protected_exceedance": "Protected exceedance",
+    **{"title": "Model", "elpd": "elpd", "difference": "To best", "se": "SE of that"},
+    **OF_PEOPLE,
     "high_k": "Pareto k > .7",
 }
-FORMATS = {
-    "aic": ".1f", "aic_difference": ".1f", "elpd": ".1f", "difference": ".1f",
-    "se": ".1f", "frequency": ".2f", "protected_exceedance": ".3f",
-}  # fmt: skip
+FORMATS = dict.fromkeys(("aic", "aic_difference", "elpd", "difference", "se"), ".1f") | {
+    "frequency": ".2f",
+    "protected_exceedance": ".3f",
+}
 NOTES = {
     "maximum likelihood": "AIC: sum over people of 2k - 2ℓ; the lower, the better. Best for: "
     "number of people with the lowest AIC. Frequency: expected share of the population that "
@@ -59,10 +55,14 @@ NOTES = {
 LIMITS = (
     "The comparison is among these models: the best of them may be wrong, as the figures show, "
     "and a model that is not in the list may be better.",
-    "That ratings are predicted best by a process is no proof that it went on in the observer: "
-    "response times, other ratings and experiments on the process say more.",
+    "The process that predicts the ratings best need not be the one in the observer: response "
+    "times, other ratings and experiments on the process say more.",
 )
 SHOWN = 6
+RESIDUALS = (
+    "Where each model fails: observed less predicted counts, divided by the root of the "
+    "predicted{by}. Red: more than predicted; beyond ±2 the model is wrong there."
+)
 
 
 @check_inputs()
@@ -90,7 +90,14 @@ def selection_report(
         comparison_table(one),
         *notice_block(with_notices(xr.Dataset(), list(one.notices))),
         *figures(one),
-        Prose("What the best model means for M-ratio", tuple(meaning(one))),
+        Prose(
+            "What the best model means for M-ratio",
+            tuple(
+                f"{model.title}. {model.means} If it is right: {model.m_ratio}"
+                for model in one.models
+                if not one.table.loc[model.name, "is_clear"]
+            ),
+        ),
         Prose("What this does not say", LIMITS),
         people_table(one),
         models_table(one),
@@ -157,13 +164,6 @@ def conclusion(selection: Selection) -> list[str]:
     return said
 
 
-def meaning(selection: Selection) -> list[str]:
-    """What the best model, and those close to it, say of confidence and of M-ratio."""
-    table = selection.table
-    close = [m for m in selection.models if not table.loc[m.name, "is_clear"]]
-    return [f"{model.title}. {model.means} If it is right: {model.m_ratio}" for model in close]
-
-
 def comparison_table(selection: Selection) -> Block:
     """All models, the best first."""
     is_quick = selection.method == "maximum likelihood"
@@ -173,59 +173,46 @@ def comparison_table(selection: Selection) -> Block:
         frame["aic_difference"] = frame["aic"] - frame["aic"].iloc[0]
     columns = {n: said for n, said in (QUICK if is_quick else HIERARCHICAL).items() if n in frame}
     formats = {name: spec for name, spec in FORMATS.items() if name in columns}
-    note = NOTES[selection.method]
+    named: dict[str, Any] = {"formats": formats, "note": NOTES[selection.method], "name": "models"}
     return table_from_frame(
-        frame.reset_index(drop=True), "Models, the best first.", columns=columns, note=note,
-        formats=formats, name="models",
-    )  # fmt: skip
+        frame.reset_index(drop=True), "Models, the best first.", columns=columns, **named
+    )
 
 
 def people_table(selection: Selection) -> Block:
     """How much worse each model is than the best one, person by person."""
     evidence = selection.evidence.transpose(selection.subject, "model")
     away = evidence.max("model") - evidence
-    frame = pd.DataFrame(away.values, columns=[model.title for model in selection.models])
+    titles = [model.title for model in selection.models]
+    frame = pd.DataFrame(away.values, columns=titles)
     frame.insert(0, selection.subject, evidence[selection.subject].values)
-    formats = {model.title: ".1f" for model in selection.models}
-    return table_from_frame(
-        frame, "Evidence of each person: by how many nats a model is worse than the person's best.",
-        columns={str(name): str(name) for name in frame}, formats=formats, name="people",
-    )  # fmt: skip
+    caption = "Evidence of each person: by how many nats a model is worse than the person's best."
+    return table_from_frame(frame, caption, formats=dict.fromkeys(titles, ".1f"), name="people")
 
 
 def models_table(selection: Selection) -> Block:
     """What each model says, and what it would mean for M-ratio."""
-    rows = [
-        {
-            "Model": model.title,
-            "Card": model.card,
-            "Confidence": model.means,
-            "M-ratio": model.m_ratio,
-        }
-        for model in selection.models
-    ]
-    return table_from_frame(pd.DataFrame(rows), "What each model says.", name="meanings")
+    rows = tuple((one.title, one.card, one.means, one.m_ratio) for one in selection.models)
+    columns = ("Model", "Card", "Confidence", "M-ratio")
+    return Table("What each model says.", columns, rows, name="meanings")
 
 
 def figures(selection: Selection) -> list[Block]:
     """Observed and predicted ratings, and residuals, of the best models."""
-    names = [model.name for model in selection.models][:SHOWN]
-    titles = {model.name: model.title for model in selection.models}
-    predicted = selection.predicted.sel(model=names)
-    level, counts = selection.difficulty, selection.counts
-    ratings = processes.predicted_ratings(counts, predicted, difficulty=level, titles=titles)
-    rest = processes.rating_residuals(counts, predicted, difficulty=level, titles=titles)
-    by = f" by {selection.difficulty}" if selection.difficulty else ""
-    what = "Mean rating" if selection.difficulty else "Shares of ratings"
+    shown = selection.models[:SHOWN]
+    titles = {model.name: model.title for model in shown}
+    predicted, level = selection.predicted.sel(model=list(titles)), selection.difficulty
+    asked: dict[str, Any] = {"difficulty": level, "titles": titles}
+    ratings = processes.predicted_ratings(selection.counts, predicted, **asked)[0].figure
+    rest = processes.rating_residuals(selection.counts, predicted, **asked)[0].figure
+    by = f" by {level}" if level else ""
+    what = "Mean rating" if level else "Shares of ratings"
     first = f"{what} of right responses and errors{by}, observed (points) and predicted (lines)."
-    second = (
-        "Where each model fails: observed less predicted counts, divided by the root of the "
-        f"predicted{by}. Red: more than predicted; beyond ±2 the model is wrong there."
-    )
-    more = f" The best {len(names)} models." if len(selection.models) > SHOWN else ""
+    second = RESIDUALS.format(by=by)
+    more = f" The best {len(shown)} models." if len(selection.models) > SHOWN else ""
+    said = f"{first} Models: {', '.join(titles.values())}."
     return [
         Prose("Where each model fails", ()),
-        Figure(f"{first}{more}", f"{first} Models: {', '.join(titles[n] for n in names)}.",
-               ratings[0].figure, "ratings"),
-        Figure(f"{second}{more}", second, rest[0].figure, "residuals"),
-    ]  # fmt: skip
+        Figure(f"{first}{more}", said, ratings, "ratings"),
+        Figure(f"{second}{more}", second, rest, "residuals"),
+    ]

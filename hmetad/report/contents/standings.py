@@ -1,11 +1,11 @@
 """Which level of a column is best by a measure, and how sure that is.
 
-Estimates (cell) and draws (cell, draw) of measures → strata → standings of the levels.
+Estimates (cell) and draws (cell, draw) of measures → strata → standings of the levels, together as
+Evidence.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -15,22 +15,43 @@ from hmetad.compare.averaging import counted_trials
 from hmetad.compare.comparability import are_unlike
 from hmetad.compare.ranking import rank
 from hmetad.counts.resample import has_spread
+from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT, too_undefined, undefined_share
 from hmetad.notice_registry import short_words
 from hmetad.report.contents.tables import codes_in_words
-from hmetad.results import best_end, is_raised_by_chance
+from hmetad.results import about, find_result, is_raised_by_chance
+from hmetad.text.names import heading
 
-__all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
+__all__ = [
+    "OF_COUNTS",
+    "OF_TRIALS",
+    "Evidence",
+    "Measure",
+    "Standing",
+    "Stratum",
+    "cells_by_stratum",
+    "compared_columns",
+    "evidence_of",
+    "measure_named",
+    "measure_strata",
+    "ordered_levels",
+    "over_column",
+    "standing_of",
+]
 
 type Floats = NDArray[np.float64]
 
-# Names of the share of right answers.
+# Measures that a model is chosen by, of trials with confidence as it is and of counts of ratings.
+OF_TRIALS = ("accuracy", "auroc2", "aurc", "ece_debiased", "brier")
+OF_COUNTS = ("share_right", "dprime", "auroc2", "m_ratio", "rmi")
+DRAWN = ("cell", "draw")
+# Names of the share of right answers, which errors of confidence do not touch.
 SHARES_RIGHT = ("accuracy", "share_right")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure that a reader chooses by.
+    """A measure that a reader chooses by, as the table of results has it.
 
     Parameters
     ----------
@@ -41,6 +62,7 @@ class Measure:
         What it answers, in words.
     axis : str
         Name of its axis, with the unit and which end is better.
+    more_is_better : bool
     chance : (str, float), optional
         Variable and value that its interval must exceed, for a level not to be at chance.
     needs_chance : bool
@@ -51,13 +73,28 @@ class Measure:
     heading: str
     question: str
     axis: str
-    chance: tuple[str, float] | None = None
-    needs_chance: bool = False
+    more_is_better: bool
+    chance: tuple[str, float] | None
+    needs_chance: bool
 
-    @property
-    def more_is_better(self) -> bool:
-        """Whether the largest value is the best."""
-        return best_end(self.name) == "more"
+
+def measure_named(name: str, section: str = "") -> Measure:
+    """Measure by its name, of a section of the table of results or the first.
+
+    Examples
+    --------
+    >>> measure_named("auroc2").axis, measure_named("m_ratio").chance
+    ('probability (more is better; 0.5 is chance)', ('dprime', 0.0))
+    """
+    found, is_ratio = find_result(name, section), bool(about(name))
+    assert found is not None
+    at = "dprime" if is_ratio else name
+    value = getattr(find_result(at), "chance", None)
+    own = "" if found.chance is None else f"; {found.chance:g} is chance"
+    axis = f"{found.axis} ({found.best} is better{own})"
+    chance = None if value is None else (at, value)
+    title = heading(name, section)
+    return Measure(name, title, found.question, axis, found.best == "more", chance, is_ratio)
 
 
 @dataclass(frozen=True)
@@ -83,6 +120,11 @@ class Stratum:
     draws: dict[str, Floats]
     averaged: int = 0
     inverse_trials: Floats | None = None
+
+    @property
+    def where(self) -> str:
+        """Its name as the end of a caption."""
+        return f", {self.name}" if self.name else ""
 
     def interval(self, name: str, ci_prob: float) -> Floats:
         """Estimate, lower and upper of each level, (3, levels).
@@ -120,11 +162,16 @@ class Standing:
 
     measure: Measure
     stratum: Stratum
-    p_best: dict[str, float]
+    p_best: dict[str, float] = field(default_factory=dict)
     best: str = ""
     rivals: tuple[str, ...] = ()
-    left_out: dict[str, str] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
     reason: str = ""
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The best level, or those that are not told apart from the best."""
+        return (self.best,) if self.best else self.rivals
 
     @property
     def undefined(self) -> dict[str, float]:
@@ -132,6 +179,122 @@ class Standing:
         shares = undefined_share(self.stratum.draws[self.measure.name][:, None])
         named = zip(self.stratum.levels, shares.tolist(), strict=True)
         return {level: share for level, share in named if share > 0 and level in self.p_best}
+
+    def word(self, level: str) -> str:
+        """What is said of a level."""
+        if level in self.left_out:
+            return f"not ranked: {self.left_out[level]}"
+        if level == self.best:
+            return "best"
+        if level in self.rivals:
+            return "not decided"
+        return "no verdict" if self.reason else "not best"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a page shows of measures that a level is chosen by."""
+
+    estimates: xr.Dataset
+    draws: xr.Dataset
+    over: str
+    ci_prob: float
+    measures: tuple[Measure, ...]
+    strata: tuple[Stratum, ...]
+    standings: Mapping[tuple[str, str], Standing]
+
+    @property
+    def first(self) -> Stratum:
+        """What the first screen is about."""
+        return self.strata[0]
+
+    @property
+    def single(self) -> list[Stratum]:
+        """Strata that are no mean."""
+        return [one for one in self.strata if not one.averaged]
+
+    @property
+    def order(self) -> list[str]:
+        """Levels of the first stratum by their AUROC2."""
+        return ordered_levels(self.first, next(x for x in self.measures if x.name == "auroc2"))
+
+    @property
+    def cells(self) -> dict[str, list[str]]:
+        """Labels of the cells of each stratum, by its name."""
+        return cells_by_stratum(self.draws, self.over)
+
+    def standing(self, stratum: Stratum) -> list[Standing]:
+        """Standings of a stratum, measure by measure."""
+        return [self.standings[stratum.name, one.name] for one in self.measures]
+
+
+def evidence_of(
+    estimates: xr.Dataset,
+    draws: xr.Dataset,
+    over: str,
+    ci_prob: float,
+    measures: Sequence[Measure],
+    withheld: Mapping[str, str] | None = None,
+) -> Evidence:
+    """Standings of all levels by measures.
+
+    Parameters
+    ----------
+    estimates, draws : Dataset
+        As of `measure_strata`.
+    over : str
+        Column whose levels are compared.
+    ci_prob : float
+        Probability from which a level is called best.
+    measures : sequence of Measure
+    withheld : mapping of str to str, optional
+        Why strata have no verdict, by name; that of their mean has no name.
+
+    Returns
+    -------
+    Evidence
+    """
+    names = [str(name) for name, drawn in draws.data_vars.items() if set(drawn.dims) == {*DRAWN}]
+    strata = measure_strata(estimates, draws, over, [x for x in names if x in estimates])
+    standings = {}
+    for stratum in strata:
+        reason = (withheld or {}).get("" if stratum.averaged else stratum.name, "")
+        for one in measures:
+            is_withheld = bool(reason) and one.name not in SHARES_RIGHT
+            standings[stratum.name, one.name] = (
+                Standing(one, stratum, reason=reason)
+                if is_withheld
+                else standing_of(stratum, one, ci_prob)
+            )
+    return Evidence(estimates, draws, over, ci_prob, tuple(measures), tuple(strata), standings)
+
+
+def compared_columns(draws: xr.Dataset) -> list[str]:
+    """Grouping columns of the cells."""
+    return [str(k) for k, v in draws.coords.items() if v.dims == ("cell",) and k != "cell"]
+
+
+def over_column(draws: xr.Dataset, over: str | None) -> str:
+    """Column whose levels are compared: by default the first."""
+    columns = compared_columns(draws)
+    if over is not None and over not in columns:
+        raise InputError("over", repr(over), "a grouping column", nearest(over, columns))
+    return over or columns[0]
+
+
+def cells_apart(draws: xr.Dataset, over: str) -> list[tuple[str, list[int]]]:
+    """Names of the levels of the other columns, and places of the cells that have them."""
+    others = [draws[name].to_numpy().tolist() for name in compared_columns(draws) if name != over]
+    places: dict[tuple[object, ...], list[int]] = {}
+    for place in range(draws.sizes["cell"]):
+        places.setdefault(tuple(column[place] for column in others), []).append(place)
+    return [(" | ".join(map(str, key)), own) for key, own in places.items()]
+
+
+def cells_by_stratum(draws: xr.Dataset, over: str) -> dict[str, list[str]]:
+    """Labels of the cells of each stratum, by its name."""
+    labels = draws["cell"].to_numpy().tolist()
+    return {name: [labels[place] for place in own] for name, own in cells_apart(draws, over)}
 
 
 def measure_strata(
@@ -154,27 +317,21 @@ def measure_strata(
     -------
     list of Stratum
     """
-    columns = [str(k) for k, v in draws.coords.items() if v.dims == ("cell",) and k != "cell"]
-    others = [name for name in columns if name != over]
-    keys = list(zip(*(draws[name].to_numpy().tolist() for name in others), strict=True))
-    keys = keys or [()] * draws.sizes["cell"]
-    rows = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
+    rows = {name: draws[name].transpose(*DRAWN).to_numpy() for name in names}
     centres = {name: estimates[name].to_numpy().astype(float) for name in names}
     levels = [str(level) for level in draws[over].to_numpy().tolist()]
     counted = counted_trials(draws)
     inverse = None if counted is None else 1 / np.maximum(counted.to_numpy(), 1)
-    strata = []
-    for key in dict.fromkeys(keys):
-        own = [place for place, one in enumerate(keys) if one == key]
-        strata.append(
-            Stratum(
-                " | ".join(map(str, key)),
-                tuple(levels[place] for place in own),
-                {name: values[own] for name, values in centres.items()},
-                {name: values[own] for name, values in rows.items()},
-                inverse_trials=None if inverse is None else inverse[own],
-            )
+    strata = [
+        Stratum(
+            name,
+            tuple(levels[place] for place in own),
+            {name: values[own] for name, values in centres.items()},
+            {name: values[own] for name, values in rows.items()},
+            inverse_trials=None if inverse is None else inverse[own],
         )
+        for name, own in cells_apart(draws, over)
+    ]
     return [*mean_stratum(strata), *strata]
 
 
@@ -183,21 +340,15 @@ def mean_stratum(strata: Sequence[Stratum]) -> list[Stratum]:
     shared = [x for x in strata[0].levels if all(x in one.levels for one in strata)]
     if len(strata) < 2 or len(shared) < 2:
         return []
-    places = [[one.levels.index(level) for level in shared] for one in strata]
-    pairs = list(zip(strata, places, strict=True))
-
-    def mean(part: str, name: str) -> Floats:
-        values: Floats = np.mean([getattr(one, part)[name][own] for one, own in pairs], axis=0)
-        return values
-
+    pairs = [(one, [one.levels.index(level) for level in shared]) for one in strata]
     names = strata[0].draws
     inverse = [x.inverse_trials[own] for x, own in pairs if x.inverse_trials is not None]
     return [
         Stratum(
             f"mean of {len(strata)} sets",
             tuple(shared),
-            {name: mean("estimates", name) for name in names},
-            {name: mean("draws", name) for name in names},
+            {name: np.mean([x.estimates[name][own] for x, own in pairs], axis=0) for name in names},
+            {name: np.mean([x.draws[name][own] for x, own in pairs], axis=0) for name in names},
             averaged=len(strata),
             inverse_trials=np.mean(inverse, axis=0) if inverse else None,
         )
@@ -224,41 +375,39 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     Standing
     """
     at_chance = levels_at_chance(stratum, measure, ci_prob)
-    left_out = {name: why for name, why in at_chance.items() if measure.needs_chance}
-    values = stratum.draws[measure.name]
+    left_out = dict(at_chance) if measure.needs_chance else {}
+    values, known = stratum.draws[measure.name], stratum.inverse_trials
     undefined = undefined_share(values[:, None])
     for place in np.flatnonzero(too_undefined(undefined)):
         words = f"undefined in {undefined[place]:.0%} of the draws"
         left_out.setdefault(stratum.levels[place], words)
+    found = Standing(measure, stratum, left_out=left_out)
     kept = [place for place, level in enumerate(stratum.levels) if level not in left_out]
     if len(kept) < 2:
-        reason = "fewer than two can be ranked"
-        return Standing(measure, stratum, {}, left_out=left_out, reason=reason)
-    known = stratum.inverse_trials
+        return replace(found, reason="fewer than two can be ranked")
     if known is not None and is_raised_by_chance(measure.name) and are_unlike(known[kept]):
-        reason = short_words("raised-by-chance")
-        return Standing(measure, stratum, {}, left_out=left_out, reason=reason)
-    rows, levels = values[kept], [stratum.levels[place] for place in kept]
-    coords: dict[str, Any] = {"level": ("cell", levels)}
-    drawn = xr.DataArray(
-        rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name, attrs=INDEPENDENT
-    )
+        return replace(found, reason=short_words("raised-by-chance"))
+    levels = [stratum.levels[place] for place in kept]
+    coords = {"cell": levels, "level": ("cell", levels)}
+    drawn = xr.DataArray(values[kept], coords, DRAWN, name=measure.name, attrs=INDEPENDENT)
     ranks = rank(drawn, over="level", ci_prob=ci_prob)
-    p_best = dict(zip(levels, ranks["p_best"].to_numpy().tolist(), strict=True))
     withheld = codes_in_words(str(ranks["withheld"].to_numpy()[0]))
     if withheld:
-        return Standing(measure, stratum, {}, left_out=left_out, reason=withheld)
+        return replace(found, reason=withheld)
+    p_best = dict(zip(levels, ranks["p_best"].to_numpy().tolist(), strict=True))
     verdicts = dict(zip(levels, ranks["verdict"].to_numpy().tolist(), strict=True))
+    found = replace(found, p_best=p_best)
     best = next((level for level, word in verdicts.items() if word == "best"), "")
-    is_alike = dict(zip(stratum.levels, ~has_spread(values), strict=True))
+    if not best:
+        open_ones = [level for level, word in verdicts.items() if word != "not best"]
+        return replace(found, rivals=tuple(sorted(open_ones, key=lambda level: -p_best[level])))
+    if best in at_chance:
+        return replace(found, reason=f"{best}, the first, is at chance")
     # Of all trials right their number says how little is open; of an area, that of errors does.
-    if best in at_chance or (is_alike.get(best) and measure.name not in SHARES_RIGHT):
-        why = "is at chance" if best in at_chance else "has draws that are all the same"
-        reason = f"{best}, the first, {why}"
-        return Standing(measure, stratum, p_best, left_out=left_out, reason=reason)
-    open_ones = [level for level, word in verdicts.items() if word != "not best"]
-    rivals = () if best else tuple(sorted(open_ones, key=lambda level: -p_best[level]))
-    return Standing(measure, stratum, p_best, best, rivals, left_out)
+    has_error = has_spread(values)[stratum.levels.index(best)] or measure.name in SHARES_RIGHT
+    if not has_error:
+        return replace(found, reason=f"{best}, the first, has draws that are all the same")
+    return replace(found, best=best)
 
 
 def levels_at_chance(stratum: Stratum, measure: Measure, ci_prob: float) -> dict[str, str]:
@@ -268,7 +417,15 @@ def levels_at_chance(stratum: Stratum, measure: Measure, ci_prob: float) -> dict
     name, value = measure.chance
     centre, lower, _ = stratum.interval(name, ci_prob)
     lower = np.where(np.isnan(lower), centre, lower)
-    said = f"{'d′' if name == 'dprime' else measure.heading} not above {value:g}"
+    said = f"{heading(name)} not above {value:g}"
     return {
         level: said for level, end in zip(stratum.levels, lower, strict=True) if not end > value
     }
+
+
+def ordered_levels(stratum: Stratum, measure: Measure) -> list[str]:
+    """Levels from the best estimate to the worst, undefined ones last."""
+    values = stratum.estimates[measure.name]
+    sign = -1 if measure.more_is_better else 1
+    keys = np.where(np.isfinite(values), sign * values, np.inf)
+    return [stratum.levels[place] for place in np.argsort(keys, kind="stable")]

@@ -4,10 +4,12 @@ Decisions, or fits → Table, Figure or Alerts.
 """
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from hmetad.compare.decisions import Decisions
@@ -27,6 +29,7 @@ __all__ = [
     "decision_figure",
     "decision_table",
     "early_notices",
+    "forest_figure",
     "notice_block",
     "with_words",
 ]
@@ -78,18 +81,12 @@ def decision_table(
 
 def reasons_withheld(decisions: Decisions) -> list[str]:
     """Why there is no verdict, in words; empty where there is one."""
-    table = decisions.table()
     said = []
-    for row in table.to_dict("records"):
-        codes = [str(row.get("withheld", "")), *unsettled_codes(row)]
-        is_told = row["verdict"] == "unreliable"
-        said.append(codes_in_words(", ".join(codes)) if is_told else "")
+    for row in decisions.table().to_dict("records"):
+        is_unsettled = "verdict" in str(row.get("unsettled", ""))
+        codes = f"{row.get('withheld', '')}, {'unsettled' if is_unsettled else ''}"
+        said.append(codes_in_words(codes) if row["verdict"] == "unreliable" else "")
     return said
-
-
-def unsettled_codes(row: Mapping[Hashable, object]) -> list[str]:
-    """Code of a verdict that Monte Carlo error could change."""
-    return ["unsettled"] if "verdict" in str(row.get("unsettled", "")) else []
 
 
 def codes_in_words(codes: str) -> str:
@@ -109,6 +106,14 @@ def decision_figure(decisions: Decisions, caption: str, *, name: str = "") -> Fi
     quantity = symbol(decisions.quantity)
     alt = describe_intervals(decisions.table(), group="verdict", quantity=quantity)
     return Figure(caption, alt, intervals.decisions(decisions).figure, name)
+
+
+def forest_figure(
+    frame: pd.DataFrame, quantity: str, caption: str, name: str, *, alt: str = "", **options: Any
+) -> Figure:
+    """Intervals of a quantity in rows; options are those of `forest`."""
+    ax = intervals.forest(frame, xlabel=quantity, **options)
+    return Figure(caption, describe_intervals(frame, quantity=alt or quantity), ax.figure, name)
 
 
 def interval_note(decisions: Decisions, *, in_table: bool = True) -> str:

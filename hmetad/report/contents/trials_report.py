@@ -7,34 +7,43 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from hmetad.counts.columns import text_columns
 from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError, nearest
+from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import calibration, selective_prediction
-from hmetad.report.contents.chosen import (
-    answer_prose,
-    answer_table,
-    evidence_figure,
-    fewer_items,
-    ordered_levels,
-)
-from hmetad.report.contents.matrix_tables import items_table, level_matrix, score_card
-from hmetad.report.contents.tables import early_notices, notice_block
-from hmetad.report.contents.trial_evidence import (
+from hmetad.notice import notices
+from hmetad.notice_registry import short_words
+from hmetad.plots import curves, reliability
+from hmetad.report.contents.chosen import capital, first_screen, in_a_row
+from hmetad.report.contents.standings import (
+    OF_TRIALS,
     Evidence,
-    cells_of_strata,
+    cells_by_stratum,
     compared_columns,
     evidence_of,
+    measure_named,
+    over_column,
 )
-from hmetad.report.contents.trial_figures import coverage_blocks, reliability_blocks
-from hmetad.report.contents.trial_tables import interval_tables, meaning, method
-from hmetad.report.page.blocks import Block, Prose
+from hmetad.report.contents.tables import notice_block
+from hmetad.report.page.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Prose,
+    Table,
+    interval_cell,
+    table_from_frame,
+)
 from hmetad.report.page.report import Report
 from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.sources import TableLike, rows_of
+from hmetad.text.cells import format_cell
+from hmetad.text.names import heading, in_percent
 
 __all__ = ["trials_report"]
 
@@ -48,6 +57,56 @@ CHOICE = (
 )
 AS_PROBABILITY = ", or for confidence that is read as a probability"
 ALONE = "How good are the answers, and what does the stated confidence say about them?"
+TABLES = {
+    "Right answers, and how well confidence orders them": (
+        *("accuracy", "auroc2", "gamma_pairs", "aurc"),
+    ),
+    "Confidence as a probability": ("mean_confidence", "overconfidence", "ece", "ece_debiased"),
+    "The Brier score and its parts": (
+        *("brier", "reliability", "resolution", "uncertainty", "residual"),
+    ),
+}
+# Diagrams of one figure, figures of a page, and curves in colour.
+MOST_PANELS, MOST_FIGURES, MOST_CURVES = 20, 8, 8
+# Coverages that the words of a curve say.
+SAID = (0.5, 0.8, 1.0)
+CALIBRATED = (
+    "On the dashed line, confidence equals the share of right answers. Points below it mean that "
+    "confidence was too high, points above it that it was too low. Bars are 95 % Wilson intervals "
+    "of single answers, and the columns at the foot show how often each confidence was stated."
+)
+WITHHELD = (
+    "If only the most confident answers are given (coverage, to the left), how many of them are "
+    "wrong (risk)? A lower line is better at that coverage. AURC is the mean height of a line."
+)
+KINDS = {
+    "bootstrap": "as many as there were, with replacement (bootstrap)",
+    "dirichlet": "with weights of a Dirichlet distribution (Bayesian bootstrap)",
+}
+PAIRED = (
+    "Levels of {unit} were drawn whole and for all cells at once, so that cells with the same "
+    "{unit} stay paired."
+)
+SINGLE = (
+    "Single answers were drawn, in each cell by itself; if several answers are to one item, draw "
+    "whole items instead (cluster)."
+)
+BEST_ONLY = (
+    "A verdict of best rests on the probability of being the best over the draws; it says nothing "
+    "about how large a difference is. To judge differences against what is negligible, use "
+    "contrast and decide, or hmetad compare with a region of practical equivalence."
+)
+NO_PROBABILITY = (
+    "Confidence is not from 0 to 1 everywhere, so that there are no ECE and Brier score."
+)
+OF_ECE = (
+    "ECE uses {bins} bins of about as many answers each, those of all answers of a cell. Sampling "
+    "noise biases ECE upward, and bootstrapping adds to it, so its intervals are too high and "
+    "often miss the true value: with 300 answers and a true ECE of 0.05, 95 % intervals contained "
+    "it in 15 % of simulated data sets, those of the debiased ECE in 96 %. The bias grows with "
+    "fewer answers and a smaller ECE, so the best is chosen by the debiased ECE, and only where "
+    "numbers of answers are alike. The Brier score does not have this bias."
+)
 
 
 def trials_report(
@@ -80,27 +139,35 @@ def trials_report(
     """
     unknown = [name for name in asked if name not in OPTIONS]
     if unknown:
-        raise InputError(
-            "measures_report", repr(unknown[0]), "an option", nearest(unknown[0], OPTIONS)
-        )
+        step = nearest(unknown[0], OPTIONS)
+        raise InputError("measures_report", repr(unknown[0]), "an option", step)
     if draws is not None:
         # What `resample` drew of counts says which numbers it held.
         if "cluster" not in draws.attrs or "hold" in draws.attrs:
             raise InputError("draws", "draws of something else", "what resample_trials returned")
         asked["cluster"] = str(draws.attrs["cluster"]) or None
-    trials = columns_in_use(trials, asked)
-    found = evidence_of(trials, over, asked, draws)
+    frame = columns_in_use(trials, asked)
+    found = evidence_of_trials(frame, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
+    unit, number = found.draws.attrs["cluster"], f"{found.draws.attrs['n']:,}"
+    drawn = f"{number} draws by {unit}" if unit else f"{number} draws of answers"
     blocks = [
-        *first_screen(found),
+        *first_screen(found, [question_of(found)], drawn),
         *matrices(found),
-        *drawings(found, trials, plain, asked.get("bins", 10)),
+        *drawings(found, frame, plain, asked.get("bins", 10)),
+        Prose("Numbers with intervals", ()),
         *interval_tables(found),
         Prose("How it was computed", method(found, command)),
         meaning(found),
         *notice_block(found.draws),
     ]
-    return Report(title, tuple(blocks), meta=facts(found))
+    levels = {
+        name.replace("_", " ").capitalize(): f"{len(set(found.draws[name].values.tolist())):,}"
+        for name in compared_columns(found.draws)
+    }
+    answered = f"{int(found.estimates['trials'].sum()):,}"
+    meta = {"Answers": answered, **levels, "Draws": number, "hmetad": version("hmetad")}
+    return Report(title, tuple(blocks), meta=tuple(meta.items()))
 
 
 def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
@@ -115,99 +182,204 @@ def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
     return frame
 
 
-def first_screen(found: Evidence) -> list[Block]:
-    """Question, answer and evidence."""
-    several = len(found.first.levels) > 1
-    question = question_of(found) if several else ALONE
-    blocks: list[Block] = [Prose("Question", (question,)), *early_notices(found.draws)]
-    standings = found.standing(found.first)
-    if several:
-        unit, fewer = drawn_units(found.draws), fewer_items(found.draws, found.over)
-        said = answer_prose(standings, found.over, found.ci_prob, unit, fewer)
-        where = f", {found.first.name}" if found.first.name else ""
-        caption = f"Best {found.over} by each measure{where}."
-        items = items_table(found.draws, found.over, cells_of_strata(found))
-        blocks += [said, answer_table(standings, found.ci_prob, caption), *items]
-    order = ordered_levels(found.first, found.measures[1])
-    return [*blocks, evidence_figure(found.first, standings, order, found.ci_prob)]
+def evidence_of_trials(
+    trials: pd.DataFrame,
+    over: str | None,
+    asked: Mapping[str, Any],
+    draws: xr.Dataset | None = None,
+) -> Evidence:
+    """Estimates, draws and standings of trials; draws are made where none are given."""
+    ci_prob = asked.get("ci_prob", 0.95)
+    named = ("by", "correct", "confidence", "missing", "bins")
+    shared = {k: asked[k] for k in named if k in asked} | {"over": over}
+    if draws is None:
+        options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
+        draws = resample_trials(trials, **shared, **options)
+    cluster = str(draws.attrs["cluster"]) or None
+    estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **shared)
+    if not np.array_equal(draws["cell"], estimates["cell"]):
+        raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
+    if not compared_columns(draws):
+        draws, estimates = (one.assign_coords(all=("cell", ["all"])) for one in (draws, estimates))
+    measures = [measure_named(name, "measure_trials") for name in OF_TRIALS if name in draws]
+    over = over_column(draws, over)
+    withheld = reasons_withheld(draws, over)
+    return evidence_of(estimates, draws, over, ci_prob, measures, withheld)
+
+
+def reasons_withheld(draws: xr.Dataset, over: str) -> dict[str, str]:
+    """Why strata have no verdict, by name; that of their mean has no name."""
+    reasons: dict[str, str] = {}
+    for notice in notices(draws):
+        for name, cells in cells_by_stratum(draws, over).items():
+            if notice.severity == "error" and (not notice.cells or {*notice.cells} & {*cells}):
+                reasons |= {name: short_words(notice.code), "": short_words(notice.code)}
+    return reasons
 
 
 def question_of(found: Evidence) -> str:
     """Question of the choice, with the uses that the measures at hand answer for."""
-    has_brier = "brier" in found.draws
-    uses, last = ("for ", AS_PROBABILITY) if has_brier else ("or for ", "")
+    if len(found.first.levels) < 2:
+        return ALONE
+    uses, last = ("for ", AS_PROBABILITY) if "brier" in found.draws else ("or for ", "")
     return CHOICE.format(over=found.over, uses=uses, last=last)
 
 
 def matrices(found: Evidence) -> list[Block]:
     """Levels by strata, or by measures where there is one stratum."""
-    order = ordered_levels(found.first, found.measures[1])
-    rest = [x for one in found.strata for x in one.levels if x not in order]
-    order += list(dict.fromkeys(rest))
-    said = "Click on the head of a column to sort by it."
+    order = list(dict.fromkeys([*found.order, *(x for one in found.strata for x in one.levels)]))
+    said, over = "Click a column heading to sort by it.", found.over
+    best = (
+        "best: the probability of being the best in its column is at least "
+        f"{in_percent(found.ci_prob)}."
+    )
+
+    def table_of(
+        caption: str, columns: Mapping[str, tuple[str, str]], note: str, name: str, is_folded: bool
+    ) -> Table:
+        """Estimates, in columns of (stratum, measure), with a mark where a level is the best."""
+        rows: list[tuple[Cell, ...]] = []
+        for level in order:
+            cells: list[Cell] = []
+            for place in columns.values():
+                one = found.standings[place]
+                own = dict(zip(one.stratum.levels, one.stratum.estimates[place[1]], strict=True))
+                mark = "best" if level == one.best else ""
+                cells.append(interval_cell([own.get(level, np.nan)], mark=mark))
+            rows.append((level, *cells))
+        headings = (capital(over), *columns)
+        return Table(caption, headings, tuple(rows), note, name, is_folded=is_folded)
+
     if len(found.strata) == 1:
-        card = score_card(
-            found.first, found.standing(found.first), order, found.over, found.ci_prob
-        )
+        first = found.first
+        axes = "; ".join(f"{one.heading}: {one.axis}" for one in found.measures)
+        columns = {one.heading: (first.name, one.name) for one in found.measures}
+        caption = f"Every measure of every {over}{first.where}."
+        card = table_of(caption, columns, f"{axes}. {best}", "card", is_folded=False)
         return [Prose("All measures", (said,)), card]
-    return [
-        Prose(f"Every {found.over} in every set", (said,)),
-        *(
-            level_matrix(
-                found.strata,
-                found.standings,
-                one,
-                order,
-                found.over,
-                ci_prob=found.ci_prob,
-                is_folded=place > 1,
-            )
-            for place, one in enumerate(found.measures)
-        ),
-    ]
+    blocks: list[Block] = [Prose(f"Every {over} in every set", (said,))]
+    for place, one in enumerate(found.measures):
+        columns = {
+            capital(x.name) if x.averaged else x.name: (x.name, one.name) for x in found.strata
+        }
+        caption, name = f"{one.heading}: {one.axis}.", f"matrix-{one.name}"
+        blocks.append(table_of(caption, columns, best, name, is_folded=place > 1))
+    return blocks
 
 
 def drawings(
     found: Evidence, trials: pd.DataFrame, plain: Mapping[str, Any], bins: int
 ) -> list[Block]:
     """Reliability diagrams, where confidence is a probability, and risk–coverage curves."""
-    order = ordered_levels(found.first, found.measures[1])
-    order += [x for one in found.single for x in one.levels if x not in order]
-    cells = cells_of_strata(found)
-    curves = with_levels(selective_prediction(trials, **plain), found)
+    levels = dict(zip(found.draws["cell"].values, found.draws[found.over].values, strict=True))
+    order = list(dict.fromkeys([*found.order, *(x for one in found.single for x in one.levels)]))
+    curves = selective_prediction(trials, **plain)
     # Cells without any confidence have no curves.
     known = set(curves["cell"].values.tolist())
-    cells = {name: [one for one in own if one in known] for name, own in cells.items()}
+    cells = {name: [one for one in own if one in known] for name, own in found.cells.items()}
+    rest = list(cells)[MOST_FIGURES:]
+    without = [Prose("", (f"Without a figure here: {in_a_row(rest)}.",))] if rest else []
+
+    def by_level(values: xr.Dataset, own: Sequence[str]) -> xr.Dataset:
+        """Cells of a stratum named by their level, in order."""
+        places = {str(levels[cell]): cell for cell in own}
+        named = [level for level in order if level in places]
+        return values.sel(cell=[places[x] for x in named]).assign_coords(cell=named)
+
     blocks: list[Block] = []
     if "brier" in found.draws:
-        calibrated = with_levels(calibration(trials, bins=bins, **plain), found)
-        blocks += reliability_blocks(calibrated, cells, order, found.over)
+        calibrated = calibration(trials, bins=bins, **plain)
+        blocks.append(Prose("Calibration", (CALIBRATED,)))
+        for name, own in [*cells.items()][:MOST_FIGURES]:
+            blocks.append(reliability_figure(by_level(calibrated, own), name, len(own)))
+        blocks += without
     strong = [one.best for one in found.standing(found.first) if one.best]
-    return [*blocks, *coverage_blocks(curves, cells, order, found.over, strong)]
+    blocks.append(Prose("Answers withheld", (WITHHELD,)))
+    for name, own in [*cells.items()][:MOST_FIGURES]:
+        shown = by_level(curves, own)
+        there = shown["cell"].values.tolist()
+        told = [level for level in dict.fromkeys([*strong, *order]) if level in there]
+        blocks.append(coverage_figure(shown, name, told[:MOST_CURVES]))
+    return [*blocks, *without]
 
 
-def with_levels(values: xr.Dataset, found: Evidence) -> xr.Dataset:
-    """Values of cells with the level that each has of what is compared."""
-    levels = dict(zip(found.draws["cell"].values, found.draws[found.over].values, strict=True))
-    own = [levels[cell] for cell in values["cell"].values]
-    return values.assign_coords({found.over: ("cell", own)})
+def reliability_figure(own: xr.Dataset, name: str, cells: int) -> Figure:
+    """Small diagrams of the cells of a stratum, the first few of many."""
+    shown = own.isel(cell=slice(MOST_PANELS))
+    drawn = min(cells, MOST_PANELS)
+    cut = f"; the first {drawn} of {cells} by AUROC2" if drawn < cells else ""
+    caption = f"Share right at each stated confidence{f', {name}' if name else ''}{cut}."
+    numbers = zip(*(shown[x].values for x in ("cell", "mean_confidence", "accuracy")), strict=True)
+    distance = "; ".join(
+        f"{cell}: mean confidence {format_cell(float(p))}, right {format_cell(float(o))}"
+        for cell, p, o in numbers
+    )
+    figure = reliability.calibration_panels(shown)[0].figure
+    return Figure(caption, f"{caption} {distance}.", figure, "reliability")
 
 
-def drawn_units(draws: xr.Dataset) -> str:
-    """What the draws are of, in words."""
-    unit = draws.attrs["cluster"] or "answer"
+def coverage_figure(own: xr.Dataset, name: str, strong: Sequence[str]) -> Figure:
+    """Curves of the cells of a stratum, with risks at some coverages in words."""
+    risk = 1 - own["selective_accuracy"].sel(coverage=list(SAID), method="nearest")
+    rows = zip(own["cell"].values, np.asarray(risk.transpose("cell", "coverage")), strict=True)
+    parts = [
+        f"{cell}: "
+        + ", ".join(f"{format_cell(float(x))} at {at:g}" for x, at in zip(row, SAID, strict=True))
+        for cell, row in rows
+    ]
+    where = f", {name}" if name else ""
+    caption = f"Share wrong of the answers that are given, by coverage{where}."
+    figure = curves.risk_coverage(own, strong=strong).figure
+    return Figure(caption, f"{caption} Share wrong: {'; '.join(parts)}.", figure, "risk-coverage")
+
+
+def interval_tables(found: Evidence) -> list[Block]:
+    """Every number with its interval, a row per level of each stratum."""
+    blocks: list[Block] = []
+    several = len(found.single) > 1
+    for caption, names in TABLES.items():
+        shown = {x: heading(x, "measure_trials") for x in names if x in found.draws}
+        if not shown:
+            continue
+        rows: list[tuple[Cell, ...]] = []
+        for stratum in found.single:
+            values = [stratum.interval(name, found.ci_prob) for name in shown]
+            for place, level in enumerate(stratum.levels):
+                own = (level, *([stratum.name] if several else []))
+                rows.append((*own, *(interval_cell(one[:, place]) for one in values)))
+        columns = (capital(found.over), *(["Set"] if several else []), *shown.values())
+        note = f"{in_percent(found.ci_prob)} equal-tailed intervals of the draws."
+        stems = tuple((title, name) for name, title in shown.items())
+        blocks.append(Table(f"{caption}.", columns, tuple(rows), note, names[0], stems=stems))
+    return blocks
+
+
+def method(found: Evidence, command: str) -> tuple[str, ...]:
+    """How the numbers were made, in sentences."""
+    attrs, unit = found.draws.attrs, found.draws.attrs["cluster"]
+    has_ece = "ece" in found.draws
+    said = OF_ECE.format(bins=found.estimates.attrs["bins"]) if has_ece else NO_PROBABILITY
     return (
-        f"{draws.attrs['n']:,} draws of {unit}s"
-        if unit == "answer"
-        else (f"{draws.attrs['n']:,} draws by {unit}")
+        "Confidence is taken as it is: no ratings were made. All measures were computed again in "
+        f"each of {attrs['n']:,} draws of the data, {KINDS[attrs['kind']]}, seed {attrs['seed']}. "
+        f"{PAIRED.format(unit=unit) if unit else SINGLE}",
+        "Accuracy, as all measures here, is that of answers with a confidence.",
+        f"Intervals are the quantiles of the draws. {said}",
+        BEST_ONLY,
+        *([f"To run it again: {command}"] if command else []),
     )
 
 
-def facts(found: Evidence) -> tuple[tuple[str, str], ...]:
-    """Numbers of the data, for the head of the page."""
-    sizes: Sequence[tuple[str, str]] = [
-        ("Answers", f"{int(found.estimates['trials'].sum()):,}"),
-        *((name.replace("_", " ").capitalize(), f"{len(set(found.draws[name].values.tolist())):,}")
-          for name in compared_columns(found.draws)),
-    ]  # fmt: skip
-    return (*sizes, ("Draws", f"{found.draws.attrs['n']:,}"), ("hmetad", version("hmetad")))
+def meaning(found: Evidence) -> Block:
+    """What each measure is."""
+    rows = [
+        {
+            "Measure": heading(name, "measure_trials"),
+            "Meaning": found.draws[name].attrs.get("long_name", ""),
+            "Source": found.draws[name].attrs.get("source", ""),
+        }
+        for names in TABLES.values()
+        for name in names
+        if name in found.draws
+    ]
+    return table_from_frame(pd.DataFrame(rows), "What the measures mean.", name="meaning")

@@ -3,9 +3,10 @@
 Words, numbers and figures → frozen blocks, checked when they are made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from math import isfinite
+from typing import Any
 
 import pandas as pd
 
@@ -21,14 +22,61 @@ __all__ = [
     "Figure",
     "Judgement",
     "Matrix",
+    "Numbers",
     "Prose",
     "Table",
+    "interval_cell",
     "table_from_frame",
 ]
 
-type Cell = str | float | int | bool | None
+type Cell = str | float | int | bool | Numbers | None
 # Verdict, difference and the whole in words.
 type Judgement = tuple[str, float, str]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers that stand in one cell, and how a reader has them.
+
+    A page sorts by the first of them. In files each has a column of its own.
+
+    Parameters
+    ----------
+    text : str
+    values : tuple of float or None
+        One number; or estimate, lower and upper.
+    """
+
+    text: str
+    values: tuple[float | None, ...]
+
+    def __str__(self) -> str:
+        """What a reader has."""
+        return self.text
+
+
+def interval_cell(values: Iterable[float], spec: str = "z.3f", mark: str = "") -> Numbers:
+    """Estimate, perhaps with its interval and a mark after it.
+
+    Parameters
+    ----------
+    values : iterable of float
+        Estimate alone, or with lower and upper.
+    spec : str, optional
+        Format specification.
+    mark : str, optional
+        Written after it.
+
+    Examples
+    --------
+    >>> interval_cell([0.5, 0.4, 0.6], ".2f").text, interval_cell([float("nan")]).text
+    ('0.50 [0.40, 0.60]', '–')
+    """
+    numbers = tuple(float(value) if isfinite(value) else None for value in values)
+    text, *ends = (format_cell(number, spec) for number in numbers)
+    if ends and None not in numbers:
+        text += f" [{ends[0]}, {ends[1]}]"
+    return Numbers(f"{text} {mark}" if mark and numbers[0] is not None else text, numbers)
 
 
 @dataclass(frozen=True)
@@ -83,18 +131,13 @@ class Table:
         What the table shows, for the record that `Report.to_dict` gives.
     is_folded : bool, optional
         Whether a page shows its caption alone until it is opened.
-    keys : tuple of (column, numbers), optional
-        Of columns of text that hold numbers, such as "0.85 [0.80, 0.90]": the number of each row,
-        None where there is none. A page sorts them by it.
-    numbers : Table, optional
-        The same with every number in a cell of its own: the CSV file beside the report, and its
-        record.
+    stems : tuple of (column, name), optional
+        Names in files of columns of `Numbers`; the default is the heading.
 
     Raises
     ------
     InputError
-        When a row has another length than `columns`, a format does not fit its column, or there
-        is not a key for each row.
+        When a row has another length than `columns`, or a format does not fit its column.
 
     Examples
     --------
@@ -110,25 +153,42 @@ class Table:
     formats: tuple[tuple[str, str], ...] = ()
     decisions: Decisions | None = field(default=None, repr=False, compare=False)
     is_folded: bool = False
-    keys: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
-    numbers: "Table | None" = None
+    stems: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         refuse_text("columns", self.columns)
-        for column, numbers in self.keys:
-            if column not in self.columns or len(numbers) != len(self.rows):
-                allowed = f"a column of the table with {len(self.rows)} numbers"
-                raise InputError("keys", f"{column!r} with {len(numbers)}", allowed)
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.columns):
-                raise InputError(
-                    f"rows (row {number})",
-                    f"{len(row)} cells",
-                    f"{len(self.columns)}, one per column",
-                    "Give None where there is no value.",
-                )
+                got, allowed = f"{len(row)} cells", f"{len(self.columns)}, one per column"
+                step = "Give None where there is no value."
+                raise InputError(f"rows (row {number})", got, allowed, step)
         for column, spec in self.formats:
             check_format(self, column, spec)
+
+    def plain(self) -> tuple[tuple[object, ...], ...]:
+        """Headings and rows as files have them: every number in a cell of its own.
+
+        Examples
+        --------
+        >>> rows = (("A", interval_cell([0.5, 0.4, 0.6])), ("B", None))
+        >>> Table("T", ("model", "m"), rows).plain()
+        (('model', 'm', 'm_lower', 'm_upper'), ('A', 0.5, 0.4, 0.6), ('B', None, None, None))
+        """
+        stems, columns = dict(self.stems), list[tuple[object, ...]]()
+        for place, heading in enumerate(self.columns):
+            cells = [row[place] for row in self.rows]
+            widths = [len(cell.values) for cell in cells if isinstance(cell, Numbers)]
+            if not widths:
+                columns.append((heading, *cells))
+                continue
+            stem = stems.get(heading, heading)
+            names = (stem, f"{stem}_lower", f"{stem}_upper")[: max(widths)]
+            rows = [cell.values if isinstance(cell, Numbers) else () for cell in cells]
+            columns += [
+                (name, *(row[side] if side < len(row) else None for row in rows))
+                for side, name in enumerate(names)
+            ]
+        return tuple(zip(*columns, strict=True))
 
 
 @dataclass(frozen=True)
@@ -211,11 +271,9 @@ class Figure:
     def __post_init__(self) -> None:
         is_svg = isinstance(self.draw, str) and "<svg" in self.draw
         if not is_svg and not hasattr(self.draw, "savefig"):
+            step = "For axes `ax`, give `ax.figure`."
             raise InputError(
-                "draw",
-                type(self.draw).__name__,
-                "a matplotlib Figure or SVG text",
-                "For axes `ax`, give `ax.figure`.",
+                "draw", type(self.draw).__name__, "a matplotlib Figure or SVG text", step
             )
         if not self.alt.strip():
             raise InputError("alt", "no text", "the figure in words", "Say what it shows.")
@@ -258,24 +316,14 @@ class Alerts:
 type Block = Prose | Table | Matrix | Figure | Alerts
 
 
-class Document(Protocol):
-    """What can be rendered."""
+@dataclass(frozen=True)
+class Document:
+    """What can be rendered: its name, content, a line under the title, and names and values."""
 
-    @property
-    def title(self) -> str:
-        """Its name."""
-
-    @property
-    def subtitle(self) -> str:
-        """A line under the title."""
-
-    @property
-    def meta(self) -> tuple[tuple[str, str], ...]:
-        """Names and values: data, model, seed, versions."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """Its content, in order."""
+    title: str
+    blocks: tuple[Block, ...]
+    subtitle: str = ""
+    meta: tuple[tuple[str, str], ...] = ()
 
 
 def table_from_frame(
@@ -323,9 +371,8 @@ def table_from_frame(
     for argument, named in (("columns", headings), ("formats", formats or {})):
         for column in named:
             if column not in frame.columns:
-                raise InputError(
-                    argument, repr(column), "a column of the frame", nearest(column, frame.columns)
-                )
+                step = nearest(column, frame.columns)
+                raise InputError(argument, repr(column), "a column of the frame", step)
     values = [[plain_value(value) for value in frame[column]] for column in headings]
     return Table(
         caption,
@@ -356,16 +403,12 @@ def refuse_text(argument: str, value: object) -> None:
 def check_format(table: Table, column: str, spec: str) -> None:
     """Raise unless `spec` can write every number of the column."""
     if column not in table.columns:
-        raise InputError(
-            "formats", repr(column), "a column of the table", nearest(column, table.columns)
-        )
+        step = nearest(column, table.columns)
+        raise InputError("formats", repr(column), "a column of the table", step)
     place = table.columns.index(column)
     for row in table.rows:
         try:
             format_cell(row[place], spec)
         except ValueError as error:
-            raise InputError(
-                f"formats[{column!r}]",
-                f"{spec!r} for {row[place]!r}",
-                "a format specification for numbers such as '.2f'",
-            ) from error
+            got, allowed = f"{spec!r} for {row[place]!r}", "a format for numbers such as '.2f'"
+            raise InputError(f"formats[{column!r}]", got, allowed) from error

@@ -3,10 +3,21 @@
 Blocks → views, in which every text is visible and every number written.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from hmetad.report.page.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
+from hmetad.report.page.blocks import (
+    Alerts,
+    Block,
+    Figure,
+    Judgement,
+    Matrix,
+    Numbers,
+    Prose,
+    Table,
+)
 from hmetad.text.cells import format_cell, is_number
 from hmetad.text.escape import shorten, slug, visible
 
@@ -16,6 +27,7 @@ __all__ = [
     "FigureView",
     "MatrixView",
     "NoticesView",
+    "Numbered",
     "ProseView",
     "TableView",
     "View",
@@ -37,10 +49,10 @@ LONG_LIST, FIRST_CELLS = 8, 4
 class ProseView:
     """Paragraphs, perhaps under a heading."""
 
+    kind: ClassVar = "prose"
     anchor: str
     heading: str
     paragraphs: tuple[str, ...]
-    kind: str = "prose"
 
 
 @dataclass(frozen=True)
@@ -69,10 +81,10 @@ class NoticeView:
 class NoticesView:
     """Notices, perhaps under a heading."""
 
+    kind: ClassVar = "notices"
     anchor: str
     heading: str
     items: tuple[NoticeView, ...]
-    kind: str = "notices"
 
 
 @dataclass(frozen=True)
@@ -87,8 +99,7 @@ class ColumnView:
     @property
     def role(self) -> str:
         """Names for the style sheet."""
-        named = (("numeric", self.numeric), ("wide", self.wide), ("judged", self.judged))
-        return " ".join(name for name, holds in named if holds)
+        return " ".join(name for name in ("numeric", "wide", "judged") if getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -97,28 +108,35 @@ class CellView:
 
     text: str
     verdict: str
-    key: str = ""
+    key: str
 
 
 @dataclass(frozen=True)
-class TableView:
-    """A numbered table, and its values for a CSV file."""
+class Numbered:
+    """What a text refers to by its number."""
 
+    word: ClassVar = "Table"
     anchor: str
     number: int
     name: str
     caption: str
-    columns: tuple[ColumnView, ...]
-    rows: tuple[tuple[CellView, ...], ...]
-    note: str
-    values: tuple[tuple[object, ...], ...]
-    is_folded: bool = False
-    kind: str = "table"
 
     @property
     def label(self) -> str:
         """What a text calls it."""
-        return f"Table {self.number}"
+        return f"{self.word} {self.number}"
+
+
+@dataclass(frozen=True)
+class TableView(Numbered):
+    """A numbered table, and its values for a CSV file."""
+
+    kind: ClassVar = "table"
+    columns: tuple[ColumnView, ...]
+    rows: tuple[tuple[CellView, ...], ...]
+    note: str
+    values: tuple[tuple[object, ...], ...]
+    is_folded: bool
 
     @property
     def is_long(self) -> bool:
@@ -147,64 +165,27 @@ class SquareView:
 
 
 @dataclass(frozen=True)
-class MatrixView:
+class MatrixView(Numbered):
     """A numbered matrix of verdicts, and every pair's values for a CSV file."""
 
-    anchor: str
-    number: int
-    name: str
-    caption: str
+    kind: ClassVar = "matrix"
     levels: tuple[str, ...]
     cells: tuple[tuple[SquareView | None, ...], ...]
     note: str
     values: tuple[tuple[object, ...], ...]
-    kind: str = "matrix"
-
-    @property
-    def label(self) -> str:
-        """What a text calls it."""
-        return f"Table {self.number}"
 
 
 @dataclass(frozen=True)
-class FigureView:
-    """A numbered figure."""
+class FigureView(Numbered):
+    """A numbered figure; it is drawn by who renders it."""
 
-    anchor: str
-    number: int
-    name: str
-    caption: str
+    kind: ClassVar = "figure"
+    word: ClassVar = "Figure"
     alt: str
     figure: Figure = field(repr=False)
-    kind: str = "figure"
-
-    @property
-    def label(self) -> str:
-        """What a text calls it."""
-        return f"Figure {self.number}"
 
 
 type View = ProseView | NoticesView | TableView | MatrixView | FigureView
-
-
-@dataclass
-class Counter:
-    """Numbers and file names given so far."""
-
-    sections: int = 0
-    tables: int = 0
-    figures: int = 0
-    names: set[str] = field(default_factory=set)
-
-    def name(self, wanted: str, default: str) -> str:
-        """File stem that no other table or figure has."""
-        stem = slug(wanted, default)
-        name, copies = stem, 1
-        while name in self.names:
-            copies += 1
-            name = f"{stem}-{copies}"
-        self.names.add(name)
-        return name
 
 
 def arrange(blocks: Sequence[Block], prefix: str = "") -> tuple[View, ...]:
@@ -225,104 +206,60 @@ def arrange(blocks: Sequence[Block], prefix: str = "") -> tuple[View, ...]:
     >>> [view.anchor for view in arrange((Prose("Data", ()), Table("Counts", ("n",), ())))]
     ['section-1', 'table-1']
     """
-    counter = Counter()
-    return tuple(view_of(block, counter, prefix) for block in blocks)
+    numbers, names, views = Counter[str](), set[str](), list[View]()
+    for block in blocks:
+        kind = {Prose: "section", Alerts: "section", Figure: "figure"}.get(type(block), "table")
+        numbers[kind] += 1
+        default = f"{kind}-{numbers[kind]}"
+        anchor = f"{prefix}{default}"
+        if isinstance(block, Prose):
+            paragraphs = tuple(map(visible, block.paragraphs))
+            views.append(ProseView(anchor, visible(block.heading), paragraphs))
+        elif isinstance(block, Alerts):
+            items = tuple(notice_view(*item) for item in block.items)
+            views.append(NoticesView(anchor, visible(block.heading), items))
+        else:
+            asked = block.pairs.name if isinstance(block, Matrix) else block.name
+            name = new_name(slug(asked, default), names)
+            views.append(numbered_view(block, anchor, numbers[kind], name))
+    return tuple(views)
 
 
-def view_of(block: Block, counter: Counter, prefix: str) -> View:
-    """View of one block."""
-    match block:
-        case Prose():
-            return prose_view(block, counter, prefix)
-        case Alerts():
-            return notices_view(block, counter, prefix)
-        case Table():
-            return table_view(block, counter, prefix)
-        case Matrix():
-            return matrix_view(block, counter, prefix)
-        case Figure():
-            return figure_view(block, counter, prefix)
+def new_name(stem: str, names: set[str]) -> str:
+    """File stem that no other table or figure has, which is added to those that are given."""
+    name, copies = stem, 1
+    while name in names:
+        copies += 1
+        name = f"{stem}-{copies}"
+    names.add(name)
+    return name
 
 
-def prose_view(block: Prose, counter: Counter, prefix: str) -> ProseView:
-    """Paragraphs under their heading, with the anchor of the section."""
-    counter.sections += 1
-    return ProseView(
-        f"{prefix}section-{counter.sections}",
-        visible(block.heading),
-        tuple(visible(paragraph) for paragraph in block.paragraphs),
-    )
+def notice_view(severity: str, sentence: str, cells: tuple[str, ...]) -> NoticeView:
+    """Notice; a severity that is none of the known ones is info."""
+    known = severity if severity in SEVERITIES else "info"
+    return NoticeView(known, shorten(severity, 20), visible(sentence), tuple(map(visible, cells)))
 
 
-def notices_view(block: Alerts, counter: Counter, prefix: str) -> NoticesView:
-    """Notices under their heading; a severity that is none of the known ones is info."""
-    counter.sections += 1
-    items = tuple(
-        NoticeView(
-            severity if severity in SEVERITIES else "info",
-            shorten(severity, 20),
-            visible(sentence),
-            tuple(visible(cell) for cell in cells),
-        )
-        for severity, sentence, cells in block.items
-    )
-    return NoticesView(f"{prefix}section-{counter.sections}", visible(block.heading), items)
-
-
-def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
-    """Table with its number, every cell as text and every value for a file."""
-    counter.tables += 1
+def numbered_view(
+    block: Table | Matrix | Figure, anchor: str, number: int, name: str
+) -> TableView | MatrixView | FigureView:
+    """View of a table, a matrix or a figure."""
+    start = (anchor, number, name, visible(block.caption))
+    if isinstance(block, Figure):
+        return FigureView(*start, visible(block.alt), block)
+    if isinstance(block, Matrix):
+        levels = tuple(map(visible, block.levels))
+        cells = tuple(tuple(map(square_view, row)) for row in block.cells)
+        return MatrixView(*start, levels, cells, visible(block.note), block.pairs.plain())
     formats = dict(block.formats)
     specs = [formats.get(column, "") for column in block.columns]
-    keys = sorting_keys(block)
     rows = tuple(
-        tuple(
-            replace(cell_view(value, spec, place), key=keys[place][number])
-            for place, (value, spec) in enumerate(zip(row, specs, strict=True))
-        )
-        for number, row in enumerate(block.rows)
+        tuple(cell_view(row[place], spec, place) for place, spec in enumerate(specs))
+        for row in block.rows
     )
-    return TableView(
-        f"{prefix}table-{counter.tables}",
-        counter.tables,
-        counter.name(block.name, f"table-{counter.tables}"),
-        visible(block.caption),
-        column_views(block, rows),
-        rows,
-        visible(block.note),
-        csv_rows(block.numbers or block),
-        block.is_folded,
-    )
-
-
-def sorting_keys(block: Table) -> list[list[str]]:
-    """Text of the number that each cell of a column is sorted by; empty where it is its own."""
-    known = dict(block.keys)
-    found = []
-    for column in block.columns:
-        numbers = known.get(column, (None,) * len(block.rows))
-        found.append(["" if x is None or x != x else repr(float(x)) for x in numbers])
-    return found
-
-
-def csv_rows(block: Table) -> tuple[tuple[object, ...], ...]:
-    """Headings and values for a CSV file."""
-    return (block.columns, *block.rows)
-
-
-def matrix_view(block: Matrix, counter: Counter, prefix: str) -> MatrixView:
-    """Matrix with its number, and the values of all pairs for a file."""
-    counter.tables += 1
-    return MatrixView(
-        f"{prefix}table-{counter.tables}",
-        counter.tables,
-        counter.name(block.pairs.name, f"table-{counter.tables}"),
-        visible(block.caption),
-        tuple(visible(level) for level in block.levels),
-        tuple(tuple(square_view(cell) for cell in row) for row in block.cells),
-        visible(block.note),
-        csv_rows(block.pairs),
-    )
+    columns = column_views(block, rows)
+    return TableView(*start, columns, rows, visible(block.note), block.plain(), block.is_folded)
 
 
 def square_view(cell: Judgement | None) -> SquareView | None:
@@ -338,33 +275,18 @@ def square_view(cell: Judgement | None) -> SquareView | None:
 def cell_view(value: object, spec: str, place: int) -> CellView:
     """Text of one cell; the first column names its row and has no verdicts."""
     text = visible(format_cell(value, spec))
-    return CellView(text, text if place and text in VERDICTS else "")
+    first = value.values[0] if isinstance(value, Numbers) else None
+    verdict = text if place and text in VERDICTS else ""
+    return CellView(text, verdict, "" if first is None else repr(first))
 
 
 def column_views(block: Table, rows: Sequence[Sequence[CellView]]) -> tuple[ColumnView, ...]:
     """Kind of every column, from its values."""
-    places = range(len(block.columns))
-    judged = [place for place in places if any(row[place].verdict for row in rows)]
-    return tuple(column_view(block, place, place in judged[:1]) for place in places)
-
-
-def column_view(block: Table, place: int, judged: bool) -> ColumnView:
-    """Kind of one column, from its values."""
-    values = [row[place] for row in block.rows if row[place] is not None]
-    is_keyed = block.columns[place] in dict(block.keys)
-    numeric = is_keyed or (bool(values) and all(is_number(value) for value in values))
-    wide = not numeric and any(len(str(value)) > WIDE_TEXT for value in values)
-    return ColumnView(visible(block.columns[place]), numeric, wide, judged)
-
-
-def figure_view(block: Figure, counter: Counter, prefix: str) -> FigureView:
-    """Figure with its number and its words; it is drawn by who renders it."""
-    counter.figures += 1
-    return FigureView(
-        f"{prefix}figure-{counter.figures}",
-        counter.figures,
-        counter.name(block.name, f"figure-{counter.figures}"),
-        visible(block.caption),
-        visible(block.alt),
-        block,
-    )
+    judged = min((i for row in rows for i, cell in enumerate(row) if cell.verdict), default=None)
+    found = []
+    for place, heading in enumerate(block.columns):
+        values = [row[place] for row in block.rows if row[place] is not None]
+        numeric = bool(values) and all(is_number(x) or isinstance(x, Numbers) for x in values)
+        wide = not numeric and any(len(str(value)) > WIDE_TEXT for value in values)
+        found.append(ColumnView(visible(heading), numeric, wide, place == judged))
+    return tuple(found)

@@ -8,7 +8,7 @@ from typing import Any
 from hmetad.arguments import check_inputs
 from hmetad.compare.decisions import Decisions
 from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
-from hmetad.report.page.plain import strict
+from hmetad.report.terminal import strict
 from hmetad.untrusted import read_attr
 
 __all__ = ["decisions_record", "report_record"]
@@ -58,7 +58,13 @@ def decisions_record(decisions: Decisions) -> dict[str, Any]:
 
 def report_record(document: Document) -> dict[str, Any]:
     """Everything that a report holds, as `Report.to_dict` says."""
-    made = distinct_decisions(document)
+    shown = [
+        table.decisions
+        for block in document.blocks
+        for table in (block.pairs if isinstance(block, Matrix) else block,)
+        if isinstance(table, Table) and table.decisions is not None
+    ]
+    made = list({id(one): one for one in shown}.values())
     blocks = [block_record(block, made) for block in document.blocks]
     record: dict[str, Any] = strict(
         {
@@ -71,23 +77,6 @@ def report_record(document: Document) -> dict[str, Any]:
         }
     )
     return record
-
-
-def distinct_decisions(document: Document) -> list[Decisions]:
-    """Decisions that blocks of a report show, each once."""
-    shown = [decisions_of(block) for block in document.blocks]
-    return list({id(one): one for one in shown if one is not None}.values())
-
-
-def decisions_of(block: Block) -> Decisions | None:
-    """Decisions that a block shows, if any."""
-    match block:
-        case Table():
-            return block.decisions
-        case Matrix():
-            return block.pairs.decisions
-        case _:
-            return None
 
 
 def block_record(block: Block, made: list[Decisions]) -> dict[str, Any]:
@@ -103,22 +92,18 @@ def block_record(block: Block, made: list[Decisions]) -> dict[str, Any]:
             shown = {"name": block.name, "caption": block.caption, "alt": block.alt}
             return {"kind": "figure", **shown}
         case Matrix():
-            inside = table_record(block.pairs, made)
+            inside = block_record(block.pairs, made)
             levels = {"caption": block.caption, "levels": block.levels, "note": block.note}
             return {**inside, "kind": "matrix", **levels}
         case Table():
-            return table_record(block, made)
-
-
-def table_record(table: Table, made: list[Decisions]) -> dict[str, Any]:
-    """Values of a table."""
-    places = [place for place, one in enumerate(made) if one is table.decisions]
-    return {
-        "kind": "table",
-        "name": table.name,
-        "caption": table.caption,
-        "columns": (table.numbers or table).columns,
-        "rows": (table.numbers or table).rows,
-        "note": table.note,
-        "decisions": places[0] if places else None,
-    }
+            columns, *rows = block.plain()
+            places = [place for place, one in enumerate(made) if one is block.decisions]
+            return {
+                "kind": "table",
+                "name": block.name,
+                "caption": block.caption,
+                "columns": columns,
+                "rows": rows,
+                "note": block.note,
+                "decisions": places[0] if places else None,
+            }

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,7 +17,7 @@ from markupsafe import Markup
 
 from hmetad.report.page.blocks import Document
 from hmetad.report.page.figures import inline_svg
-from hmetad.report.page.layout import FigureView, MatrixView, TableView, View, arrange
+from hmetad.report.page.layout import FigureView, MatrixView, Numbered, View, arrange
 from hmetad.text.cells import csv_text
 from hmetad.text.escape import Safe, latex, markdown, opening, shorten, visible
 
@@ -40,7 +41,7 @@ class Section:
 
     anchor: str
     text: str
-    parts: list[TableView | MatrixView | FigureView] = field(default_factory=list)
+    parts: list[Numbered] = field(default_factory=list)
 
 
 def render_html(document: Document, *, embedded: bool = False) -> str:
@@ -52,6 +53,7 @@ def render_html(document: Document, *, embedded: bool = False) -> str:
         for view in views
         if isinstance(view, FigureView)
     }
+    digest = hashlib.sha256(sorting_script().encode()).digest()
     template = html_environment().get_template("report.html.jinja")
     return template.render(
         head_of(document),
@@ -61,7 +63,7 @@ def render_html(document: Document, *, embedded: bool = False) -> str:
         drawings=drawings,
         csv_links={v.anchor: csv_link(v) for v in views if isinstance(v, MatrixView)},
         script=Markup(sorting_script()),
-        script_hash=script_hash(),
+        script_hash=f"sha256-{b64encode(digest).decode()}",
         embedded=embedded,
         prefix=prefix,
     )
@@ -106,7 +108,7 @@ def contents_of(views: tuple[View, ...]) -> list[Section]:
     """Table of contents: sections, each with the tables and figures in it."""
     contents: list[Section] = []
     for view in views:
-        if isinstance(view, (TableView, MatrixView, FigureView)):
+        if isinstance(view, Numbered):
             if not contents:
                 contents.append(Section("", ""))
             contents[-1].parts.append(view)
@@ -127,34 +129,16 @@ def sorting_script() -> str:
     return files("hmetad.report.page").joinpath("templates", "sort.js").read_text(encoding="utf-8")
 
 
-def script_hash() -> str:
-    """What the policy of a page says of the one script that may run."""
-    digest = hashlib.sha256(sorting_script().encode()).digest()
-    return f"sha256-{b64encode(digest).decode()}"
-
-
 def embedded_prefix(document: Document) -> str:
     """Start of every id of a report inside another page, from its words."""
     words = repr((document.title, document.subtitle, document.meta, len(document.blocks)))
     return f"hmetad-{hashlib.sha256(words.encode('utf-8', 'replace')).hexdigest()[:8]}-"
 
 
-def template_loader() -> PackageLoader:
-    """Templates beside this file."""
-    return PackageLoader("hmetad.report.page", "templates")
-
-
 @cache
 def html_environment() -> Environment:
     """Environment that escapes every value for HTML."""
-    return Environment(
-        loader=template_loader(),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    return environment(autoescape=True)
 
 
 def plain_environment(escape: Callable[[object], str], **delimiters: str) -> Environment:
@@ -163,12 +147,16 @@ def plain_environment(escape: Callable[[object], str], **delimiters: str) -> Env
     def finalize(value: object) -> str:
         return str(value) if isinstance(value, Safe) else escape(value)
 
+    return environment(finalize=finalize, **delimiters)
+
+
+def environment(**options: Any) -> Environment:
+    """Environment of the templates beside this file."""
     return Environment(
-        loader=template_loader(),
-        finalize=finalize,
+        loader=PackageLoader("hmetad.report.page", "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        **delimiters,  # type: ignore[arg-type]
+        **options,
     )

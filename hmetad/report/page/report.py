@@ -5,7 +5,6 @@ made before.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hmetad.report.page.blocks import (
     Alerts,
     Block,
     Cell,
+    Document,
     Figure,
     Matrix,
     Prose,
@@ -24,10 +24,10 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.figures import figure_pdf, figure_svg
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
-from hmetad.report.page.plain import json_text
 from hmetad.report.page.records import report_record
 from hmetad.report.page.render import render_html, render_latex, render_markdown
 from hmetad.report.page.word import render_word
+from hmetad.report.terminal import json_text
 from hmetad.text.cells import csv_text
 
 __all__ = [
@@ -42,12 +42,13 @@ __all__ = [
     "table_from_frame",
 ]
 
-
 type Files = dict[Path, str | bytes]
+
+SUFFIXES = (".html", ".md", ".tex", ".docx", ".json")
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Document):
     r"""A document that can be shown, written and printed.
 
     Every text in it is plain text: nothing is read as markup, in any format.
@@ -87,11 +88,6 @@ class Report:
     <BLANKLINE>
     """
 
-    title: str
-    blocks: tuple[Block, ...]
-    subtitle: str = ""
-    meta: tuple[tuple[str, str], ...] = ()
-
     def __post_init__(self) -> None:
         for number, block in enumerate(self.blocks, start=1):
             if not isinstance(block, (Prose, Table, Matrix, Figure, Alerts)):
@@ -107,12 +103,9 @@ class Report:
         tables = sum(isinstance(block, (Table, Matrix)) for block in self.blocks)
         figures = sum(isinstance(block, Figure) for block in self.blocks)
         found = sum(len(block.items) for block in self.blocks if isinstance(block, Alerts))
-        parts = (
-            count_noun(tables, "table"),
-            count_noun(figures, "figure"),
-            count_noun(found, "notice"),
-        )
-        return f"Report({self.title!r}: {', '.join(parts)})"
+        numbers = {"table": tables, "figure": figures, "notice": found}
+        parts = ", ".join(f"{x} {noun}{'' if x == 1 else 's'}" for noun, x in numbers.items())
+        return f"Report({self.title!r}: {parts})"
 
     def html(self) -> str:
         """HTML page that needs nothing from outside: figures and styles are in it."""
@@ -165,89 +158,41 @@ class Report:
             When the suffix is another one, or the folder does not exist.
         """
         path = Path(path)
-        files = writers().get(path.suffix.lower())
-        if files is None:
-            raise InputError(
-                "path",
-                repr(str(path)),
-                "a name that ends in .html, .md, .tex, .docx or .json",
-                "Add a suffix.",
-            )
+        if path.suffix.lower() not in SUFFIXES:
+            allowed = "a name that ends in .html, .md, .tex, .docx or .json"
+            raise InputError("path", repr(str(path)), allowed, "Add a suffix.")
         if not path.parent.is_dir() or path.is_dir():
-            raise InputError(
-                "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
-            )
-        write_together(files(self, path))
+            step = "Make the folder first."
+            raise InputError("path", repr(str(path)), "a file in a folder that exists", step)
+        write_together(files_of(self, path))
         return path
 
 
-def count_noun(number: int, noun: str) -> str:
-    """Number and noun, in the plural where it is not one."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def files_of(report: Report, path: Path) -> Files:
+    """All files of a report, by their paths."""
+    # The names of folders beside have no signs that LaTeX would act upon.
+    stem = re.sub(r"[^\w. -]", "-", path.stem)
+    match path.suffix.lower():
+        case ".html":
+            return {path: report.html()}
+        case ".docx":
+            return {path: render_word(report)}
+        case ".json":
+            return {path: f"{json_text(report.to_dict(), indent=1)}\n"}
+        case ".md":
+            return {**files_beside(report, path.parent, stem), path: render_markdown(report, stem)}
+    beside = files_beside(report, path.parent, stem, as_pdf=True)
+    return {**beside, path: render_latex(report, stem)}
 
 
-def writers() -> dict[str, Callable[[Report, Path], Files]]:
-    """Find the writer of each suffix."""
-    return {
-        ".html": html_files,
-        ".md": markdown_files,
-        ".tex": latex_files,
-        ".docx": word_files,
-        ".json": json_files,
-    }
-
-
-def html_files(report: Report, path: Path) -> Files:
-    """Render the page alone."""
-    return {path: report.html()}
-
-
-def word_files(report: Report, path: Path) -> Files:
-    """Render the document of Word alone."""
-    return {path: render_word(report)}
-
-
-def json_files(report: Report, path: Path) -> Files:
-    """Write what the report holds as JSON."""
-    return {path: f"{json_text(report.to_dict(), indent=1)}\n"}
-
-
-def markdown_files(report: Report, path: Path) -> Files:
-    """Render figures as SVG and tables as CSV, then the text."""
-    stem = folder_stem(path)
-    figures: Files = {
-        path.parent / f"{stem}_figures" / f"{view.name}.svg": figure_svg(view.figure)
-        for view in arrange(report.blocks)
-        if isinstance(view, FigureView)
-    }
-    return figures | csv_files(report, path) | {path: render_markdown(report, stem)}
-
-
-def latex_files(report: Report, path: Path) -> Files:
-    """Render figures as PDF (as SVG where they came so) and tables as CSV, then the text."""
-    stem = folder_stem(path)
-    figures: Files = {}
-    for view in arrange(report.blocks):
-        if isinstance(view, FigureView):
-            beside = path.parent / f"{stem}_figures" / view.name
-            pdf = figure_pdf(view.figure)
-            if pdf is None:
-                figures[beside.with_name(f"{view.name}.svg")] = figure_svg(view.figure)
-            else:
-                figures[beside.with_name(f"{view.name}.pdf")] = pdf
-    return figures | csv_files(report, path) | {path: render_latex(report, stem)}
-
-
-def csv_files(report: Report, path: Path) -> Files:
-    """Every table with its values in full precision."""
+def files_beside(report: Report, folder: Path, stem: str, *, as_pdf: bool = False) -> Files:
+    """Figures as SVG, or as PDF where they did not come as SVG, and tables in full precision."""
     files: Files = {}
     for view in arrange(report.blocks):
-        if isinstance(view, (TableView, MatrixView)):
-            folder = path.parent / f"{folder_stem(path)}_tables"
-            files[folder / f"{view.name}.csv"] = csv_text(view.values)
+        if isinstance(view, FigureView):
+            beside, pdf = folder / f"{stem}_figures", figure_pdf(view.figure) if as_pdf else None
+            suffix, content = (".svg", figure_svg(view.figure)) if pdf is None else (".pdf", pdf)
+            files[beside / f"{view.name}{suffix}"] = content
+        elif isinstance(view, (TableView, MatrixView)):
+            files[folder / f"{stem}_tables" / f"{view.name}.csv"] = csv_text(view.values)
     return files
-
-
-def folder_stem(path: Path) -> str:
-    """Start of the names of the folders beside, without signs that LaTeX would act upon."""
-    return re.sub(r"[^\w. -]", "-", path.stem)

@@ -1,0 +1,147 @@
+"""What holds of every plot: any labels, any number of them, any axes, the same every time."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from plots.drawn import PLOTS, counts_of, frame_of, plot, predicted
+from plots.hostile_labels import HOSTILE
+
+from hmetad import plots
+from hmetad.errors import InputError
+from hmetad.plots.style import drawable
+from hmetad.report.page.blocks import Figure as Block
+from hmetad.report.page.figures import figure_svg
+from hmetad.text.escape import shorten
+
+MANY = tuple(f"cell {place}" for place in range(101))
+LABELS = (*HOSTILE[:6], "_hidden in legends", "x" * 150 + "子" * 150)
+every_plot = pytest.mark.parametrize("name", PLOTS)
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))]
+
+
+@every_plot
+def test_labels_of_any_kind_are_short_text_and_the_same_every_time(name):
+    figure = plot(name, LABELS).figure
+    figure.draw_without_rendering()
+    shown = [text.replace("\n", " ") for text in texts(figure)]
+    # Names of people are too short for the code of a sign.
+    for part in (r"\$x_1\$", "hidden", *(["U+5B50"] if name != "people" else [])):
+        assert any(part in text for text in shown)
+    assert max(len(text) for text in shown) < 130
+    first, second = (figure_svg(Block("F", "F", plot(name, LABELS).figure)) for _ in range(2))
+    assert first == second
+
+
+@every_plot
+def test_nothing_is_said_to_be_nothing(name):
+    figure = plot(name, ()).figure
+    figure.draw_without_rendering()
+    assert "nothing to draw" in texts(figure)
+
+
+@every_plot
+@pytest.mark.parametrize("names", [("one",), ("one", "two", "three")], ids=len)
+def test_what_has_no_value_is_drawn(name, names):
+    plot(name, names, missing=True).figure.draw_without_rendering()
+
+
+@every_plot
+def test_many_are_drawn_or_refused_with_how_many_may_be(name):
+    most = PLOTS[name][0]
+    assert plot(name, MANY[:most]).figure
+    if most < 100:
+        with pytest.raises(InputError, match=f"at most {most}"):
+            plot(name, MANY)
+
+
+@every_plot
+def test_every_axis_has_a_name(name):
+    ax = plot(name, ("one", "two"))
+    is_in_rows = name in ("forest", "decisions", "interval_panels")
+    has_names_of_columns = name in ("sensitivity_bars", "criterion", "people")
+    assert ax.get_ylabel() or is_in_rows
+    below = ax.figure.axes[-1] if name.endswith("panels") else ax
+    assert below.get_xlabel() or has_names_of_columns
+
+
+@every_plot
+def test_small_axes_that_are_given_are_drawn_into_without_warning(name):
+    figure = Figure(figsize=(3.2, 2.6), layout="constrained")
+    ax = figure.add_subplot()
+    assert plot(name, ("one",), ax=ax) is ax
+    figure.draw_without_rendering()
+
+
+def test_plots_give_axes_on_figures_of_their_own_that_pyplot_does_not_know():
+    before = plt.get_fignums()
+    axes = [plot(name, ("one",)) for name in PLOTS]
+    assert all(isinstance(ax, Axes) and isinstance(ax.figure, Figure) for ax in axes)
+    assert len({id(ax.figure) for ax in axes}) == len(PLOTS)
+    assert plt.get_fignums() == before
+    engine = axes[0].figure.get_layout_engine()
+    figure_svg(Block("F", "F", axes[0].figure))
+    assert axes[0].figure.get_layout_engine() is engine
+
+
+def test_plots_leave_their_input_as_it_was():
+    frame, table = frame_of(MANY[:4], missing=True), counts_of(MANY[:4], missing=True)
+    before = frame.copy(), table.copy(deep=True)
+    plots.forest(frame, group="verdict")
+    plots.by(frame, "mean", x="c", hue="label")
+    plots.criterion(frame, x="label", hue="verdict", panel=None)
+    plots.accuracy_by_rating(table)
+    pd.testing.assert_frame_equal(frame, before[0])
+    xr.testing.assert_identical(table, before[1])
+
+
+def test_labels_are_never_mathematics_have_only_signs_of_the_font_and_lose_their_middle():
+    for label in HOSTILE:
+        shown = drawable(label, 400)
+        assert shown.count("$") == shown.count(r"\$")
+        assert "子" not in shown
+    assert drawable("d′ − Müller α") == "d′ − Müller α"
+    assert [len(drawable("x" * 300)), len(drawable("子" * 300)) <= 40] == [40, True]
+    assert shorten("a" * 30 + "b" * 30, 21) == drawable("a" * 30 + "b" * 30, 21)
+
+
+@pytest.mark.parametrize(
+    ("figure", "asked"),
+    [
+        (plots.forest, {"label": "verdcit"}),
+        (plots.by, {"x": "verdcit"}),
+        (plots.criterion, {"x": "label", "hue": "verdcit", "panel": None}),
+        (plots.sensitivity_bars, {"label": "verdcit"}),
+        (plots.interval_panels, {"rows": "verdcit", "panels": "panel"}),
+    ],
+)
+def test_missing_column_is_named_and_a_near_one_suggested(figure, asked):
+    with pytest.raises(InputError, match=r"'verdcit'.*'verdict'"):
+        figure(frame_of(("one",)), **asked)
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_legend_beside_axes_that_are_given_stands_clear_of_their_titles(layout):
+    figure = Figure(figsize=(9.0, 4.0), layout=layout)
+    *given, other = figure.subplots(1, 4)
+    names = ("one", "two", "three")
+    plots.fit(predicted(names), ax=given)
+    figure.draw_without_rendering()
+    legend = given[0].get_legend().get_window_extent()
+    titles = figure.findobj(lambda artist: getattr(artist, "get_text", str)() in names)
+    assert len(titles) == 3
+    assert not any(legend.overlaps(title.get_window_extent()) for title in titles)
+    assert legend.y1 <= figure.bbox.y1
+    assert other.get_legend() is None
+
+
+def test_lines_are_told_apart_without_colour():
+    for name in ("type2_roc", "calibration", "risk_coverage", "by_number", "group_accuracy"):
+        handles, labels = plot(name, MANY[:4]).get_legend_handles_labels()
+        lines = [line for line, label in zip(handles, labels, strict=True) if label in MANY]
+        assert len({(line.get_marker(), str(line.get_linestyle())) for line in lines}) == 4

@@ -1,0 +1,87 @@
+"""What cannot be drawn is refused, with what can be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+from plots.drawn import calibrated, counts_of, frame_of, grown, models, persons, predicted, ranked
+from plots.drawn import shares as shares_of
+
+from hmetad import plots
+from hmetad.counts.tables import type2_counts
+from hmetad.errors import InputError
+from hmetad.measures.information import meta_information
+
+COUNTS, PERSONS, SHARES = (of(("a", "b"), False) for of in (counts_of, persons, shares_of))
+CALIBRATED, PREDICTED, RANKS = (of(("a", "b"), False) for of in (calibrated, predicted, ranked))
+FRAME = pd.DataFrame({"task": ["A", "A"], "model": ["x", "y"], "m_ratio": [0.8, 0.9]})
+COLUMNS = {"panel": None, "lower": "m_ratio", "upper": "m_ratio", "estimate": "m_ratio"}
+MATRIX = xr.DataArray(
+    np.full((2, 9, 2, 2), 0.5), {"e": ["a", "b"], "f": ["a", "b"]}, ("chain", "draw", "e", "f")
+)
+OTHER = xr.DataArray([1.0], {"cell": ["z"]}, "cell")
+CASES = {
+    "a level twice": (lambda: plots.by(pd.concat([FRAME] * 2).assign(risk="none")),
+        r"several rows of task 'A' and model 'x'.*risk"),
+    "a place twice": (lambda: plots.criterion(pd.concat([FRAME] * 2), x="task", **COLUMNS),
+        "several rows"),
+    "no such x": (lambda: plots.by(FRAME, x="tsk"), r"'tsk'.*'task'"),
+    "no such upper": (lambda: plots.by(FRAME, upper="upp"), r"'upp'"),
+    "no such variable": (lambda: plots.by(xr.Dataset({"m_ratio": ("cell", [1.0])}), "m_ratoi"),
+        r"'m_ratoi'.*'m_ratio'"),
+    "an array": (lambda: plots.by(np.zeros(3)), "a fit, a Dataset or a data frame"),
+    "too few axes": (lambda: plots.criterion(frame_of("abcd"), panel="verdict", ax=Figure()
+        .subplots(), x="label", hue="panel"), "one per panel"),
+    "no axes": (lambda: plots.criterion(frame_of("ab"), panel="verdict", ax=np.array([0.6, 0.7]),
+        x="label", hue="panel"), "ax: got float, allowed is axes of matplotlib"),
+    "no cell dim": (lambda: plots.type2_roc(COUNTS.isel(cell=0)), "a dim cell"),
+    "no stimulus": (lambda: plots.accuracy_by_rating(COUNTS.sum("stimulus")), "stimulus"),
+    "information without stimulus": (lambda: plots.information_plane(
+        meta_information(type2_counts(COUNTS))), "info and accuracy"),
+    "groups without size": (lambda: plots.group_accuracy(grown("ab", False)
+        .rename(size="members")), "one of them size"),
+    "a cell that is not there": (lambda: plots.risk_coverage(xr.Dataset(
+        {"selective_accuracy": (("cell", "coverage"), [[1.0]])}, {"cell": ["one"]}),
+        strong=["onne"]), r"strong: got 'onne'.*'one'"),
+    "ranks beyond certainty": (lambda: plots.ranks(RANKS, prob=95), "prob: got 95"),
+    "no ranks": (lambda: plots.ranks(RANKS.drop_vars("rank")), "calibrate_sampler"),
+    "ranks of nothing": (lambda: plots.ranks(RANKS.assign_attrs(ranks="many")), "attrs"),
+    "no calibration": (lambda: plots.calibration(pd.DataFrame()),
+        "calibrated: got DataFrame, allowed is a Dataset of calibration"),
+    "no trials of bins": (lambda: plots.calibration(CALIBRATED.drop_vars("bin_trials")),
+        "no variable 'bin_trials'"),
+    "calibration of draws": (lambda: plots.calibration(CALIBRATED.expand_dims(draw=2)),
+        r"dims \(.*draw.*\).*Choose one of each further dim"),
+    "fewer axes than cells": (lambda: plots.fit(PREDICTED, ax=plots.fit(PREDICTED)[:1]),
+        "one per panel"),
+    "a kind of fit": (lambda: plots.fit(PREDICTED, kind="bars"), "kind: got 'bars'"),
+    "predictions of no model": (lambda: plots.predicted_ratings(COUNTS, COUNTS), "dim model"),
+    "no difficulty": (lambda: plots.rating_residuals(*models("ab"), difficulty="hardness"),
+        "difficulty"),
+    "winners by criterion": (lambda: plots.confusion(SHARES.expand_dims(criterion_of=["aic"])),
+        r"found\['people'\]"),
+    "winners as a dict": (lambda: plots.confusion({"sdt": 1.0}), "shares: got dict"),
+    "winners without names": (lambda: plots.confusion(SHARES.drop_vars("winning")),
+        "no names along winning"),
+    "winners in percent": (lambda: plots.confusion(100 * SHARES), "numbers from 0 to 1"),
+    "people without chains": (lambda: plots.people(PERSONS.mean("chain")), "draws"),
+    "estimates of others": (lambda: plots.people(PERSONS, separate=OTHER), "separate"),
+    "a population of people": (lambda: plots.people(PERSONS, population=PERSONS), "population"),
+    "half a matrix": (lambda: plots.correlations(MATRIX.isel(e=0)), "draws"),
+    "correlations beyond 1": (lambda: plots.correlations(3 * MATRIX), "from -1 to 1"),
+    "correlations without chains": (lambda: plots.correlations(MATRIX.mean("chain")), "draws"),
+    "a number": (lambda: plots.correlations(0.5), "draws"),
+    "a format": (lambda: plots.save(Figure(), "x", formats=("pdf", "jpg")), "formats: got 'jpg'"),
+    "no folder": (lambda: plots.save(Figure(), "none/x"), "folder that exists"),
+    "no figure": (lambda: plots.save(3, "x"), "drawn: got int"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_drawn_is_refused_with_what_can(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call, words = CASES[case]
+    with pytest.raises(InputError, match=words):
+        call()
+    assert not list(tmp_path.iterdir())
