@@ -4,35 +4,44 @@ DataFrame → DataFrame with one row per item and model, under the names that co
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.counts.columns import Codes, listed, without_codes
+from hmetad.counts.columns import Codes, as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of
-from hmetad.logs.grades import graded
-from hmetad.logs.joined import FILE, joined_tables
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.stated import Scale, parse_confidence
-from hmetad.logs.trials import check_threshold, safe_text
-from hmetad.logs.unread import unread_notices
-from hmetad.rows.decimals import Decimal
-from hmetad.rows.delimiters import TEXTS
+from hmetad.logs.stated import Scale, parse_confidence, unread_notices
+from hmetad.logs.statements import fold_word, is_missing
+from hmetad.logs.trials import check_threshold, of_each, safe_text, verdict
+from hmetad.rows.decimals import Decimal, partly_decimal_commas, with_decimal_commas
+from hmetad.rows.delimiters import (
+    DELIMITERS,
+    TEXTS,
+    sniffed_delimiter,
+    text_suffix,
+    usual_delimiter,
+)
 from hmetad.rows.duplicates import file_notices, row_notices
-from hmetad.rows.limits import Limits
+from hmetad.rows.limits import Limits, as_limits, check_size
 from hmetad.rows.rows import columns_named
 from hmetad.rows.sources import rows_of
+from hmetad.rows.tables import read_table
 
 __all__ = ["long_table", "read_trials"]
 
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
 CODED = (*READ, "stimulus", "response")
+# Column of the names of several files.
+FILE = "file"
 
 
 @check_inputs(skip=("columns", "missing_codes"), executor=with_submit)
@@ -127,7 +136,7 @@ def read_trials(
     """
     check_threshold(threshold)
     files = table_paths(Path(path))
-    table, found = joined_tables(files, delimiter, decimal, limits, executor)
+    table, found = joined_tables(files, delimiter, decimal, as_limits(limits), executor)
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, columns or {})
     trials = (
@@ -163,6 +172,90 @@ def table_paths(path: Path) -> list[Path]:
     if path.is_dir():
         return files_of_kind(path, "table", f"a table {', '.join(allowed)}")
     return [file for file, _ in files_of(path, allowed)]
+
+
+def joined_tables(
+    files: Sequence[Path],
+    delimiter: str | None,
+    decimal: Decimal | None,
+    limits: Limits,
+    executor: Any,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Tables below each other, of several files with a column "file", and how they are written.
+
+    That is ``delimiter`` (those that are not of the suffixes), ``decimal_commas`` (columns in which
+    they were found) and ``undecided_commas`` (columns that stay text, though some values look so).
+    """
+    tables: list[pd.DataFrame] = []
+    signs: dict[Path, str | None] = {}
+    cells = 0
+    read = partial(one_table, delimiter, decimal, limits)
+    for file, (table, sign) in zip(files, of_each(read, files, executor), strict=True):
+        signs[file] = sign
+        cells += table.size
+        check_size(file, 0, cells, limits)
+        if tables and list(table.columns) != list(tables[0].columns):
+            only = set(table.columns) ^ set(tables[0].columns)
+            odd = ", ".join(sorted(map(repr, only))[:5]) or "in another order"
+            got = f"other columns than in {files[0]}: {odd}"
+            raise InputError(str(file), got, "tables with the same columns", "Read it by itself.")
+        tables.append(table)
+    said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs.values()))
+    found: dict[str, Any] = {"delimiter": said} if said else {}
+    table = below_each_other(files, tables)
+    between = {sign or usual_delimiter(file) for file, sign in signs.items()}
+    if decimal is None and not between & {",", None}:
+        table, commas = with_decimal_commas(table)
+        partly = partly_decimal_commas(table)
+        found |= {"decimal_commas": commas} if commas else {}
+        found |= {"undecided_commas": partly} if partly else {}
+    return table, found
+
+
+def one_table(
+    delimiter: str | None, decimal: Decimal | None, limits: Limits, file: Path
+) -> tuple[pd.DataFrame, str | None]:
+    """A table, and its delimiter where it is not that of the suffix."""
+    sign = sniffed_delimiter(file, delimiter)
+    if decimal is not None and text_suffix(file) is None:
+        step = "Other formats say themselves what is a number."
+        raise InputError("decimal", f"{decimal!r}, for {file}", "a text table", step)
+    point: Literal[".", ","] = "," if decimal == "comma" else "."
+    return read_table(file, delimiter=sign, decimal=point, limits=limits), sign
+
+
+def below_each_other(files: Sequence[Path], tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Tables with the same columns as one; of several with the names of their files."""
+    if len(files) == 1:
+        return tables[0]
+    if FILE in tables[0]:
+        got = f"a column {FILE!r} in several tables"
+        raise InputError(str(files[0]), got, "no column of that name", "Rename it.")
+    named = [t.assign(**{FILE: safe_text(f)}) for t, f in zip(tables, files, strict=True)]
+    return pd.concat(named, ignore_index=True)
+
+
+def graded(
+    trials: pd.DataFrame, grades: Mapping[str, bool], threshold: float | None
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Trials with column "correct" as truth values, and how many values say neither, by reason."""
+    if "correct" not in trials:
+        step = "Name it with columns= or wide=."
+        raise InputError("grades", "no column 'correct'", "a column to grade", step)
+    known = {fold_word(name): right for name, right in grades.items()}
+    rejected: Counter[str] = Counter()
+    verdicts: list[bool | None] = []
+    for value in trials["correct"].tolist():
+        said = "" if is_missing(value) else fold_word(as_text(value))
+        if said in known:
+            right: bool | None = known[said]
+            reason = ""
+        else:
+            right, reason = verdict(None if is_missing(value) else value, threshold)
+        verdicts.append(right)
+        rejected.update([f"correct: {reason}"] if reason else [])
+    column = pd.Series(verdicts, dtype="boolean", index=trials.index)
+    return trials.assign(correct=column), dict(rejected)
 
 
 def kept_columns(keep: str | Sequence[str], files: Sequence[Path]) -> list[str]:

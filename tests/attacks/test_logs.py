@@ -25,7 +25,7 @@ from tally import tally, tally_for
 from hmetad.errors import InputError
 from hmetad.logs.kinds import READERS
 from hmetad.logs.pairs import option_pairs
-from hmetad.logs.readers import read_log
+from hmetad.logs.samples import read_log
 from hmetad.logs.stated import parse_confidence
 from hmetad.rows.limits import Limits, as_limits
 from hmetad.rows.lines import parse_line

@@ -7,7 +7,7 @@ import pytest
 
 from hmetad.counts.counting import count_correct
 from hmetad.counts.ratings import bin_confidence
-from hmetad.logs.readers import read_log
+from hmetad.logs.samples import read_log
 
 STATED = [0.85, 0.7, 0.9, 0.4, np.nan, np.nan]
 

@@ -14,7 +14,7 @@ import pytest
 from hmetad.errors import InputError
 from hmetad.logs.helm import read_helm
 from hmetad.logs.kinds import recognise_kind
-from hmetad.logs.readers import read_log
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "helm"
 LOGPROBS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]

@@ -15,7 +15,7 @@ from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.lighteval import read_lighteval
-from hmetad.logs.readers import read_log
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "lighteval"
 LOGPROBS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]
@@ -105,7 +105,7 @@ def test_old_generation_tasks_have_text(write):
 def test_confidence_that_contradicts_the_metric_is_left_out(write):
     trials = read_lighteval(write([new(acc=0), new(gold=1, acc=0, name="1")]))
     assert trials["confidence"].isna().tolist() == [True, False]
-    assert trials.attrs["rejected"] == {"log-likelihoods contradict the metric": 1}
+    assert trials.attrs["rejected"] == {"the option chosen contradicts the metric": 1}
     assert [notice.code for notice in frame_notices(trials)] == ["confidence-of-the-choice"]
 
 

@@ -63,7 +63,7 @@ def test_a_metric_that_contradicts_the_log_likelihoods_leaves_no_confidence(writ
     assert trials["correct"].tolist() == [True, True]
     assert trials["chosen"].isna().tolist() == [True, False]
     assert trials["confidence"].isna().tolist() == [True, False]
-    assert trials.attrs["rejected"] == {"log-likelihoods contradict the metric": 1}
+    assert trials.attrs["rejected"] == {"the option chosen contradicts the metric": 1}
 
 
 def test_without_a_metric_the_choice_is_compared_with_the_target(write):
@@ -344,7 +344,7 @@ def test_an_empty_file_is_refused(content, tmp_path):
 
 
 def test_folders_without_samples_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"a folder without samples.*--log_samples"):
+    with pytest.raises(InputError, match=r"a folder without logs.*--log_samples"):
         read_lm_eval(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         read_lm_eval(tmp_path / "nowhere")

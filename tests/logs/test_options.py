@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
-from hmetad.errors import InputError
-from hmetad.logs.options import option_lengths, option_probabilities
+from hmetad.logs.samples import option_lengths, option_probabilities
 
 LOGS = arrays(float, st.tuples(st.integers(0, 3), st.integers(1, 6)), elements=st.floats(-1e3, 10))
 
@@ -37,11 +36,3 @@ def test_lengths_leave_the_delimiter_out():
     assert option_lengths([" ä", "ä"], "characters").tolist() == [1, 1]
     assert option_lengths([" ä", "  ä"], "bytes").tolist() == [2, 3]
     assert option_lengths(["\nab"], "characters", "\n").tolist() == [2]
-
-
-@pytest.mark.parametrize(
-    ("logs", "lengths"), [([], None), (3.0, None), ([0, 0], [1]), ([0, 0], [1, 0])]
-)
-def test_unusable_shapes_and_lengths_are_refused(logs, lengths):
-    with pytest.raises(InputError):
-        option_probabilities(logs, lengths)

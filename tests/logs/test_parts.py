@@ -13,10 +13,9 @@ from distributed import Client, LocalCluster
 from scipy.io import savemat
 
 from hmetad.errors import InputError
-from hmetad.logs import joined, matlab
-from hmetad.logs.parts import of_each
-from hmetad.logs.readers import read_log
-from hmetad.logs.trials import TrialCollector
+from hmetad.logs import matlab, wide
+from hmetad.logs.samples import read_log
+from hmetad.logs.trials import TrialCollector, of_each
 
 LOGS = Path(__file__).parent / "data"
 FOLDERS = {
@@ -49,7 +48,7 @@ def not_here(monkeypatch):
         raise AssertionError("read in this process")
 
     monkeypatch.setattr(TrialCollector, "add", refuse)
-    monkeypatch.setattr(joined, "read_table", refuse)
+    monkeypatch.setattr(wide, "read_table", refuse)
     monkeypatch.setattr(matlab, "read_variables", refuse)
 
 

@@ -15,8 +15,8 @@ import pytest
 from hmetad.errors import InputError
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.promptfoo import read_promptfoo
-from hmetad.logs.readers import read_log
 from hmetad.logs.repeats import agreement
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "promptfoo"
 

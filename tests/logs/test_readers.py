@@ -9,7 +9,7 @@ import hmetad
 from hmetad.errors import InputError
 from hmetad.files import TABLES
 from hmetad.logs.kinds import READERS, recognise_kind
-from hmetad.logs.readers import read_log
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[2] / "docs" / "logs.md"

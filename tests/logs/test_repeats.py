@@ -10,8 +10,8 @@ from scipy.stats import beta
 
 from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
-from hmetad.logs.readers import read_log
 from hmetad.logs.repeats import agreement
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data"
 

@@ -7,19 +7,19 @@ import pytest
 
 from hmetad.errors import InputError
 from hmetad.logs.statements import read_statement, stated_wording
-from hmetad.logs.trials import Trial, TrialCollector, sample_name
+from hmetad.logs.trials import TrialCollector, sample_name
 
 
 def collected(*trials):
     """A collector with one item for each trial."""
     collector = TrialCollector()
-    for number, trial in enumerate(trials):
-        collector.add({"item": f"i{number}"}, trial)
+    for number, (row, *more) in enumerate(trials):
+        collector.add({"item": f"i{number}", **row}, *more)
     return collector
 
 
-def judged(correct, confidence=math.nan, **about):
-    return Trial({"correct": correct, "confidence": confidence}, **about)
+def judged(correct, confidence=math.nan, statement=None, reasons=()):
+    return {"correct": correct, "confidence": confidence}, statement, reasons
 
 
 def test_columns_stand_in_the_order_of_the_first_row():
@@ -46,12 +46,6 @@ def test_reasons_are_counted_beside_what_the_reader_records():
     collector.duplicates += 2
     expected = {"files": ["a"], "duplicates": 2, "rejected": {"no score": 1, "other": 2}}
     assert collector.frame(files=["a"]).attrs == expected
-
-
-def test_rows_of_other_columns_are_a_mistake_of_the_reader():
-    collector = collected(judged(True))
-    with pytest.raises(AssertionError, match="other columns"):
-        collector.add({"task": "sums"}, judged(True))
 
 
 @pytest.mark.parametrize("value", [None, True, 1.5, ["a"]])

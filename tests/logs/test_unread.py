@@ -6,7 +6,7 @@ import pytest
 
 from hmetad.counts.counting import count_trials
 from hmetad.counts.noticed import frame_notices
-from hmetad.logs.unread import unread_notices
+from hmetad.logs.stated import unread_notices
 from hmetad.logs.wide import read_trials
 
 
