@@ -143,30 +143,6 @@ def test_runs_and_metrics_are_chosen(write, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"task": "colour-0"}, "Did you mean 'colours-0'"),
-        ({"runs": "first"}, "runs: got 'first'"),
-        ({"normalise": "words"}, "normalise: got 'words'"),
-        ({"answer_pattern": "x"}, "answer_pattern: got 'x' with 0 groups"),
-    ],
-)
-def test_unusable_options_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        read_lighteval(LOGS, **options)
-
-
-def test_other_tables_are_refused(write, tmp_path):
-    with pytest.raises(InputError, match="row 1: got a row without 'doc' and 'metric'"):
-        read_lighteval(write([{"a": 1}]))
-    (tmp_path / "a.csv").write_text("a,b")
-    with pytest.raises(InputError, match=r"suffix '\.csv'"):
-        read_lighteval(tmp_path / "a.csv")
-    with pytest.raises(InputError, match="a folder without logs"):
-        read_lighteval(Path(__file__).parent / "data" / "helm")
-
-
-@pytest.mark.parametrize(
     "text", ["[" * 100 + "]" * 100, "[" + "-" * 1000 + "1]", "[" + "1, " * 10**5 + "1]", "[a()]"]
 )
 def test_text_that_is_no_plain_list_is_left_as_it_is(write, text):
