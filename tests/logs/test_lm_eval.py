@@ -87,7 +87,7 @@ NUMBERS = {f"gen_args_{i}": {"arg_0": "?", "arg_1": f" {i + 1}"} for i in range(
          "log-likelihood of a single option"),
         *((choice(filtered_resps=[[log, False] for log in logs], acc=1.0), {}, [None, 0, True], math.nan,
            "log-likelihoods are not finite")
-          for logs in [("nan", -1), (math.nan, -1), (None, -1), (math.inf, 0), ("-inf", "-inf")]),
+          for logs in [("nan", -1), (math.nan, -1), (None, -1), (math.inf, 0), ("-inf",) * 2]),
     ],
 )  # fmt: skip
 def test_options_are_compared(sample, options, kept, confidence, reason, write):
