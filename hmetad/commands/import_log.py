@@ -32,6 +32,7 @@ from hmetad.commands.import_options import (
     KINDS,
     Agreement,
     AnswerFilter,
+    AnswerKey,
     AnswerPattern,
     AnswersBy,
     ConfidenceFrom,
@@ -40,12 +41,15 @@ from hmetad.commands.import_options import (
     Field,
     Grades,
     KeptColumns,
+    KeyColumns,
     Log,
     Metric,
     NamedColumns,
     Normalise,
+    OptionColumns,
     OptionPairs,
     Output,
+    PathColumns,
     Pattern,
     Ratings,
     Runs,
@@ -80,6 +84,7 @@ hmetad import helm runs/ -o pairs.csv --option-pairs both
 hmetad import inspect epochs/ -o trials.csv --agreement modal
 hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
 hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
+hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" --key key.csv --on item -o t.csv
 hmetad import dataset michael2026 -o trials.csv
 """
 REMARKS = (
@@ -118,6 +123,10 @@ def import_log(
     columns: NamedColumns = None,
     wide: Wide = None,
     keep: KeptColumns = None,
+    key: AnswerKey = None,
+    on: KeyColumns = None,
+    path_columns: PathColumns = None,
+    option_columns: OptionColumns = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     option_pairs: OptionPairs = None,
@@ -137,6 +146,7 @@ def import_log(
     path = writable_file(output, *WRITERS)
     kind, source = kind_and_path(log)
     refuse_inputs(path, source, is_read=partial(is_read_as, kind))
+    refuse_inputs(path, *([] if key is None else [key]))
     asked = Reshaping(option_pairs, agreement, None if by is None else split(by), split(keep))
     options = given_options(
         task=task,
@@ -153,6 +163,10 @@ def import_log(
         columns=parse_pairs("--columns", columns),
         wide=parse_pairs("--wide", wide),
         keep=split(keep) or None,
+        key=key,
+        on=split(on) or None,
+        path_columns=path_columns,
+        option_columns=option_columns,
         delimiter=delimiter,
         decimal=decimal,
         field=field,

@@ -15,6 +15,7 @@ __all__ = [
     "KINDS",
     "Agreement",
     "AnswerFilter",
+    "AnswerKey",
     "AnswerPattern",
     "AnswersBy",
     "ConfidenceFrom",
@@ -23,12 +24,15 @@ __all__ = [
     "Field",
     "Grades",
     "KeptColumns",
+    "KeyColumns",
     "Log",
     "Metric",
     "NamedColumns",
     "Normalise",
+    "OptionColumns",
     "OptionPairs",
     "Output",
+    "PathColumns",
     "Pattern",
     "Ratings",
     "Runs",
@@ -118,6 +122,26 @@ Decimal = Annotated[
     typer.Option(
         metavar="SIGN",
         help="Table: comma or point in numbers; else point, or comma in columns where it is sure.",
+    ),
+]
+AnswerKey = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="Table: an answer key, joined by the columns --on."),
+]
+KeyColumns = Annotated[
+    list[str] | None,
+    typer.Option("--on", metavar="COLUMNS", help="Beside --key: columns that name the question."),
+]
+PathColumns = Annotated[
+    str | None,
+    typer.Option(metavar="PATTERN", help="Table: columns in names of files: {model}_{set}.csv."),
+]
+OptionColumns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="Table: columns of probabilities, one for each option: p_{option}; confidence is that "
+        "of the one chosen.",
     ),
 ]
 OptionPairs = Annotated[

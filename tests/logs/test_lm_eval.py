@@ -85,8 +85,8 @@ NUMBERS = {f"gen_args_{i}": {"arg_0": "?", "arg_1": f" {i + 1}"} for i in range(
          "the option chosen contradicts the metric"),
         (choice(logs=(-1.0,), acc=1.0), {}, [None, 0, True], math.nan,
          "log-likelihood of a single option"),
-        *((choice(filtered_resps=[[log, False] for log in logs], acc=1.0), {}, [None, 0, True], math.nan,
-           "log-likelihoods are not finite")
+        *((choice(filtered_resps=[[log, False] for log in logs], acc=1.0), {},
+           [None, 0, True], math.nan, "log-likelihoods are not finite")
           for logs in [("nan", -1), (math.nan, -1), (None, -1), (math.inf, 0), ("-inf",) * 2]),
     ],
 )  # fmt: skip
