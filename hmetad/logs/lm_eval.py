@@ -145,7 +145,8 @@ def read_lm_eval(
 
     Examples
     --------
-    >>>     >>> from tempfile import TemporaryDirectory
+    >>> import math
+    >>> from tempfile import TemporaryDirectory
     >>> scored = [[str(math.log(p)), "False"] for p in (0.2, 0.6)]
     >>> sample = {"doc_id": 0, "doc": {"q": "2 + 2 = ?"}, "target": "1", "acc": 1.0,
     ...           "resps": [[pair] for pair in scored], "filtered_resps": scored}

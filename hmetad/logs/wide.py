@@ -164,8 +164,10 @@ def read_trials(
     """
     check_threshold(threshold)
     keys = [on] if isinstance(on, str) else list(on)
-    if (key is None) != (not keys):
-        raise InputError("on", "one of key= and on=", "both, or neither")
+    if key is not None and not keys:
+        raise InputError("on", "none, beside a key", "columns of both that name the question")
+    if keys and key is None:
+        raise InputError("key", f"none, beside {keys}", "a table with an answer key")
     files = table_paths(Path(path))
     places = path_names(path_columns) if path_columns is not None else []
     table, found, missing = joined_tables(

@@ -10,7 +10,7 @@ import pytest
 from command_line import refused, run
 from scipy.io import savemat
 
-from hmetad.commands.import_log import trials_csv, trials_parquet
+from hmetad.commands.trial_files import trials_csv, trials_parquet
 from hmetad.logs.kinds import READERS
 from hmetad.rows.tables import read_table
 
@@ -199,6 +199,11 @@ def test_pairs_keep_what_tells_questions_apart_and_what_was_asked_for(tmp_path):
         ("table said.csv --by item", "--by: got columns, without --agreement or --option-pairs"),
         ("table t.csv --runs all", "--runs: got an option that table does not have, allowed is --"),
         ("table none.csv", "no such file"),
+        ("table t.csv --key t.csv", "--on: got none, beside a key"),
+        ("table t.csv --on item", "--key: got none, beside ['item']"),
+        ("table t.csv --key none.csv --on item", "none.csv: got no such file"),
+        ("table t.csv --path-columns x", "--path-columns: got 'x'"),
+        ("table t.csv --option-columns x", "--option-columns: got 'x'"),
         ("matlab m.mat --columns x=y", "--columns: got 'x'"),
         ("dataset x", "PATH: got 'x'"),
         ("dataset michael", "Did you mean 'michael2026'?"),
@@ -234,6 +239,11 @@ def test_where_trials_go_is_said(tmp_path):
     allowed = "a name that ends in .csv, .parquet, .jsonl"
     assert allowed in refused(tmp_path, "import table raw.csv -o out.json")
     assert "--output" in refused(tmp_path, "import table raw.csv")
+    (tmp_path / "key.csv").write_text("ok,target\n1,a\n")
+    line = "import table raw.csv --key key.csv --on ok -o"
+    assert "--output: got the input 'key.csv'" in refused(tmp_path, f"{line} key.csv")
+    run(tmp_path, f"{line} out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["target"].tolist() == ["a"]
 
 
 def test_tables_of_a_pattern_in_other_words_are_read(tmp_path):
