@@ -371,8 +371,6 @@ def long_table(
         if column not in trials.columns:
             step = nearest(str(column), map(str, trials.columns))
             raise InputError("keep", repr(column), "a column of the table", step)
-    if not isinstance(wide, Mapping):
-        raise InputError("wide", repr(wide), "a mapping such as {'correct': '{model}_correct'}")
     new = [*kept, name, *wide]
     if not wide or len(set(new)) < len(new):
         raise InputError("wide", repr(dict(wide)), f"new columns other than {[*kept, name]}")
