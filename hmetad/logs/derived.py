@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hmetad.counts.columns import as_text
 from hmetad.errors import InputError, nearest
+from hmetad.logs.pairs import probability_matrix
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import safe_text
 from hmetad.notice import first_few
@@ -113,14 +114,11 @@ def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
         raise InputError("option_columns", repr(template), "columns of two options or more", step)
     for name in (name for name in MADE if name in trials.columns):
         raise InputError("option_columns", f"a column {name!r} beside them", "one of the two")
-    try:
-        matrix = trials[[*names.values()]].to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise InputError("option_columns", f"{template!r}: {error}", "numbers") from error
-    off = matrix[~np.isnan(matrix) & ~((matrix >= 0) & (matrix <= 1))]
-    if off.size:
-        step = "Percentages are divided by 100, log-probabilities become probabilities by exp."
-        raise InputError("option_columns", f"{off[0]:g}", "probabilities from 0 to 1", step)
+    matrix, _ = probability_matrix(trials, [*names.values()])
+    if (matrix > 1).any():
+        step = "Percentages are divided by 100."
+        got = f"{matrix[matrix > 1][0]:g}"
+        raise InputError("option_columns", got, "probabilities from 0 to 1", step)
     labels = {fold_word(label): number for number, label in enumerate(names)}
     answer = next((name for name in ANSWERS if name in trials.columns), None)
     if answer is None:

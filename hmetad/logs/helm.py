@@ -5,7 +5,6 @@ Source: the output of crfm-helm 0.5 (its types ScenarioState and PerInstanceStat
 its basic metrics).
 """
 
-import json
 import math
 import re
 from collections import defaultdict
@@ -25,9 +24,9 @@ from hmetad.logs.samples import (
     Format,
     Log,
     Sample,
-    letter_probabilities,
+    letter_confidence,
     make_choices,
-    option_probabilities,
+    option_confidence,
     trials_of,
 )
 from hmetad.logs.stated import Scale
@@ -127,8 +126,7 @@ def read_helm(
 
     Examples
     --------
-    >>> import json
-    >>> from tempfile import TemporaryDirectory
+    >>>     >>> from tempfile import TemporaryDirectory
     >>> options = [{"output": {"text": "3"}, "tags": []},
     ...            {"output": {"text": "4"}, "tags": ["correct"]}]
     >>> said = {"text": " B", "logprob": -0.5, "tokens": [{"text": " B", "logprob": -0.5}]}
@@ -294,9 +292,7 @@ def values_of(method: str, requests: Sequence[dict[str, Any]]) -> dict[str, Any]
             "texts": said,
             "responses": said,
         }
-    several = json.dumps(right) if right else None
-    target = right[0] if len(right) == 1 else several
-    return {**found, "target": target, "right": right, "texts": [first_text(requests[0])]}
+    return {**found, "right": right, "texts": [first_text(requests[0])]}
 
 
 def separate_choice(
@@ -315,11 +311,8 @@ def separate_choice(
         values = [total - other for (total, _), other in zip(originals, bare, strict=True)]
     if len(values) < 2 or np.isnan(values).any():
         return {"missing": "confidence: no log-probabilities of all options"}
-    probabilities = option_probabilities(values).tolist()
-    if np.isnan(probabilities).any():
-        return {"missing": "confidence: log-probabilities are not finite"}
-    chosen = int(np.argmax(probabilities))
-    return {"chosen": chosen, "probabilities": probabilities, "confidence": probabilities[chosen]}
+    found = option_confidence(values)
+    return {"missing": f"confidence: {found['missing']}"} if "missing" in found else found
 
 
 def option_score(request: dict[str, Any], text: str) -> tuple[float, int]:
@@ -346,16 +339,13 @@ def joint_choice(request: dict[str, Any], letters: Sequence[str]) -> dict[str, A
     if not at or all(as_number(token.get("logprob")) == 0 for token in tokens):
         return {"chosen": chosen, "missing": "confidence: no log-probabilities"}
     number = as_number(at[-1].get("logprob"))
+    # Older versions keep the most probable tokens at each place.
     top = as_dict(at[-1].get("top_logprobs"))
+    if top and all(len(one) == 1 for one in letters):
+        said = {**top, str(at[-1].get("text")): number}
+        return {"chosen": chosen, **letter_confidence(said, letters, written)}
     if number <= LARGEST_LOG_PROBABILITY:
-        if not top or not all(len(one) == 1 for one in letters):
-            return {"chosen": chosen, "confidence": min(1.0, math.exp(number))}
-        # Older versions keep the most probable tokens at each place.
-        said = {str(at[-1].get("text")): number, **top}
-        probabilities = letter_probabilities(said, letters)
-        if not np.isnan(probabilities).any():
-            sure = probabilities[chosen]
-            return {"chosen": chosen, "probabilities": probabilities, "confidence": sure}
+        return {"chosen": chosen, "confidence": min(1.0, math.exp(number))}
     return {"chosen": chosen, "missing": "confidence: log-probabilities are not finite"}
 
 

@@ -4,7 +4,6 @@ Path of a log (.eval, .json), or of a folder of logs → DataFrame of trials.
 Source: version 2 of the log format of Inspect. Members are read in memory; none is extracted.
 """
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from hmetad.logs.samples import (
     Format,
     Log,
     Sample,
-    letter_probabilities,
+    letter_confidence,
     make_choices,
     read_samples,
 )
@@ -355,10 +354,7 @@ def letter_values(sample: dict[str, Any], answer: Any) -> dict[str, Any]:
         return {"missing": "confidence: the answer is no token of its own"}
     top = {str(one.get("token")): one.get("logprob") for one in dicts(at[-1].get("top_logprobs"))}
     said = {str(at[-1].get("token")): at[-1].get("logprob"), **top}
-    probabilities = letter_probabilities(said, letters)
-    if math.isnan(probabilities[0]):
-        return {"missing": "confidence: log-probabilities are not finite"}
-    return {"probabilities": probabilities, "confidence": probabilities[letters.index(answer)]}
+    return letter_confidence(said, letters, answer)
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:

@@ -34,7 +34,6 @@ from hmetad.logs.samples import (
     make_choices,
     of_task,
     option_confidence,
-    option_lengths,
     read_samples,
 )
 from hmetad.logs.stated import Scale
@@ -236,14 +235,10 @@ def option_values(
     """What is kept of a multiple choice."""
     found: dict[str, Any] = {"missing": "other log-likelihoods than options"}
     if len(scored) in (len(options), 2 * len(options)):
-        lengths = None
-        if choices.normalise != "none":
-            lengths = option_lengths(options, choices.normalise)
         # A second half are the options without the question.
-        numbers = [math.nan if number is None else number for number in scored]
-        found = option_confidence(numbers[: len(options)], lengths)
-    several = json.dumps(right) if right else None
-    return {**found, "right": right, "target": right[0] if len(right) == 1 else several}
+        numbers = [math.nan if number is None else number for number in scored[: len(options)]]
+        found = option_confidence(numbers, options, choices.normalise)
+    return {**found, "right": right}
 
 
 def response_values(response: dict[str, Any], golds: Sequence[str]) -> dict[str, Any]:

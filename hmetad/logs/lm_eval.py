@@ -31,7 +31,6 @@ from hmetad.logs.samples import (
     make_choices,
     of_task,
     option_confidence,
-    option_lengths,
     read_samples,
 )
 from hmetad.logs.stated import Scale
@@ -357,16 +356,13 @@ def option_values(
     target = target_option(sample.get("target"), texts)
     found: dict[str, Any] = {"missing": "log-likelihood of a single option"}
     if len(scored) > 1:
-        lengths = None
-        if choices.normalise != "none":
-            if len(texts) != len(scored):
-                got = f"{len(texts)} texts in 'arguments' for {len(scored)} options"
-                step = "Without lengths, normalise='none' applies."
-                raise InputError(place, got, "one for each", step)
-            delimiter = file.config.get("target_delimiter")
-            delimiter = delimiter if isinstance(delimiter, str) else " "
-            lengths = option_lengths(texts, choices.normalise, delimiter)
-        found = option_confidence(scored, lengths)
+        if choices.normalise != "none" and len(texts) != len(scored):
+            got = f"{len(texts)} texts in 'arguments' for {len(scored)} options"
+            step = "Without lengths, normalise='none' applies."
+            raise InputError(place, got, "one for each", step)
+        delimiter = file.config.get("target_delimiter")
+        delimiter = delimiter if isinstance(delimiter, str) else " "
+        found = option_confidence(scored, texts, choices.normalise, delimiter)
     right = (target,) if isinstance(target, int) else ()
     metrics = (OPTION_METRICS[choices.normalise],)
     return {**found, "target": target, "right": right, "metrics": metrics}

@@ -24,7 +24,7 @@ from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
 
-__all__ = ["Orders", "count_pairs", "option_pairs"]
+__all__ = ["Orders", "count_pairs", "option_pairs", "probability_matrix"]
 
 Orders = Literal["both", "listed"]
 type By = str | Sequence[str] | Mapping[str, str]

@@ -5,6 +5,7 @@ and which samples stand in a file; everything after that is the same for all too
 Source: the softmax, and the lengths that divide, are those of lm-evaluation-harness.
 """
 
+import json
 import math
 import re
 from collections import defaultdict
@@ -55,12 +56,11 @@ __all__ = [
     "Runs",
     "Sample",
     "chosen_runs",
-    "letter_probabilities",
+    "letter_confidence",
     "log_likelihood",
     "make_choices",
     "of_task",
     "option_confidence",
-    "option_lengths",
     "option_probabilities",
     "read_log",
     "read_samples",
@@ -90,7 +90,7 @@ class Sample(NamedTuple):
     scores : mapping of str to value
         Metrics, and `metrics` those of them that count, unless the caller names one.
     chosen, target : int, str or None
-        Number of an option from 0 in multiple choice, else text.
+        Number of an option from 0 in multiple choice, else text; without a target it is `right`.
     right : sequence of int
         Numbers of the right options, as far as the log has numbers.
     probabilities : list of float or None
@@ -349,6 +349,8 @@ def trial_of(
         reasons = [reason for reason in reasons if not reason.startswith("confidence")]
     answer = clip_text(chosen, LONGEST_ANSWER) if isinstance(chosen, str) else chosen
     target = sample.target
+    if target is None and sample.right:
+        target = sample.right[0] if len(sample.right) == 1 else json.dumps(sample.right)
     values = {
         "chosen": answer,
         "answer": answer,
@@ -413,17 +415,23 @@ def repeated_answers(
 
 
 def option_confidence(
-    log_likelihoods: Sequence[float], lengths: ArrayLike | None = None
+    log_likelihoods: Sequence[float],
+    texts: Sequence[str] = (),
+    unit: Normalise = "none",
+    delimiter: str = " ",
 ) -> dict[str, Any]:
-    """Fields of a sample whose options were compared: the most probable one is the answer."""
-    if lengths is not None and not np.all(lengths):
+    """Fields of a sample whose options were compared: the most probable one is the answer.
+
+    In another unit than none, log-likelihoods are divided by the lengths of the options' texts.
+    """
+    lengths = None if unit == "none" else option_lengths(texts, unit, delimiter)
+    if lengths is not None and not lengths.all():
         return {"missing": "an option without text"}
-    probabilities = option_probabilities(log_likelihoods, lengths)
-    if np.isnan(probabilities).any():
+    probabilities = option_probabilities(log_likelihoods, lengths).tolist()
+    if math.isnan(probabilities[0]):
         return {"missing": "log-likelihoods are not finite"}
     chosen = int(np.argmax(probabilities))
-    confidence = float(probabilities[chosen])
-    return {"chosen": chosen, "probabilities": probabilities.tolist(), "confidence": confidence}
+    return {"chosen": chosen, "probabilities": probabilities, "confidence": probabilities[chosen]}
 
 
 def option_probabilities(
@@ -450,10 +458,13 @@ def option_probabilities(
     return np.where(known, odds / odds.sum(axis=-1, keepdims=True), np.nan)
 
 
-def letter_probabilities(tokens: Mapping[str, Any], letters: Sequence[str]) -> list[float]:
-    """Probability of each letter, given that one is said; 0 for those that are not there.
+def letter_confidence(
+    tokens: Mapping[str, Any], letters: Sequence[str], written: str
+) -> dict[str, Any]:
+    """Fields of a sample whose answer is a letter: probabilities of all, and of the one written.
 
-    `tokens` are log-probabilities by token: "A" and " A" are the same letter.
+    `tokens` are log-probabilities by token: "A" and " A" are the same letter, and letters that are
+    not there have probability 0.
     """
     totals = dict.fromkeys(letters, 0.0)
     for text, value in tokens.items():
@@ -462,7 +473,10 @@ def letter_probabilities(tokens: Mapping[str, Any], letters: Sequence[str]) -> l
             is_log_probability = number <= LARGEST_LOG_PROBABILITY
             totals[text.strip()] += math.exp(number) if is_log_probability else math.nan
     logs = [-math.inf if total == 0 else math.log(total) for total in totals.values()]
-    return [*option_probabilities(logs).tolist()]
+    probabilities = option_probabilities(logs).tolist()
+    if math.isnan(probabilities[0]):
+        return {"missing": "confidence: log-probabilities are not finite"}
+    return {"probabilities": probabilities, "confidence": probabilities[letters.index(written)]}
 
 
 def option_lengths(
