@@ -3,15 +3,16 @@
 Log, table or name of a data set → trials.csv.
 """
 
-import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
@@ -28,47 +29,158 @@ from hmetad.commands.arguments import (
     writable_file,
 )
 from hmetad.commands.counting import chosen_limits, quantile_ratings
-from hmetad.commands.import_options import (
-    KINDS,
-    Agreement,
-    AnswerFilter,
-    AnswerPattern,
-    AnswersBy,
-    ConfidenceFrom,
-    Decimal,
-    Delimiter,
-    Field,
-    Grades,
-    KeptColumns,
-    Log,
-    Metric,
-    NamedColumns,
-    Normalise,
-    OptionPairs,
-    Output,
-    Pattern,
-    Ratings,
-    Runs,
-    Scale,
-    Scorer,
-    Task,
-    Threshold,
-    Wide,
-    Words,
-    Workers,
-)
 from hmetad.commands.options import AsJson, Limit, MissingCodes, PrintAs
-from hmetad.commands.reshaping import Reshaping, reshaped_trials
+from hmetad.commands.reshaping import Judged, Orders, Reshaping, reshaped_trials
+from hmetad.commands.trial_files import WRITERS
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
-from hmetad.report.terminal import say, strict
-from hmetad.text.cells import csv_frame
+from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["EXAMPLES", "import_log"]
+
+# What can be read: kinds of logs, and public data sets.
+KINDS = (*READERS, "dataset")
+
+Log = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOG",
+        help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
+        "tables, or a data set's name. Without KIND the name of the file says it.",
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv, .parquet or .jsonl."),
+]
+Ratings = Annotated[
+    int | None,
+    typer.Option(metavar="K", help="Add a column rating: K quantiles of confidence."),
+]
+Task = Annotated[str | None, typer.Option(metavar="NAME", help="Task to read, of several.")]
+Runs = Annotated[str | None, typer.Option(metavar="WHICH", help="Runs of a task: latest or all.")]
+AnswerFilter = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="lm-eval: filter of answers, or task=filter for each."),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Metric that says what is right, or task=metric."),
+]
+Normalise = Annotated[
+    str | None,
+    typer.Option(metavar="HOW", help="none, characters or bytes of an option."),
+]
+AnswerPattern = Annotated[
+    str | None,
+    typer.Option(metavar="REGEX", help="Answer in each of several responses, as its group."),
+]
+Scorer = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Inspect: scorer, or scorer/part.")
+]
+Grades = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PAIRS", help="What is right, in Inspect and tables: P=false,yes=true."),
+]
+ConfidenceFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Inspect: completion, score, metadata, store or logprobs; promptfoo: output, "
+        "scores, metadata, vars or logprobs.",
+    ),
+]
+Threshold = Annotated[
+    float | None, typer.Option(metavar="X", help="Score from which on it is right.")
+]
+NamedColumns = Annotated[
+    list[str] | None, typer.Option(metavar="PAIRS", help="Table: name=column.")
+]
+Wide = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PAIRS", help="Table with a row per item: correct={model}_ok."),
+]
+KeptColumns = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Table: columns to keep with --wide or --option-pairs."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN", help="Table: comma, semicolon, tab, bar or space; else it is found."
+    ),
+]
+Decimal = Annotated[
+    Literal["comma", "point"] | None,
+    typer.Option(
+        metavar="SIGN",
+        help="Table: comma or point in numbers; else point, or comma in columns where it is sure.",
+    ),
+]
+AnswerKey = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="Table: an answer key, joined by the columns --on."),
+]
+KeyColumns = Annotated[
+    list[str] | None,
+    typer.Option("--on", metavar="COLUMNS", help="Beside --key: columns that name the question."),
+]
+PathColumns = Annotated[
+    str | None,
+    typer.Option(metavar="PATTERN", help="Table: columns in names of files: {model}_{set}.csv."),
+]
+OptionColumns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="Table: columns of probabilities, one for each option: p_{option}; confidence is that "
+        "of the one chosen.",
+    ),
+]
+OptionPairs = Annotated[
+    Orders | None,
+    typer.Option(
+        metavar="ORDERS",
+        help="Multiple choice: the right option against each wrong one, both or listed.",
+    ),
+]
+Agreement = Annotated[
+    Judged | None,
+    typer.Option(
+        metavar="ANSWER",
+        help="Confidence as the share of answers to an item that agree with its modal or "
+        "graded one.",
+    ),
+]
+AnswersBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMNS",
+        help="Beside --agreement or --option-pairs: columns that tell whose answers to which "
+        "question they are, beside the item: model,set.",
+    ),
+]
+Field = Annotated[str | None, typer.Option(metavar="NAME", help="Field that states confidence.")]
+Pattern = Annotated[
+    str | None, typer.Option(metavar="REGEX", help="Confidence in a text, as its one group.")
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PAIRS", help='Words for it: "very likely=0.9,unsure=0.5".'),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(metavar="SCALE", help="probability, percent, its top (10), or both ends (1,7)."),
+]
+Workers = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="Processes that read the files of a folder."),
+]
 
 EXAMPLES = """
 hmetad import lm-eval results/ -o trials.csv --ratings 4
@@ -79,6 +191,7 @@ hmetad import helm runs/ -o pairs.csv --option-pairs both
 hmetad import inspect epochs/ -o trials.csv --agreement modal
 hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
 hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
+hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" --key key.csv --on item -o t.csv
 hmetad import dataset michael2026 -o trials.csv
 """
 REMARKS = (
@@ -117,6 +230,10 @@ def import_log(
     columns: NamedColumns = None,
     wide: Wide = None,
     keep: KeptColumns = None,
+    key: AnswerKey = None,
+    on: KeyColumns = None,
+    path_columns: PathColumns = None,
+    option_columns: OptionColumns = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     option_pairs: OptionPairs = None,
@@ -136,6 +253,7 @@ def import_log(
     path = writable_file(output, *WRITERS)
     kind, source = kind_and_path(log)
     refuse_inputs(path, source, is_read=partial(is_read_as, kind))
+    refuse_inputs(path, *([] if key is None else [key]))
     asked = Reshaping(option_pairs, agreement, None if by is None else split(by), split(keep))
     options = given_options(
         task=task,
@@ -152,6 +270,10 @@ def import_log(
         columns=parse_pairs("--columns", columns),
         wide=parse_pairs("--wide", wide),
         keep=split(keep) or None,
+        key=key,
+        on=split(on) or None,
+        path_columns=path_columns,
+        option_columns=option_columns,
         delimiter=delimiter,
         decimal=decimal,
         field=field,
@@ -256,69 +378,3 @@ def filled_columns(trials: "pd.DataFrame") -> list[dict[str, Any]]:
         {"column": str(name), "present": int(number), "missing": len(trials) - int(number)}
         for name, number in present.items()
     ]
-
-
-def trials_csv(trials: "pd.DataFrame") -> str:
-    """Trials as CSV; a value that holds others becomes JSON."""
-    plain = {
-        str(name): [nested_json(value) if is_nested(value) else value for value in column]
-        for name, column in trials.items()
-        if column.map(is_nested).any()
-    }
-    return csv_frame(trials.assign(**plain))
-
-
-def trials_parquet(trials: "pd.DataFrame") -> memoryview:
-    """Trials as Parquet, lists as they are; text where a column holds values of several types."""
-    trials = trials.copy(deep=False)
-    # Notices and the record of the log are no part of a file of trials.
-    trials.attrs = {}
-    file = io.BytesIO()
-    try:
-        trials.to_parquet(file, index=False)
-    except (TypeError, ValueError):
-        # Arrow has one type for a column.
-        columns = ((str(name), column) for name, column in trials.items())
-        mixed = {name: plain_text(column) for name, column in columns if column.dtype == object}
-        file = io.BytesIO()
-        trials.assign(**mixed).to_parquet(file, index=False)
-    return file.getbuffer()
-
-
-def plain_text(column: "pd.Series") -> "pd.Series":
-    """Column of objects as text or JSON, unless all its values are lists."""
-    known = column.dropna()
-    if known.map(is_nested).all():
-        return column
-    return column.map(lambda one: nested_json(one) if is_nested(one) else str(one), "ignore")
-
-
-def trials_jsonl(trials: "pd.DataFrame") -> str:
-    """Trials as JSON Lines, lists as they are, numbers in full precision."""
-    columns = {
-        str(name): [
-            None if is_lost else value
-            for value, is_lost in zip(column.tolist(), column.isna(), strict=True)
-        ]
-        for name, column in trials.items()
-    }
-    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return "".join(f"{nested_json(row)}\n" for row in rows)
-
-
-def is_nested(value: Any) -> bool:
-    """Whether a value of a column holds others: a list or object of JSON or Parquet."""
-    return isinstance(value, list | tuple | dict) or getattr(value, "ndim", 0) > 0
-
-
-def nested_json(value: Any) -> str:
-    """JSON of a value; NaN and infinities are null, and what JSON does not know is text."""
-    return json.dumps(strict(value), default=str, allow_nan=False)
-
-
-# Formats of trials, by suffix.
-WRITERS: dict[str, Callable[["pd.DataFrame"], str | memoryview]] = {
-    ".csv": trials_csv,
-    ".parquet": trials_parquet,
-    ".jsonl": trials_jsonl,
-}

@@ -10,8 +10,8 @@ from hmetad.logs.matlab import read_matlab as read_matlab
 from hmetad.logs.pairs import count_pairs as count_pairs
 from hmetad.logs.pairs import option_pairs as option_pairs
 from hmetad.logs.promptfoo import read_promptfoo as read_promptfoo
-from hmetad.logs.readers import read_log as read_log
 from hmetad.logs.repeats import agreement as agreement
+from hmetad.logs.samples import read_log as read_log
 from hmetad.logs.stated import parse_confidence as parse_confidence
 from hmetad.logs.wide import long_table as long_table
 from hmetad.logs.wide import read_trials as read_trials

@@ -1,27 +1,59 @@
 """Runs of HELM.
 
 Path of a run's folder, of its scenario_state.json, or of a folder of runs → DataFrame of trials.
-Source: the output of crfm-helm 0.5 (its types ScenarioState and PerInstanceStats).
+Source: the output of crfm-helm 0.5 (its types ScenarioState and PerInstanceStats, its adapters and
+its basic metrics).
 """
 
-from collections.abc import Mapping
-from functools import partial
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.logs.helm_files import Run, open_run, run_paths
-from hmetad.logs.helm_samples import Choices, helm_trial
-from hmetad.logs.lm_eval_filters import of_task
-from hmetad.logs.parts import Part, joined_parts, of_each
+from hmetad.errors import InputError
+from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.samples import (
+    LARGEST_LOG_PROBABILITY,
+    Choices,
+    Format,
+    Log,
+    Sample,
+    letter_confidence,
+    make_choices,
+    option_confidence,
+    trials_of,
+)
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import compile_pattern, stated_wording
-from hmetad.logs.trials import TrialCollector, check_threshold, choice_notices, safe_text
-from hmetad.rows.limits import Limits, as_limits
+from hmetad.logs.statements import as_number
+from hmetad.logs.trials import (
+    as_dict,
+    as_list,
+    safe_text,
+    sample_name,
+)
+from hmetad.rows.limits import Limits
+from hmetad.rows.lines import json_value, parse_line
+from hmetad.rows.packed import whole_file
 
 __all__ = ["read_helm"]
+
+ALLOWED = "a run of HELM: a folder with scenario_state.json, or that file"
+STATE = "scenario_state.json"
+# Files with scores, the fuller one first.
+SCORES = ("per_instance_stats.json", "display_predictions.json")
+MODEL_ARGUMENT = re.compile(r"[:,]model(_deployment)?=[^,]*")
+METRICS = ("exact_match", "quasi_exact_match")
+CORRECT = "correct"
+CALIBRATED = "multiple_choice_separate_calibrated"
+
+# Id of an instance, its perturbation ("" for none), and the training trial from 0.
+type Key = tuple[int | str, str, int]
 
 
 @check_inputs(executor=with_submit)
@@ -94,8 +126,7 @@ def read_helm(
 
     Examples
     --------
-    >>> import json
-    >>> from tempfile import TemporaryDirectory
+    >>>     >>> from tempfile import TemporaryDirectory
     >>> options = [{"output": {"text": "3"}, "tags": []},
     ...            {"output": {"text": "4"}, "tags": ["correct"]}]
     >>> said = {"text": " B", "logprob": -0.5, "tokens": [{"text": " B", "logprob": -0.5}]}
@@ -112,46 +143,231 @@ def read_helm(
     >>> trials["confidence"].round(3).tolist()
     [0.607]
     """
-    within = as_limits(limits)
-    check_threshold(threshold)
-    wording = stated_wording(field=field, pattern=pattern, words=words)
-    is_stated = any(option is not None for option in (field, pattern, words, scale))
-    answer = compile_pattern(answer_pattern, "answer_pattern")
-    choices = Choices(None, threshold, wording if is_stated else None, answer)
-    read = partial(part_of, task, metric, choices, within)
-    parts = of_each(read, run_paths(Path(path)), executor)
-    trials, files = joined_parts(parts, Path(path), task)
-    trials.notices += choice_notices(trials)
-    return trials.frame(scale=scale, files=[*files])
+    choices = make_choices(
+        task=task,
+        metric=metric,
+        threshold=threshold,
+        answer_pattern=answer_pattern,
+        field=field,
+        pattern=pattern,
+        words=words,
+        scale=scale,
+        limits=limits,
+    )
+    return trials_of(FORMAT, Path(path), choices, executor)
 
 
-def part_of(
-    task: str | None,
-    metric: str | Mapping[str, str] | None,
-    choices: Choices,
-    limits: Limits,
-    file: Path,
-) -> Part:
-    """Trials of a run, if it is of the task."""
-    run = open_run(file, limits)
-    own = choices._replace(metric=of_task(metric, run.task))
-    return Part(file, run.task, run_trials(run, own) if task in (None, run.task) else None)
+# Files
 
 
-def run_trials(run: Run, choices: Choices) -> TrialCollector:
-    """Trials of the instances of a run; copies are counted."""
-    trials = TrialCollector()
-    for (name, perturbation, trial), requests in run.instances.items():
-        scores: dict[str, Any] = dict(run.scores.get((name, perturbation, trial), {}))
-        identity = {
-            "task": run.task,
-            "model": run.model,
-            "run": run.name,
-            "id": name,
-            "perturbation": perturbation,
-            "repeat": trial + 1,
-            "item": safe_text(name),
+def run_paths(path: Path, _: Choices) -> list[Path]:
+    """Files of the state of runs: the one that was named, or beside it, or those in a folder."""
+    if path.is_file() and path.name != STATE:
+        beside = path.with_name(STATE)
+        if not beside.is_file():
+            raise InputError(str(path), f"a file without {STATE} beside it", ALLOWED)
+        return [beside]
+    return files_of_kind(path, "helm", ALLOWED)
+
+
+def log_of(choices: Choices, path: Path) -> Log:
+    """Run of a scenario_state.json, with the files beside it.
+
+    The task is the name of the run without its model.
+    """
+    limits = choices.limits
+    state = parse_line(str(path), whole_file(path, ALLOWED, limits), limits)
+    adapter, requests = state.get("adapter_spec"), state.get("request_states")
+    if not isinstance(adapter, dict) or not isinstance(requests, list):
+        raise InputError(str(path), "an object without adapter_spec and request_states", ALLOWED)
+    if not requests:
+        raise InputError(str(path), "no request states", "at least one")
+    folder, beside = path.absolute().parent.name, path.with_name("run_spec.json")
+    spec = {}
+    if beside.is_file():
+        spec = parse_line(str(beside), whole_file(beside, ALLOWED, limits), limits)
+    name = spec.get("name")
+    task = safe_text(MODEL_ARGUMENT.sub("", name if isinstance(name, str) and name else folder))
+    model = safe_text(adapter.get("model") or adapter.get("model_deployment") or folder)
+    meta = {"task": task, "model": model, "run": safe_text(folder)}
+    instances = requests_by_instance(path, requests)
+    method = safe_text(adapter.get("method", ""))
+    return Log(path, task, samples_of(instances, scores_beside(path, limits), method, meta))
+
+
+def requests_by_instance(path: Path, requests: list[Any]) -> dict[Key, list[dict[str, Any] | None]]:
+    """Requests of each instance, with their places; None for a copy."""
+    instances: dict[Key, list[dict[str, Any] | None]] = defaultdict(list)
+    seen = set()
+    for number, request in enumerate(requests, 1):
+        place = f"{path}, request {number}"
+        if not isinstance(request, dict) or not isinstance(request.get("instance"), dict):
+            raise InputError(place, "a request without an instance", ALLOWED)
+        key = key_of(request["instance"], request, place, "id")
+        part = (key, repr(request.get("reference_index")), repr(request.get("request_mode")))
+        instances[key].append(None if part in seen else {**request, "place": place})
+        seen.add(part)
+    return instances
+
+
+def scores_beside(path: Path, limits: Limits) -> dict[Key, dict[str, Any]]:
+    """Mean of each metric, by instance; none where there is no file of scores."""
+    beside = next((path.with_name(n) for n in SCORES if path.with_name(n).is_file()), None)
+    if beside is None:
+        return {}
+    listed = json_value(str(beside), whole_file(beside, ALLOWED, limits), limits)
+    if not isinstance(listed, list):
+        raise InputError(str(beside), f"a {type(listed).__name__}", "a list of instances")
+    scores: dict[Key, dict[str, Any]] = {}
+    for number, one in enumerate(listed, 1):
+        place = f"{beside}, instance {number}"
+        if not isinstance(one, dict):
+            raise InputError(place, f"a {type(one).__name__}", "a JSON object")
+        stats = one.get("stats")
+        means = stats if isinstance(stats, dict) else means_of(stats)
+        scores.setdefault(key_of(one, one, place, "instance_id"), {}).update(means)
+    return scores
+
+
+def means_of(stats: Any) -> dict[str, Any]:
+    """Mean of each metric of a list of HELM's statistics."""
+    found = {}
+    for one in stats if isinstance(stats, list) else []:
+        name = as_dict(as_dict(one).get("name")).get("name")
+        if isinstance(name, str) and as_dict(one).get("count"):
+            found[name] = one.get("mean")
+    return found
+
+
+def key_of(instance: dict[str, Any], whole: dict[str, Any], place: str, field: str) -> Key:
+    """What tells an instance apart within a run."""
+    name = sample_name(place, field, instance.get(field))
+    perturbation = as_dict(instance.get("perturbation")).get("name")
+    trial = whole.get("train_trial_index", 0)
+    if isinstance(trial, bool) or not isinstance(trial, int) or not 0 <= trial < 2**31:
+        raise InputError(place, f"train_trial_index {trial!r}", "a whole number from 0")
+    return name, safe_text(perturbation or ""), trial
+
+
+# Samples
+
+
+def samples_of(
+    instances: Mapping[Key, list[dict[str, Any] | None]],
+    scores: Mapping[Key, dict[str, Any]],
+    method: str,
+    meta: dict[str, Any],
+) -> Iterator[Sample | None]:
+    """Samples of the instances of a run, None for each copy of a request."""
+    for key, requests in instances.items():
+        name, perturbation, trial = key
+        own = {**meta, "id": name, "perturbation": perturbation, "repeat": trial + 1}
+        own["item"] = safe_text(name)
+        distinct = [request for request in requests if request is not None]
+        yield from [None] * (len(requests) - len(distinct))
+        found = values_of(method, distinct)
+        yield Sample(distinct[0]["place"], own, scores.get(key, {}), METRICS, **found)
+
+
+def values_of(method: str, requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What is kept of an instance: numbers of options in multiple choice, else text."""
+    references = [as_dict(one) for one in as_list(requests[0]["instance"].get("references"))]
+    texts = [safe_text(as_dict(one.get("output")).get("text", "")) for one in references]
+    right = [i for i, one in enumerate(references) if CORRECT in as_list(one.get("tags"))]
+    mapping = as_dict(requests[0].get("output_mapping"))
+    if method.startswith("multiple_choice_separate"):
+        found = separate_choice(requests, texts, method == CALIBRATED)
+    elif method.startswith("multiple_choice_joint") and mapping:
+        written = map(safe_text, mapping.values())
+        numbers = [texts.index(text) if text in texts else -1 for text in written]
+        right = [i for i, number in enumerate(numbers) if number in right]
+        found = joint_choice(requests[0], list(mapping))
+    else:
+        said = [one.get("text") for one in completions_of(requests[0])]
+        whole = [text for text in said if isinstance(text, str)]
+        return {
+            "chosen": whole[0].strip() if whole else None,
+            "target": "; ".join(texts[i] for i in right) if right else None,
+            "missing": "" if whole else "no completion",
+            "texts": said,
+            "responses": said,
         }
-        trials.add(identity, helm_trial(run.method, requests, scores, choices))
-    trials.duplicates += run.duplicates
-    return trials
+    return {**found, "right": right, "texts": [first_text(requests[0])]}
+
+
+def separate_choice(
+    requests: Sequence[dict[str, Any]], texts: Sequence[str], is_calibrated: bool
+) -> dict[str, Any]:
+    """Option with the largest score, and probabilities of all, where each was scored by itself."""
+    scores: dict[tuple[str, int], tuple[float, int]] = {}
+    for request in requests:
+        number, mode = request.get("reference_index"), request.get("request_mode")
+        if isinstance(number, int) and 0 <= number < len(texts):
+            scores[str(mode), number] = option_score(request, texts[number])
+    originals = [scores.get(("original", i), (math.nan, 1)) for i in range(len(texts))]
+    values = [total / tokens for total, tokens in originals]
+    if is_calibrated:
+        bare = [scores.get(("calibration", i), (math.nan, 1))[0] for i in range(len(texts))]
+        values = [total - other for (total, _), other in zip(originals, bare, strict=True)]
+    if len(values) < 2 or np.isnan(values).any():
+        return {"missing": "confidence: no log-probabilities of all options"}
+    found = option_confidence(values)
+    return {"missing": f"confidence: {found['missing']}"} if "missing" in found else found
+
+
+def option_score(request: dict[str, Any], text: str) -> tuple[float, int]:
+    """Log-probability of the tokens at the end that are the option, and their number."""
+    tokens = tokens_of(request)
+    total, number, found = 0.0, 0, ""
+    for token in reversed(tokens):
+        found = str(token.get("text")) + found
+        total, number = total + as_number(token.get("logprob")), number + 1
+        if found.strip() == text.strip() and found != found.strip():
+            return total, number
+        if len(found) > len(text) + 1:
+            break
+    return math.nan, 1
+
+
+def joint_choice(request: dict[str, Any], letters: Sequence[str]) -> dict[str, Any]:
+    """Option whose letter was written, probabilities of the options, and that of the letter."""
+    written = (first_text(request) or "").strip().rstrip(".)").lstrip("(")
+    if written not in letters:
+        return {"missing": "no single letter as the answer"}
+    chosen, tokens = letters.index(written), tokens_of(request)
+    at = [token for token in tokens if str(token.get("text")).strip() == written]
+    if not at or all(as_number(token.get("logprob")) == 0 for token in tokens):
+        return {"chosen": chosen, "missing": "confidence: no log-probabilities"}
+    number = as_number(at[-1].get("logprob"))
+    # Older versions keep the most probable tokens at each place.
+    top = as_dict(at[-1].get("top_logprobs"))
+    if top and all(len(one) == 1 for one in letters):
+        said = {**top, str(at[-1].get("text")): number}
+        return {"chosen": chosen, **letter_confidence(said, letters, written)}
+    if number <= LARGEST_LOG_PROBABILITY:
+        return {"chosen": chosen, "confidence": min(1.0, math.exp(number))}
+    return {"chosen": chosen, "missing": "confidence: log-probabilities are not finite"}
+
+
+def completions_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Completions of a request; none where it failed."""
+    found = as_list(as_dict(request.get("result")).get("completions"))
+    return [one for one in found if isinstance(one, dict)]
+
+
+def first_text(request: dict[str, Any]) -> str | None:
+    """Text of the first completion."""
+    found = completions_of(request)
+    text = found[0].get("text") if found else None
+    return text if isinstance(text, str) else None
+
+
+def tokens_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Tokens of the first completion, with their log-probabilities."""
+    found = completions_of(request)
+    return (
+        [one for one in as_list(found[0].get("tokens")) if isinstance(one, dict)] if found else []
+    )
+
+
+FORMAT = Format(run_paths, log_of)

@@ -1,34 +1,55 @@
-"""Logs of Inspect.
+"""Logs of Inspect: zip archives of JSON, or one JSON file.
 
 Path of a log (.eval, .json), or of a folder of logs → DataFrame of trials.
-Source: version 2 of the log format of Inspect.
+Source: version 2 of the log format of Inspect. Members are read in memory; none is extracted.
 """
 
-from collections.abc import Mapping
-from functools import partial
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal
+from zipfile import ZipFile, ZipInfo
 
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.errors import InputError
-from hmetad.logs.inspect_files import Log, log_paths, open_log
-from hmetad.logs.inspect_samples import Choices, Source, inspect_trial
-from hmetad.logs.parts import Part, joined_parts, of_each
+from hmetad.errors import InputError, nearest
+from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.samples import (
+    LONGEST_ANSWER,
+    Choices,
+    Format,
+    Log,
+    Sample,
+    letter_confidence,
+    make_choices,
+    read_samples,
+)
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import stated_wording
 from hmetad.logs.trials import (
-    TrialCollector,
-    check_threshold,
-    choice_notices,
-    confidence_notices,
+    as_dict,
+    as_list,
+    clip_text,
     safe_text,
     sample_name,
 )
-from hmetad.rows.limits import Limits, as_limits
+from hmetad.rows.limits import Limits, beyond, check_ratio, check_unpacked
+from hmetad.rows.lines import parse_line
+from hmetad.rows.packed import UNREADABLE, member_content, whole_file
 
-__all__ = ["read_inspect"]
+__all__ = ["Source", "read_inspect"]
+
+Source = Literal["completion", "score", "metadata", "store", "logprobs"]
+Place = tuple[str, dict[str, Any]]
+
+VERSION = 2
+DRIVE = re.compile("[A-Za-z]:")
+ALLOWED = "a log of Inspect, .eval or .json"
+CUT_OFF = "Perhaps it was cut off while it was written or copied; copy it again."
+GRADES = {"C": True, "I": False}
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LONGEST_SCORE = 80
+ATTACHMENT = "attachment://"
 
 
 @check_inputs(executor=with_submit)
@@ -115,78 +136,231 @@ def read_inspect(
     >>> trials[["task", "answer", "correct", "confidence"]].to_dict("records")
     [{'task': 'sums', 'answer': '4', 'correct': True, 'confidence': 0.9}]
     """
-    within = as_limits(limits)
-    wording = stated_wording(field=field, pattern=pattern, words=words)
-    is_stated = any(option is not None for option in (field, pattern, words, scale))
-    choices = check_choices(
-        Choices(scorer, grades or {}, threshold, chosen_source(source, is_stated), wording)
+    choices = make_choices(
+        task=task,
+        scorer=scorer,
+        grades={**GRADES, **(grades or {})},
+        threshold=threshold,
+        source=source,
+        text="completion",
+        field=field,
+        pattern=pattern,
+        words=words,
+        scale=scale,
+        limits=limits,
     )
-    read = partial(part_of, task, choices, within)
-    parts = of_each(read, log_paths(Path(path)), executor)
-    trials, statuses = joined_parts(parts, Path(path), task)
+    trials, statuses = read_samples(FORMAT, Path(path), choices, executor)
     unfinished = [file for file, status in statuses.items() if status != "success"]
-    if choices.source == "logprobs":
-        trials.notices += choice_notices(trials)
-    if source is None and not is_stated:
-        trials.notices += confidence_notices(trials, "completion")
     return trials.frame(scale=scale, files=[*statuses], unfinished=unfinished)
 
 
-def chosen_source(source: Source | None, is_stated: bool) -> Source:
-    """Where confidence is read from; `is_stated` is whether the caller said how it is stated."""
-    if source is None:
-        return "completion" if is_stated else "logprobs"
-    if source not in get_args(Source):
-        raise InputError("source", repr(source), ", ".join(map(repr, get_args(Source))))
-    if source == "logprobs" and is_stated:
-        got = "'logprobs' with a field, a pattern, words or a scale"
-        raise InputError("source", got, "log-probabilities, or stated confidence")
-    return source
+# Files
 
 
-def check_choices(choices: Choices) -> Choices:
-    """Choices of the caller, if they are usable."""
-    check_threshold(choices.threshold)
-    grades = choices.grades
-    if not isinstance(grades, Mapping) or not all(isinstance(v, bool) for v in grades.values()):
-        raise InputError("grades", repr(grades), "a mapping such as {'P': False}")
-    return choices
+def log_paths(path: Path, _: Choices) -> list[Path]:
+    """The log itself, or the logs in a folder, sorted."""
+    if path.is_file() and path.suffix not in (".eval", ".json"):
+        raise InputError(str(path), f"suffix {path.suffix!r}", ALLOWED)
+    return files_of_kind(path, "inspect", ALLOWED)
 
 
-def part_of(task: str | None, choices: Choices, limits: Limits, file: Path) -> Part:
-    """Trials of a log, if it is of the task; kept is its status."""
-    log = open_log(file, limits)
-    is_asked = task is None or task == log.task
-    trials = log_trials(file, log, choices) if is_asked else None
-    return Part(file, log.task, trials, log.status)
+def log_of(choices: Choices, path: Path) -> Log:
+    """Log whose samples come one at a time; kept is its status."""
+    limits = choices.limits
+    if path.suffix == ".eval":
+        names = member_names(path, limits)
+        head = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
+        if head is None:
+            raise InputError(str(path), "an archive without header.json", ALLOWED)
+        ((place, header),) = members(path, [head], limits)
+        inside = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
+        found = members(path, inside, limits)
+    else:
+        place, content = str(path), whole_file(path, ALLOWED, limits)
+        if not content.strip():
+            raise InputError(str(path), "an empty file", ALLOWED)
+        header = parse_line(place, content, limits)
+        inside = as_list(header.get("samples"))
+        found = numbered(path, inside)
+    if not inside:
+        step = "Logs keep their samples unless --no-log-samples says otherwise."
+        raise InputError(str(path), "a log without samples", "at least one sample", step)
+    if "version" not in header or "eval" not in header:
+        raise InputError(place, "an object without 'version' and 'eval'", ALLOWED)
+    version = header["version"]
+    if isinstance(version, bool) or version != VERSION:
+        step = "Inspect converts its logs: inspect log convert."
+        raise InputError(place, f"log version {version!r}", f"version {VERSION}", step)
+    task, model = (as_dict(header["eval"]).get(key) for key in ("task", "model"))
+    if not isinstance(task, str) or not isinstance(model, str):
+        raise InputError(place, "'eval' without a task and a model", ALLOWED)
+    meta = {"task": safe_text(task), "model": safe_text(model), "log": safe_text(path.name)}
+    # A log that was never finished has no status.
+    status = safe_text(header.get("status", "started"))
+    return Log(path, meta["task"], samples_of(found, meta, choices), status)
 
 
-def log_trials(file: Path, log: Log, choices: Choices) -> TrialCollector:
-    """Trials of the samples of a log; copies are counted."""
-    trials = TrialCollector()
+def member_names(path: Path, limits: Limits) -> list[str]:
+    """Names of the members; of several with one name the last counts, as in any archive."""
+    try:
+        with ZipFile(path) as archive:
+            infos = archive.NameToInfo
+    except UNREADABLE as error:
+        raise unreadable(str(path), error) from error
+    for name in infos:
+        parts = re.split(r"[\\/]", name)
+        if ".." in parts or not parts[0] or DRIVE.match(name):
+            got = f"a member {safe_text(name)!r}, which points out of the archive"
+            raise InputError(str(path), got, ALLOWED, "Get the log from whoever made it.")
+    check_archive(path, list(infos.values()), limits)
+    return list(infos)
+
+
+def check_archive(path: Path, infos: Sequence[ZipInfo], limits: Limits) -> None:
+    """Refuse an archive with too many members, or one that is beyond measure unpacked."""
+    if len(infos) > limits.members:
+        raise beyond(str(path), "members", f"{len(infos):,} members", limits)
+    unpacked = sum(info.file_size for info in infos)
+    check_ratio(str(path), path.stat().st_size, unpacked, limits)
+
+
+def members(path: Path, names: list[str], limits: Limits) -> Iterator[Place]:
+    """JSON objects of members, one at a time."""
+    try:
+        with ZipFile(path) as archive:
+            for name in names:
+                place = f"{path}, member {safe_text(name)}"
+                info = archive.getinfo(name)
+                check_unpacked(place, info.compress_size, info.file_size, limits)
+                yield place, parse_line(place, member_content(archive, info), limits)
+    except InputError:
+        raise
+    except UNREADABLE as error:
+        raise unreadable(str(path), error) from error
+
+
+def unreadable(place: str, error: Exception) -> InputError:
+    """Error for an archive that cannot be read, with what would help."""
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    if isinstance(error, NotImplementedError):
+        step = "Below Python 3.14 they need zipfile-zstd; in the clone: pip install '.[logs]'."
+        return InputError(place, f"an archive of another kind ({reason})", ALLOWED, step)
+    return InputError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
+
+
+def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:
+    """Samples of a JSON file, numbered from 1."""
+    for number, sample in enumerate(samples, 1):
+        place = f"{path}, sample {number}"
+        if not isinstance(sample, dict):
+            raise InputError(place, f"a {type(sample).__name__}", "a JSON object")
+        yield place, sample
+
+
+# Samples
+
+
+def samples_of(
+    found: Iterator[Place], meta: dict[str, Any], choices: Choices
+) -> Iterator[Sample | None]:
+    """Samples of a log; those whose id and epoch came before are copies."""
     seen: set[tuple[int | str, int]] = set()
-    for place, sample in log.samples:
-        key = sample_key(sample, place)
-        if key in seen:
-            trials.duplicates += 1
+    for place, sample in found:
+        name, epoch = sample_name(place, "id", sample.get("id")), sample.get("epoch")
+        if isinstance(epoch, bool) or not isinstance(epoch, int):
+            raise InputError(place, f"epoch {epoch!r}", "a sample with an epoch, a whole number")
+        if (name, epoch) in seen:
+            yield None
             continue
-        seen.add(key)
-        name, epoch = key
-        identity = {
-            "task": log.task,
-            "model": log.model,
-            "log": safe_text(file.name),
-            "id": name,
-            "epoch": epoch,
-            "item": safe_text(name),
-        }
-        trials.add(identity, inspect_trial(sample, place, choices))
-    return trials
+        seen.add((name, epoch))
+        own = {**meta, "id": name, "epoch": epoch, "item": safe_text(name)}
+        yield sample_of(sample, place, own, choices)
 
 
-def sample_key(sample: dict[str, Any], place: str) -> tuple[int | str, int]:
-    """Id and epoch of a sample."""
-    name, epoch = sample_name(place, "id", sample.get("id")), sample.get("epoch")
-    if isinstance(epoch, bool) or not isinstance(epoch, int):
-        raise InputError(place, f"epoch {epoch!r}", "a sample with an epoch, a whole number")
-    return name, epoch
+def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices: Choices) -> Sample:
+    """Answer and target as the scorer has them: letters in multiple choice."""
+    score, value = chosen_score(sample, place, choices.scorer)
+    answer, target = score.get("answer"), sample.get("target")
+    if isinstance(target, list):
+        # As the scorer writes several answers.
+        target = ", ".join(map(str, target[:LONGEST_ANSWER]))
+    stated = {"completion": completion(sample), "score": score.get("metadata")}
+    return Sample(
+        place,
+        meta,
+        {"score": value},
+        ("score",),
+        chosen=None if answer is None else clip_text(answer, LONGEST_ANSWER),
+        target=None if target is None else clip_text(target, LONGEST_ANSWER),
+        texts=[stated.get(choices.source, sample.get(choices.source))],
+        score=None if value is None else clip_text(value, LONGEST_SCORE),
+        failed="no score, the sample ended in an error" if sample.get("error") else "",
+        **letter_values(sample, answer),
+    )
+
+
+def chosen_score(
+    sample: dict[str, Any], place: str, scorer: str | None
+) -> tuple[dict[str, Any], Any]:
+    """Record of the score that counts, and its value; empty where the sample was not scored."""
+    scores = {name: s for name, s in as_dict(sample.get("scores")).items() if isinstance(s, dict)}
+    if not scores:
+        return {}, None
+    if scorer is None:
+        if len(scores) > 1:
+            got = f"none, for scores {', '.join(map(repr, scores))} ({place})"
+            raise InputError("scorer", got, "one of them, or a single task= to read")
+        scorer = next(iter(scores))
+    name, _, part = (scorer, "", "") if scorer in scores else scorer.partition("/")
+    if name not in scores:
+        got = f"{scorer!r}, which {place} does not have"
+        raise InputError("scorer", got, "the name of a score", nearest(scorer, scores))
+    value = scores[name].get("value")
+    if not part and not isinstance(value, dict):
+        return scores[name], value
+    if part not in as_dict(value):
+        got = f"{scorer!r}, for a score with {len(as_dict(value))} parts ({place})"
+        allowed = "the name of a score, '/' and the name of its part"
+        raise InputError("scorer", got, allowed, nearest(part, as_dict(value)))
+    return scores[name], as_dict(value)[part]
+
+
+def completion(sample: dict[str, Any]) -> str | None:
+    """Text of the answer of the model, which may be kept beside the sample's other texts."""
+    text = as_dict(sample.get("output")).get("completion")
+    if isinstance(text, str) and text.startswith(ATTACHMENT):
+        text = as_dict(sample.get("attachments")).get(text.removeprefix(ATTACHMENT), text)
+    return text if isinstance(text, str) else None
+
+
+def letter_values(sample: dict[str, Any], answer: Any) -> dict[str, Any]:
+    """Probabilities of the letters and that of the answer, or why there are none."""
+    options = sample.get("choices")
+    if not isinstance(options, list) or not 2 <= len(options) <= len(LETTERS):
+        return {"missing": "confidence: no choice of 2 to 26 options"}
+    letters = LETTERS[: len(options)]
+    if not isinstance(answer, str) or len(answer) != 1 or answer not in letters:
+        return {"missing": "confidence: no single letter as the answer"}
+    written = dicts(as_dict(sample.get("output")).get("choices"))
+    tokens = dicts(as_dict(written[0].get("logprobs")).get("content")) if written else []
+    if not tokens:
+        return {"missing": "confidence: no log-probabilities"}
+    text = "".join(str(token.get("token")) for token in tokens)
+    if text.strip() != str(completion(sample)).strip():
+        # Options that were shuffled are renamed in the completion, not in its tokens.
+        return {"missing": "confidence: log-probabilities of another text"}
+    at = [token for token in tokens if str(token.get("token")).strip() == answer]
+    if not at:
+        return {"missing": "confidence: the answer is no token of its own"}
+    top = {str(one.get("token")): one.get("logprob") for one in dicts(at[-1].get("top_logprobs"))}
+    said = {str(at[-1].get("token")): at[-1].get("logprob"), **top}
+    return letter_confidence(said, letters, answer)
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    """The JSON objects of a list, if it is one."""
+    return [item for item in as_list(value) if isinstance(item, dict)]
+
+
+COLUMNS = ("target", "answer", "score", "correct", "confidence", "option_probabilities")
+FORMAT = Format(log_paths, log_of, COLUMNS, "completion")

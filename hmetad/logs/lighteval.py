@@ -1,30 +1,48 @@
 """Details of lighteval.
 
 Path of a details_<task>_<time>.parquet, or of a folder with such files → DataFrame of trials.
-Source: the details of lighteval 0.6 to 0.13, as --save-details writes them.
+Source: the details of lighteval 0.6 to 0.13, as --save-details writes them (its Doc, ModelResponse
+and Detail; the last of versions up to 0.10 is flat).
 """
 
+import ast
+import hashlib
+import json
+import math
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.errors import InputError, nearest
+from hmetad.errors import InputError
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.lighteval_samples import Choices, Sample, lighteval_trial, sample_of
-from hmetad.logs.lm_eval_files import Runs
-from hmetad.logs.lm_eval_filters import of_task
-from hmetad.logs.lm_eval_samples import Normalise
-from hmetad.logs.parts import Part, joined_parts, of_each
+from hmetad.logs.samples import (
+    OPTION_METRICS,
+    Choices,
+    Format,
+    Log,
+    LogFile,
+    Normalise,
+    Runs,
+    Sample,
+    chosen_runs,
+    log_likelihood,
+    make_choices,
+    of_task,
+    option_confidence,
+    read_samples,
+)
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import compile_pattern, stated_wording
-from hmetad.logs.trials import TrialCollector, check_threshold, choice_notices, safe_text
-from hmetad.rows.limits import Limits, as_limits
+from hmetad.logs.statements import as_number, is_missing
+from hmetad.logs.trials import (
+    as_dict,
+    safe_text,
+)
+from hmetad.rows.limits import Limits
 from hmetad.rows.tables import read_table
 
 __all__ = ["read_lighteval"]
@@ -32,15 +50,11 @@ __all__ = ["read_lighteval"]
 ALLOWED = "details of lighteval, as --save-details writes them"
 TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.:+-]+"
 NAME = re.compile(rf"details_(?P<task>.+)_(?P<run>{TIME})\.parquet")
-
-
-class Details(NamedTuple):
-    """A file of details: the task and the time of the run by its name, the model by its folders."""
-
-    path: Path
-    task: str
-    model: str
-    run: str
+# Tables of mixed types were written as text, as Python shows values.
+LONGEST_LITERAL = 200_000
+DEEPEST_LITERAL = 20
+BRACKETS = re.compile(r"[\[\](){}]")
+SIGNS = re.compile(r"(?:[-+~][ \t]*){10}")
 
 
 @check_inputs(executor=with_submit)
@@ -126,44 +140,30 @@ def read_lighteval(
     >>> trials["confidence"].round(3).tolist()
     [0.818]
     """
-    within = as_limits(limits)
-    if normalise not in get_args(Normalise):
-        raise InputError("normalise", repr(normalise), "'none', 'characters' or 'bytes'")
-    check_threshold(threshold)
-    is_stated = any(option is not None for option in (field, pattern, words, scale))
-    wording = stated_wording(field=field, pattern=pattern, words=words)
-    answer = compile_pattern(answer_pattern, "answer_pattern")
-    choices = Choices(None, normalise, threshold, wording if is_stated else None, answer)
-    read = partial(part_of, metric, choices, within)
-    parts = of_each(read, chosen_details(Path(path), task, runs), executor)
-    trials, files = joined_parts(parts, Path(path), task)
-    trials.notices += choice_notices(trials)
+    choices = make_choices(
+        task=task,
+        runs=runs,
+        metric=metric,
+        normalise=normalise,
+        threshold=threshold,
+        answer_pattern=answer_pattern,
+        field=field,
+        pattern=pattern,
+        words=words,
+        scale=scale,
+        limits=limits,
+    )
+    trials, files = read_samples(FORMAT, Path(path), choices, executor)
     return trials.frame(scale=scale, files=[*files], normalise=normalise)
 
 
-def chosen_details(path: Path, task: str | None, runs: Runs | None) -> list[Details]:
+def details_of(path: Path, choices: Choices) -> list[LogFile]:
     """Files of details of a path, one run of each task and model unless the caller wants all."""
-    if runs not in (None, "latest", "all"):
-        raise InputError("runs", repr(runs), "'latest' or 'all'")
-    found = [details_of(file) for file in files_of_kind(path, "lighteval", ALLOWED)]
-    tasks = {file.task for file in found}
-    if task is not None:
-        if task not in tasks:
-            raise InputError("task", repr(task), f"a task in {path}", nearest(task, tasks))
-        found = [file for file in found if file.task == task]
-    by_source: dict[tuple[str, str], list[Details]] = defaultdict(list)
-    for file in found:
-        by_source[file.model, file.task].append(file)
-    for (model, name), several in by_source.items():
-        if len(several) > 1 and runs is None:
-            got = f"none, for {len(several)} runs of task {name!r} by {model!r}"
-            raise InputError("runs", got, "'latest' or 'all'", "'all' keeps them apart in 'run'.")
-    if runs == "all":
-        return found
-    return [max(several, key=lambda file: file.run) for several in by_source.values()]
+    found = [described(file) for file in files_of_kind(path, "lighteval", ALLOWED)]
+    return chosen_runs(found, path, choices)
 
 
-def details_of(path: Path) -> Details:
+def described(path: Path) -> LogFile:
     """Task and run from the name of a file, the model from the folders between details and run."""
     named = NAME.fullmatch(path.name)
     task, run = (named["task"], named["run"]) if named else (path.stem, "")
@@ -171,32 +171,162 @@ def details_of(path: Path) -> Details:
     if folders and re.fullmatch(TIME, folders[-1]):
         folders.pop()
     start = max((i for i, name in enumerate(folders) if name == "details"), default=None)
-    model = folders[-1:] if start is None else folders[start + 1 :] or folders[-1:]
-    return Details(path, safe_text(task), safe_text("/".join(model)), run)
+    within = folders[-1:] if start is None else folders[start + 1 :] or folders[-1:]
+    model = safe_text("/".join(within))
+    return LogFile(path, safe_text(task), model, run, model, {})
 
 
-def samples_of(file: Details, limits: Limits) -> Iterable[Sample]:
+def log_of(choices: Choices, file: LogFile) -> Log:
+    """Samples of a file of details."""
+    return Log(file.path, file.task, samples_of(file, choices))
+
+
+def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
     """Samples of a file of details, in the order of its rows."""
     if file.path.suffix.lower() != ".parquet":
         raise InputError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
-    table = read_table(file.path, limits=limits)
+    table = read_table(file.path, limits=choices.limits)
     for number, row in enumerate(table.to_dict("records")):
-        yield sample_of(row, number, f"{file.path}, row {number + 1}")
+        place = f"{file.path}, row {number + 1}"
+        doc, response, metrics = parts_of(row, place)
+        options = [safe_text(one) for one in as_values(doc.get("choices"))]
+        options = options or [safe_text(one) for one in as_values(doc.get("gold"))]
+        text = json.dumps([safe_text(doc.get("query")), options], ensure_ascii=False)
+        meta: dict[str, Any] = {"task": file.task, "model": file.model, "run": file.run}
+        meta["id"] = doc["id"] if isinstance(doc.get("id"), str) and doc["id"] else number
+        # It tells items apart across models.
+        meta["item"] = hashlib.sha256(text.encode()).hexdigest()
+        golds = as_values(doc.get("gold_index"))
+        right = [one for one in golds if is_index(one, options)]
+        if not golds and as_values(doc.get("gold")):
+            right = [*range(len(options))]
+        scored = [log_likelihood(value) for value in as_values(response.get("logprobs"))]
+        if len(options) > 1 and scored:
+            found = option_values(scored, options, right, choices)
+            metric = OPTION_METRICS[choices.normalise]
+        else:
+            found = response_values(response, [options[i] for i in right])
+            chosen = of_task(choices.metric, file.task)
+            metric = only_metric(metrics, place) if chosen is None else chosen
+        yield Sample(place, meta, metrics, (metric,), **found)
 
 
-def part_of(
-    metric: str | Mapping[str, str] | None, choices: Choices, limits: Limits, file: Details
-) -> Part:
-    """Trials of a file."""
-    own = choices._replace(metric=of_task(metric, file.task))
-    trials = TrialCollector()
-    for sample in samples_of(file, limits):
-        identity = {
-            "task": file.task,
-            "model": file.model,
-            "run": file.run,
-            "id": sample.name,
-            "item": sample.item,
-        }
-        trials.add(identity, lighteval_trial(sample, own))
-    return Part(file.path, file.task, trials)
+def parts_of(
+    row: Mapping[Any, Any], place: str
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Question, response and metrics of a row of a new or an old table."""
+    if "doc" in row:
+        doc, response = plain(row["doc"]), as_dict(plain(row.get("model_response")))
+        metrics = plain(row.get("metric"))
+    else:
+        doc = {name: plain(row.get(name)) for name in ("choices", "gold_index", "gold")}
+        doc["query"] = plain(row.get("example")) or plain(row.get("full_prompt"))
+        response, metrics = old_response(plain(row.get("predictions"))), plain(row.get("metrics"))
+    if not isinstance(doc, dict) or not isinstance(metrics, dict) or not metrics:
+        got = "a row without 'doc' and 'metric', or 'choices' and 'metrics'"
+        raise InputError(place, got, "a sample of lighteval's details")
+    known = {str(name): value for name, value in metrics.items() if value is not None}
+    return doc, response, known
+
+
+def option_values(
+    scored: Sequence[float | None], options: Sequence[str], right: Sequence[int], choices: Choices
+) -> dict[str, Any]:
+    """What is kept of a multiple choice."""
+    found: dict[str, Any] = {"missing": "other log-likelihoods than options"}
+    if len(scored) in (len(options), 2 * len(options)):
+        # A second half are the options without the question.
+        numbers = [math.nan if number is None else number for number in scored[: len(options)]]
+        found = option_confidence(numbers, options, choices.normalise)
+    return {**found, "right": right}
+
+
+def response_values(response: dict[str, Any], golds: Sequence[str]) -> dict[str, Any]:
+    """What is kept of a generation task."""
+    responses = as_values(response.get("text_post_processed")) or as_values(response.get("text"))
+    texts = [text for text in responses if isinstance(text, str)]
+    return {
+        "chosen": texts[0] if len(texts) == 1 else None,
+        "target": "; ".join(golds) if golds else None,
+        "missing": "several answers" if len(texts) > 1 else "",
+        "texts": texts if len(texts) == 1 else [None],
+        "responses": responses,
+    }
+
+
+def only_metric(metrics: Mapping[str, Any], place: str) -> str:
+    """The one metric that says right or wrong, by its value."""
+    judging = [name for name, value in metrics.items() if as_number(value) in (0, 1)]
+    if len(metrics) == 1:
+        return next(iter(metrics))
+    if len(judging) != 1:
+        got = f"none, for a sample with {', '.join(map(repr, metrics))} ({place})"
+        step = "Choose with metric=, one for all tasks or one for each."
+        raise InputError("metric", got, "the name of a metric", step)
+    return judging[0]
+
+
+def old_response(predictions: Any) -> dict[str, Any]:
+    """Response of an older table: texts, log-likelihoods, or pairs of these with a truth value."""
+    found = as_values(predictions)
+    if any(isinstance(one, str) for one in found):
+        return {"text": found}
+    firsts = [one[0] if isinstance(one, list) and one else one for one in found]
+    if any(isinstance(one, str) for one in firsts):
+        return {"text": firsts}
+    return {"logprobs": firsts}
+
+
+def plain(value: Any) -> Any:
+    """Value with lists for arrays; text of older tables that shows a list or an object is one."""
+    if isinstance(value, np.ndarray):
+        return [plain(one) for one in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":
+        return shown_value(value)
+    return value
+
+
+def shown_value(text: str) -> Any:
+    """Value that a text shows as Python does: numbers and texts in lists and dicts; else the text.
+
+    Only literals are read, of little depth: nothing in the text is run.
+    """
+    if len(text) > LONGEST_LITERAL or is_deep(text) or SIGNS.search(text):
+        return text
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return text
+
+
+def is_deep(text: str) -> bool:
+    """Whether brackets stand inside each other more often than in any table."""
+    depth = 0
+    for bracket in BRACKETS.findall(text):
+        depth += 1 if bracket in "[({" else -1
+        if depth > DEEPEST_LITERAL:
+            return True
+    return False
+
+
+def as_values(value: Any) -> list[Any]:
+    """A list as it is, one value as a list of it, and none of a missing one."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return list(value)
+    return [] if is_missing(value) else [value]
+
+
+def is_index(value: Any, options: Sequence[str]) -> bool:
+    """Whether a value is the number of an option."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(options)
+
+
+FORMAT = Format(details_of, log_of)

@@ -1,37 +1,64 @@
 """Sample logs of lm-evaluation-harness.
 
 Path of samples_<task>_<time>.jsonl, or of a folder with such files → DataFrame of trials.
-Source: the layout of lm-evaluation-harness 0.4.
+Source: the layout and the rules of lm-evaluation-harness 0.4.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
-from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
-from hmetad.logs.lm_eval_filters import chosen_filter, filter_notices, filter_samples, of_task
-from hmetad.logs.lm_eval_samples import Choices, Normalise, sample_trial
-from hmetad.logs.parts import Part, joined_parts, of_each
+from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.samples import (
+    LONGEST_ANSWER,
+    OPTION_METRICS,
+    Choices,
+    Format,
+    Log,
+    LogFile,
+    Normalise,
+    Runs,
+    Sample,
+    chosen_runs,
+    log_likelihood,
+    make_choices,
+    of_task,
+    option_confidence,
+    read_samples,
+)
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import compile_pattern, stated_wording
 from hmetad.logs.trials import (
-    TrialCollector,
-    check_threshold,
-    choice_notices,
+    as_dict,
+    as_list,
+    clip_text,
     safe_text,
     sample_name,
 )
-from hmetad.rows.limits import Limits, as_limits
-from hmetad.rows.lines import Line
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.rows.limits import Limits
+from hmetad.rows.lines import Line, json_lines, parse_line
+from hmetad.rows.packed import whole_file
 
 __all__ = ["read_lm_eval"]
+
+ALLOWED = "a file samples_<task>_<time>.jsonl, as lm-evaluation-harness writes by --log_samples"
+NAME = re.compile(r"(?:samples_)?(?P<task>.+)_(?P<run>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.+-]+)\.jsonl")
+REQUIRED = ("doc_id", "resps", "filtered_resps")
+LAYOUT = "a sample of lm-evaluation-harness 0.4, as --log_samples writes it"
+# Of a sample, beside its metrics.
+FIELDS = {*REQUIRED, "doc", "target", "arguments", "filter", "metrics"}
+FIELDS |= {"doc_hash", "prompt_hash", "target_hash"}
+GENERATION_METRICS = ("exact_match", "acc")
+# Filters that treat each response by itself, so that the first to go in is the first to come out.
+ELEMENTWISE = {"regex", "regex_pos", "multi_choice_regex", "format_span", "map", "lowercase"}
+ELEMENTWISE |= {"uppercase", "remove_whitespace", "take_first"}
 
 
 @check_inputs(executor=with_submit)
@@ -131,81 +158,138 @@ def read_lm_eval(
     >>> trials["confidence"].round(3).tolist()
     [0.75]
     """
-    within = as_limits(limits)
-    if normalise not in get_args(Normalise):
-        raise InputError("normalise", repr(normalise), "'none', 'characters' or 'bytes'")
-    check_threshold(threshold)
-    is_stated = any(option is not None for option in (field, pattern, words, scale))
-    wording = stated_wording(field=field, pattern=pattern, words=words)
-    choices = Choices(None, normalise, threshold, wording if is_stated else None)
-    choices = choices._replace(answer=compile_pattern(answer_pattern, "answer_pattern"))
-    files = sample_files(Path(path), task, runs, within)
-    check_tasks("answer_filter", answer_filter, files)
-    check_tasks("metric", metric, files)
-    read = partial(part_of, answer_filter, metric, choices, within, len(files) == 1)
-    trials, remarks = joined_parts(of_each(read, files, executor), Path(path), task)
+    choices = make_choices(
+        task=task,
+        runs=runs,
+        answer_filter=answer_filter,
+        metric=metric,
+        normalise=normalise,
+        threshold=threshold,
+        answer_pattern=answer_pattern,
+        field=field,
+        pattern=pattern,
+        words=words,
+        scale=scale,
+        limits=limits,
+    )
+    trials, remarks = read_samples(FORMAT, Path(path), choices, executor)
     filters: dict[str, dict[str, None]] = {}
     for name, names in remarks.values():
         filters.setdefault(name, names).update(names)
-    trials.notices += filter_notices({t: [*names] for t, names in filters.items()}, answer_filter)
-    trials.notices += choice_notices(trials)
+    trials.notices[:0] = filter_notices(filters, answer_filter)
     used = {name: safe_text(next(iter(names))) for name, names in filters.items()}
     return trials.frame(scale=scale, files=[*remarks], filters=used, normalise=normalise)
 
 
-def check_tasks(
-    argument: str, choice: str | Mapping[str, str] | None, files: Sequence[SampleFile]
-) -> None:
-    """Refuse a choice for a task that is not read."""
+# Files
+
+
+def sample_files(path: Path, choices: Choices) -> list[tuple[LogFile, bool]]:
+    """Sample files of a path, and whether each is the only one."""
+    found = [described(file, choices.limits) for file in files_of_kind(path, "lm-eval", ALLOWED)]
+    files = chosen_runs(found, path, choices)
     tasks = {file.task for file in files}
-    for task in choice if isinstance(choice, Mapping) else ():
-        if task not in tasks:
-            raise InputError(argument, repr(task), "a task that is read", nearest(task, tasks))
+    for argument in ("answer_filter", "metric"):
+        choice = getattr(choices, argument)
+        for task in choice if isinstance(choice, Mapping) else ():
+            if task not in tasks:
+                raise InputError(argument, repr(task), "a task that is read", nearest(task, tasks))
+    return [(file, len(files) == 1) for file in files]
 
 
-def part_of(
-    answer_filter: str | Mapping[str, str] | None,
-    metric: str | Mapping[str, str] | None,
-    choices: Choices,
-    limits: Limits,
-    alone: bool,
-    file: SampleFile,
-) -> Part:
-    """Trials of a file under its filter; kept are its task and its filters, the used one first."""
-    used = chosen_filter(file, answer_filter, limits, alone=alone)
+def described(path: Path, limits: Limits) -> LogFile:
+    """Task and time from the name of a file, model and configuration from the results beside."""
+    named = NAME.fullmatch(path.name)
+    task, run = (named["task"], named["run"]) if named else (path.stem, "")
+    results: dict[str, Any] = {}
+    beside = sorted(path.parent.iterdir()) if run else []
+    for file in (f for f in beside if f.name.endswith(f"_{run}.json") and f.is_file()):
+        results = parse_line(str(file), whole_file(file, "results as JSON", limits), limits)
+        break
+    model = results.get("model_name") or path.absolute().parent.name
+    config = as_dict(as_dict(results.get("configs")).get(task))
+    return LogFile(path, safe_text(task), safe_text(model), run, str(path.parent), config)
+
+
+def chosen_filter(file: LogFile, choices: Choices, *, alone: bool) -> str:
+    """Filter of a file whose answers count: the caller's, else the first of the file.
+
+    Of several files, one that has one filter only is read by that one.
+    """
+    wanted = of_task(choices.answer_filter, file.task)
+    names: dict[str, None] = {}
+    for line in json_lines(file.path, choices.limits):
+        name = filter_of(line)
+        if wanted in (None, name):
+            return name
+        names[name] = None
+    if not names:
+        raise InputError(str(file.path), "an empty file", "at least one sample")
+    if len(names) == 1 and not alone and not isinstance(choices.answer_filter, Mapping):
+        return next(iter(names))
+    got = f"{wanted!r}, which {file.path} does not have"
+    step = nearest(f"{wanted}", names)
+    if not alone:
+        step += f" For each task its own: answer_filter={{{file.task!r}: ...}}."
+    raise InputError("answer_filter", got, "a filter of the log", step.strip())
+
+
+def filter_of(line: Line) -> str:
+    """Filter of a sample, if it is one of a known layout."""
+    absent = [name for name in REQUIRED if name not in line.record]
+    if absent:
+        step = "Logs of other tools are read as tables."
+        raise InputError(line.place, f"an object without {absent[0]!r}", LAYOUT, step)
+    return str(line.record.get("filter", ""))
+
+
+def filter_notices(
+    filters: Mapping[str, Iterable[str]], choice: str | Mapping[str, str] | None
+) -> list[Notice]:
+    """Notice of the tasks that have several filters, the used one first, if none was chosen."""
+    said = []
+    for task, (used, *others) in filters.items():
+        if others and of_task(choice, task) is None:
+            said.append(f"{task}: {used}, not {' or '.join(others)}")
+    return [notice_of("filter-chosen", tasks=first_few(said))] if said else []
+
+
+# Samples
+
+
+def log_of(choices: Choices, known: tuple[LogFile, bool]) -> Log:
+    """Samples of a file under its filter; kept are its task and its filters, the used one first."""
+    file, alone = known
+    used = chosen_filter(file, choices, alone=alone)
     names: dict[str, None] = {used: None}
-    own = choices._replace(metric=of_task(metric, file.task))
-    trials = file_trials(file, filter_samples(file, used, names, limits), own)
-    return Part(file.path, file.task, trials, (file.task, names))
+    return Log(file.path, file.task, samples_of(file, choices, used, names), (file.task, names))
 
 
-def file_trials(file: SampleFile, samples: Iterable[Line], choices: Choices) -> TrialCollector:
-    """Trials of the samples of a file; copies are counted."""
-    trials = TrialCollector()
+def samples_of(
+    file: LogFile, choices: Choices, used: str, names: dict[str, None]
+) -> Iterator[Sample | None]:
+    """Samples under a filter; `names` gets the names of all filters of the file, in their order."""
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
-    for line in samples:
-        sample, place = line.record, line.place
-        doc_id, item = document(sample, place)
+    for line in json_lines(file.path, choices.limits):
+        name = filter_of(line)
+        names[name] = None
+        if name != used:
+            continue
+        doc_id, item = document(line.record, line.place)
         digest = hashlib.blake2b(line.content.strip(), digest_size=16).digest()
         first, digests = seen.setdefault(doc_id, (item, []))
         if first != item:
             got = f"doc_id {doc_id!r} again, of another document"
-            raise InputError(place, got, "the samples of one task", "Read each task by itself.")
+            raise InputError(
+                line.place, got, "the samples of one task", "Read each task by itself."
+            )
         if digest in digests:
-            trials.duplicates += 1
+            yield None
             continue
         digests.append(digest)
-        identity = {
-            "task": file.task,
-            "model": file.model,
-            "run": file.run,
-            "filter": safe_text(sample.get("filter", "")),
-            "doc_id": doc_id,
-            "repeat": len(digests),
-            "item": item,
-        }
-        trials.add(identity, sample_trial(sample, place, file, choices))
-    return trials
+        meta: dict[str, Any] = {"task": file.task, "model": file.model, "run": file.run}
+        meta |= {"filter": safe_text(name), "doc_id": doc_id, "repeat": len(digests), "item": item}
+        yield sample_of(line.record, line.place, meta, file, choices)
 
 
 def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:
@@ -220,3 +304,132 @@ def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:
         raise InputError(place, "a document nested too deep", "a sample") from error
     # The hash that newer versions write.
     return doc_id, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sample_of(
+    sample: dict[str, Any], place: str, meta: dict[str, Any], file: LogFile, choices: Choices
+) -> Sample:
+    """Multiple choice or generation task, by what the answers are."""
+    answers = sample["filtered_resps"]
+    scores = {name: value for name, value in sample.items() if name not in FIELDS}
+    if not isinstance(answers, list) or not answers:
+        raise InputError(place, "'filtered_resps' without an answer", "one or more")
+    if all(map(is_scored, answers)):
+        return Sample(place, meta, scores, **option_values(sample, place, file, choices))
+    if any(map(is_scored, answers)):
+        raise InputError(place, "log-likelihoods beside text", "one or the other")
+    metrics: tuple[str, ...] = ()
+    if of_task(choices.metric, file.task) is None:
+        metrics = (generation_metric(sample, place),)
+    answer = answers[0] if len(answers) == 1 else answers
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    target = sample.get("target")
+    responses = sample["resps"]
+    # Newer logs put the responses to one prompt into a list of their own.
+    responses = responses[0] if isinstance(responses, list) and len(responses) == 1 else responses
+    responses = responses if isinstance(responses, list) else [responses]
+    first = takes_first(str(sample.get("filter", "")), file.config)
+    return Sample(
+        place,
+        meta,
+        scores,
+        metrics,
+        chosen=answer if isinstance(answer, str) else None,
+        target=None if target is None else clip_text(target, LONGEST_ANSWER),
+        missing="" if isinstance(answer, str) else "several answers",
+        texts=responses[:1] if first else responses,
+        responses=responses,
+    )
+
+
+def option_values(
+    sample: dict[str, Any], place: str, file: LogFile, choices: Choices
+) -> dict[str, Any]:
+    """What is kept of a multiple choice."""
+    values = (log_likelihood(pair[0]) for pair in sample["filtered_resps"])
+    scored = [value for value in values if value is not None]
+    if "acc_mutual_info" in sample and len(scored) % 2 == 0:
+        # The second half are the options without the question.
+        scored = scored[: len(scored) // 2]
+    texts = option_texts(sample)[: len(scored)]
+    target = target_option(sample.get("target"), texts)
+    found: dict[str, Any] = {"missing": "log-likelihood of a single option"}
+    if len(scored) > 1:
+        if choices.normalise != "none" and len(texts) != len(scored):
+            got = f"{len(texts)} texts in 'arguments' for {len(scored)} options"
+            step = "Without lengths, normalise='none' applies."
+            raise InputError(place, got, "one for each", step)
+        delimiter = file.config.get("target_delimiter")
+        delimiter = delimiter if isinstance(delimiter, str) else " "
+        found = option_confidence(scored, texts, choices.normalise, delimiter)
+    right = (target,) if isinstance(target, int) else ()
+    metrics = (OPTION_METRICS[choices.normalise],)
+    return {**found, "target": target, "right": right, "metrics": metrics}
+
+
+def generation_metric(sample: dict[str, Any], place: str) -> str:
+    """The metric that says right or wrong, if it is one."""
+    there = [name for name in GENERATION_METRICS if name in sample]
+    if len(there) != 1:
+        known = sample.get("metrics")
+        names = known if isinstance(known, list) else there
+        got = f"none, for a sample with {', '.join(map(repr, names)) or 'no known metric'}"
+        step = "Choose with metric=; a task of perplexities has none, leave it out with task=."
+        raise InputError("metric", f"{got} ({place})", "the name of a metric", step)
+    return there[0]
+
+
+def takes_first(used: str, config: dict[str, Any]) -> bool:
+    """Whether the configuration says that the filter kept the first response."""
+    filters = config.get("filter_list")
+    if not filters:
+        return bool(config)
+    for entry in filters if isinstance(filters, list) else []:
+        if as_dict(entry).get("name") == used:
+            names = [as_dict(step).get("function") for step in as_list(entry.get("filter"))]
+            return "take_first" in names and all(name in ELEMENTWISE for name in names)
+    return False
+
+
+def is_scored(answer: Any) -> bool:
+    """Whether an answer is a log-likelihood and whether it was the greedy choice."""
+    if not isinstance(answer, list) or len(answer) != 2:
+        return False
+    return log_likelihood(answer[0]) is not None and answer[1] in (True, False, "True", "False")
+
+
+def option_texts(sample: dict[str, Any]) -> list[str]:
+    """Options as they were scored, or fewer where the sample does not hold them."""
+    arguments = sample.get("arguments")
+    requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    texts = []
+    for request in requests if isinstance(requests, list) else []:
+        parts = list(request.values()) if isinstance(request, dict) else request
+        if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[1], str):
+            break
+        texts.append(parts[1])
+    return texts
+
+
+def target_option(target: Any, texts: Sequence[str]) -> int | str | None:
+    """Number of the right option; text where there are several, or it is not known which."""
+    if target is None:
+        return None
+    # A number is always that of an option, even where the options are numbers themselves.
+    number = as_whole(target) if isinstance(target, str) else target
+    if isinstance(number, int) and not isinstance(number, bool) and abs(number) < 2**63:
+        return number
+    same = [i for i, text in enumerate(texts) if text.strip() == str(target).strip()]
+    if len(same) == 1:
+        return same[0]
+    return clip_text(target if isinstance(target, str) else json.dumps(target), LONGEST_ANSWER)
+
+
+def as_whole(text: str) -> int | str:
+    """Integer that a short text is, or the text."""
+    digits = text.strip().removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text
+
+
+FORMAT = Format(sample_files, log_of)

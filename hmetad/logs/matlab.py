@@ -16,7 +16,7 @@ from scipy.io import loadmat, whosmat
 
 from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
-from hmetad.logs.parts import of_each
+from hmetad.logs.trials import of_each
 from hmetad.rows.limits import Limits, as_limits, beyond
 
 __all__ = ["read_matlab"]

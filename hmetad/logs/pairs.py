@@ -6,7 +6,7 @@ choice between two of several options.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
 
-__all__ = ["Orders", "count_pairs", "option_pairs"]
+__all__ = ["Orders", "count_pairs", "option_pairs", "probability_matrix"]
 
 Orders = Literal["both", "listed"]
 type By = str | Sequence[str] | Mapping[str, str]
@@ -117,7 +117,7 @@ def option_pairs(
     trials = named_rows(rows_of(trials), by, probabilities, target, item, keep).frame()
     groups = column_names("by", by)
     kept = [keep] if isinstance(keep, str) else list(keep)
-    check_arguments(trials, probabilities, target, item, groups, kept, orders)
+    check_arguments(trials, probabilities, target, item, groups, kept)
     matrix, names = probability_matrix(trials, probabilities)
     right = right_options(trials[target], names, matrix)
     row, wrong, found = pairs_of(matrix, right)
@@ -211,9 +211,8 @@ def check_arguments(
     item: str | None,
     groups: Sequence[str],
     kept: Sequence[str],
-    orders: str,
 ) -> None:
-    """Refuse columns that are missing or used twice, and an order that there is not."""
+    """Refuse columns that are missing or used twice."""
     columns = [probabilities] if isinstance(probabilities, str) else list(probabilities)
     if not isinstance(probabilities, str) and len(columns) < 2:
         raise InputError(
@@ -227,8 +226,6 @@ def check_arguments(
         if name in OWN:
             step = "The item is kept in any case; rename other columns by a mapping in by=."
             raise InputError(argument, repr(name), f"names other than {', '.join(OWN)}", step)
-    if orders not in get_args(Orders):
-        raise InputError("orders", repr(orders), "'both' or 'listed'")
 
 
 def probability_matrix(
@@ -362,6 +359,6 @@ def rate_confidence(confidence: Floats, ratings: int | None) -> Floats | Ints:
     """Confidence as it is, or its quantiles."""
     if ratings is None:
         return confidence
-    if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 2:
+    if ratings < 2:
         raise InputError("ratings", repr(ratings), "a whole number of at least 2")
     return bin_confidence(confidence, int(ratings))

@@ -8,30 +8,34 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal
 
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.errors import InputError, nearest
+from hmetad.errors import InputError
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.parts import Part, joined_parts, of_each
-from hmetad.logs.stated import Scale
-from hmetad.logs.statements import Wording, as_number, read_statement, stated_wording
-from hmetad.logs.trials import (
-    Trial,
-    TrialCollector,
-    as_dict,
-    check_threshold,
-    clip_text,
-    confidence_notices,
-    safe_text,
-    verdict,
+from hmetad.logs.samples import (
+    LARGEST_LOG_PROBABILITY,
+    LONGEST_ANSWER,
+    Choices,
+    Format,
+    Log,
+    Sample,
+    make_choices,
+    trials_of,
 )
-from hmetad.rows.limits import Limits, as_limits
+from hmetad.logs.stated import Scale
+from hmetad.logs.statements import as_number
+from hmetad.logs.trials import (
+    as_dict,
+    as_list,
+    clip_text,
+    safe_text,
+)
+from hmetad.rows.limits import Limits
 from hmetad.rows.lines import json_lines, parse_line
 from hmetad.rows.packed import whole_file
 
@@ -40,21 +44,11 @@ __all__ = ["PromptfooSource", "read_promptfoo"]
 PromptfooSource = Literal["output", "scores", "metadata", "vars", "logprobs"]
 
 ALLOWED = "results of promptfoo, as promptfoo eval -o out.json (or out.jsonl) writes them"
-LONGEST_ANSWER = 1000
 # Assertions whose value is the right answer.
 EXACT = ("equals", "iequals", "contains", "icontains", "starts-with", "similar")
 # Of EvaluateResult.failureReason: the provider, or an assertion, did not work.
 BROKEN = 2
-LARGEST_LOG_PROBABILITY = 1e-6
-
-
-class Choices(NamedTuple):
-    """What the caller chose: the score that counts, its threshold, and where confidence stands."""
-
-    metric: str | None
-    threshold: float | None
-    source: PromptfooSource
-    wording: Wording
+FAILED = "no score, the provider or an assertion ended in an error"
 
 
 @check_inputs(executor=with_submit)
@@ -132,180 +126,120 @@ def read_promptfoo(
     >>> trials[["task", "model", "correct", "confidence"]].to_dict("records")
     [{'task': 'out', 'model': 'gpt', 'correct': True, 'confidence': 0.9}]
     """
-    within = as_limits(limits)
-    check_threshold(threshold)
-    wording = stated_wording(field=field, pattern=pattern, words=words)
-    is_stated = any(option is not None for option in (field, pattern, words, scale))
-    choices = Choices(metric, threshold, chosen_source(source, is_stated), wording)
-    read = partial(part_of, task, choices, within)
-    parts = of_each(read, files_of_kind(Path(path), "promptfoo", ALLOWED), executor)
-    trials, files = joined_parts(parts, Path(path), task)
-    if source is None and not is_stated:
-        trials.notices += confidence_notices(trials, "output")
-    return trials.frame(scale=scale, files=[*files])
+    choices = make_choices(
+        task=task,
+        metric=metric,
+        threshold=threshold,
+        source=source,
+        text="output",
+        field=field,
+        pattern=pattern,
+        words=words,
+        scale=scale,
+        limits=limits,
+    )
+    return trials_of(FORMAT, Path(path), choices, executor)
 
 
-def chosen_source(source: PromptfooSource | None, is_stated: bool) -> PromptfooSource:
-    """Where confidence is read from; `is_stated` is whether the caller said how it is stated."""
-    if source is None:
-        return "output" if is_stated else "logprobs"
-    if source not in get_args(PromptfooSource):
-        allowed = ", ".join(map(repr, get_args(PromptfooSource)))
-        raise InputError("source", repr(source), allowed)
-    if source == "logprobs" and is_stated:
-        got = "'logprobs' with a field, a pattern, words or a scale"
-        raise InputError("source", got, "log-probabilities, or stated confidence")
-    return source
+def result_files(path: Path, _: Choices) -> list[Path]:
+    """The file itself, or those of a folder."""
+    return files_of_kind(path, "promptfoo", ALLOWED)
 
 
-def open_results(path: Path, limits: Limits) -> tuple[str, Sequence[Any]]:
-    """Task of a file, and its results: those of one JSON, or of lines."""
+def log_of(choices: Choices, path: Path) -> Log:
+    """Results of one JSON, whose description is the task, or of lines."""
+    task: Any = None
+    results: Any
     if path.suffix.lower() == ".jsonl":
-        return safe_text(path.stem), listed_results(
-            path, [x.record for x in json_lines(path, limits)]
-        )
-    content = parse_line(str(path), whole_file(path, ALLOWED, limits), limits)
-    results = as_dict(content.get("results")).get("results")
-    if not isinstance(results, list):
-        raise InputError(str(path), "an object without results.results", ALLOWED)
-    description = as_dict(content.get("config")).get("description")
-    named = isinstance(description, str) and description.strip()
-    task = safe_text(description if named else path.stem)
-    return task, listed_results(path, results)
-
-
-def listed_results(path: Path, results: list[Any]) -> list[Any]:
-    """Results of a file, if there are any."""
+        results = [line.record for line in json_lines(path, choices.limits)]
+    else:
+        content = parse_line(str(path), whole_file(path, ALLOWED, choices.limits), choices.limits)
+        results = as_dict(content.get("results")).get("results")
+        task = as_dict(content.get("config")).get("description")
+        if not isinstance(results, list):
+            raise InputError(str(path), "an object without results.results", ALLOWED)
     if not results:
         raise InputError(str(path), "no results", "at least one")
-    return results
+    task = safe_text(task if isinstance(task, str) and task.strip() else path.stem)
+    return Log(path, task, samples_of(path, task, results, choices))
 
 
-def part_of(task: str | None, choices: Choices, limits: Limits, file: Path) -> Part:
-    """Trials of a file, if it is of the task."""
-    found, results = open_results(file, limits)
-    is_asked = task is None or task == found
-    return Part(file, found, result_trials(file, found, results, choices) if is_asked else None)
-
-
-def result_trials(
-    path: Path, task: str, results: Sequence[Any], choices: Choices
-) -> TrialCollector:
-    """Trials of the results of a file."""
-    trials = TrialCollector()
+def samples_of(path: Path, task: str, results: list[Any], choices: Choices) -> Iterator[Sample]:
+    """Samples of the results of a file, numbered from 1."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    for place, result in numbered(path, results):
-        item = item_of(result)
-        model, prompt = model_of(result, place), prompt_of(result)
-        seen[model, prompt, item] += 1
-        identity = {
-            "task": task,
-            "model": model,
-            "prompt": prompt,
-            "log": safe_text(path.name),
-            "id": test_number(result),
-            "repeat": seen[model, prompt, item],
-            "item": item,
-        }
-        trials.add(identity, promptfoo_trial(result, place, choices))
-    return trials
-
-
-def numbered(path: Path, results: Sequence[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Results with their places, numbered from 1."""
     for number, result in enumerate(results, 1):
         place = f"{path}, result {number}"
         if not isinstance(result, dict) or "success" not in result:
             got = "no object" if not isinstance(result, dict) else "an object without 'success'"
             raise InputError(place, got, ALLOWED)
-        yield place, result
+        variables = result.get("vars", as_dict(result.get("testCase")).get("vars"))
+        text = json.dumps(variables, sort_keys=True, ensure_ascii=False)
+        # It tells items apart across providers and prompts.
+        item = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        label = as_dict(result.get("prompt"))
+        prompt = clip_text(label.get("label") or label.get("raw") or "", LONGEST_ANSWER)
+        model = model_of(result, place)
+        seen[model, prompt, item] += 1
+        test = result.get("testIdx")
+        # Older versions do not write it.
+        is_number = isinstance(test, int) and not isinstance(test, bool) and abs(test) < 2**63
+        meta: dict[str, Any] = {
+            "task": task,
+            "model": model,
+            "prompt": prompt,
+            "log": safe_text(path.name),
+        }
+        meta |= {"id": test if is_number else None, "repeat": seen[model, prompt, item]}
+        yield sample_of(result, place, {**meta, "item": item}, choices)
 
 
 def model_of(result: dict[str, Any], place: str) -> str:
     """Label of the provider, or its id; older versions write the id alone."""
     provider = result.get("provider")
-    if isinstance(provider, str):
-        return safe_text(provider)
     name = as_dict(provider).get("label") or as_dict(provider).get("id")
-    if not isinstance(name, str):
+    if not isinstance(provider, str) and not isinstance(name, str):
         raise InputError(place, "a result without a provider", ALLOWED)
-    return safe_text(name)
+    return safe_text(provider if isinstance(provider, str) else name)
 
 
-def prompt_of(result: dict[str, Any]) -> str:
-    """Label of the prompt."""
-    prompt = as_dict(result.get("prompt"))
-    return clip_text(prompt.get("label") or prompt.get("raw") or "", LONGEST_ANSWER)
-
-
-def test_number(result: dict[str, Any]) -> int | None:
-    """Number of the test, which older versions do not write."""
-    number = result.get("testIdx")
-    is_number = isinstance(number, int) and not isinstance(number, bool) and abs(number) < 2**63
-    return number if is_number else None
-
-
-def item_of(result: dict[str, Any]) -> str:
-    """Hash of the variables of a test, which tells items apart across providers and prompts."""
-    variables = result.get("vars", as_dict(result.get("testCase")).get("vars"))
-    text = json.dumps(variables, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def promptfoo_trial(result: dict[str, Any], place: str, choices: Choices) -> Trial:
-    """What is kept of a result."""
+def sample_of(result: dict[str, Any], place: str, meta: dict[str, Any], choices: Choices) -> Sample:
+    """What is kept of a result; a provider that failed gave no answer."""
     response = as_dict(result.get("response"))
-    output = response.get("output")
-    correct, unscored = judged(result, place, choices)
-    reasons = [unscored] if unscored else []
-    confidence, statement = math.nan, None
-    if choices.source == "logprobs":
-        confidence, missing = token_probability(response.get("logProbs"))
-        reasons += [f"confidence: {missing}"] if missing else []
-    else:
-        statement = read_statement(confidence_place(result, choices.source), choices.wording)
+    output, metric = response.get("output"), str(choices.metric)
     answer = output if output is None or isinstance(output, str) else json.dumps(output)
-    values = {
-        "target": target_of(result),
-        "answer": None if answer is None else clip_text(answer, LONGEST_ANSWER),
-        "correct": correct,
-        "confidence": confidence,
-    }
-    return Trial(values, statement, tuple(reasons))
-
-
-def judged(result: dict[str, Any], place: str, choices: Choices) -> tuple[bool | None, str]:
-    """Right or wrong by the score that counts; a provider that failed gave no answer."""
-    if result.get("failureReason") == BROKEN or (
-        result.get("error") and result.get("response", {}) in (None, {})
-    ):
-        return None, "no score, the provider or an assertion ended in an error"
+    scores = {"success": result["success"]}
+    if choices.threshold is not None:
+        scores = {"score": result.get("score")}
     if choices.metric is not None:
         scores = as_dict(result.get("namedScores"))
-        if choices.metric not in scores:
-            got = f"{choices.metric!r}, which {place} does not have"
-            raise InputError("metric", got, "a named score", nearest(choices.metric, scores))
-        return verdict(scores[choices.metric], choices.threshold)
-    if choices.threshold is not None:
-        return verdict(result.get("score"), choices.threshold)
-    return verdict(result["success"])
+    is_broken = result.get("failureReason") == BROKEN or (
+        result.get("error") and result.get("response", {}) in (None, {})
+    )
+    if is_broken:
+        scores = {"success" if choices.metric is None else metric: None}
+    named = {"output": output, "scores": result.get("namedScores")}
+    confidence, missing = token_probability(response.get("logProbs"))
+    return Sample(
+        place,
+        meta,
+        scores,
+        tuple(scores),
+        chosen=answer,
+        target=target_of(result),
+        confidence=confidence,
+        missing=f"confidence: {missing}" if missing else "",
+        texts=[named.get(choices.source, result.get(choices.source))],
+        failed=FAILED if is_broken else "",
+    )
 
 
 def target_of(result: dict[str, Any]) -> str | None:
     """Value of the first assertion that holds the right answer."""
-    assertions = as_dict(result.get("testCase")).get("assert")
-    for one in assertions if isinstance(assertions, list) else []:
+    for one in as_list(as_dict(result.get("testCase")).get("assert")):
         value = as_dict(one).get("value")
         if as_dict(one).get("type") in EXACT and isinstance(value, str | int | float):
             return clip_text(value, LONGEST_ANSWER)
     return None
-
-
-def confidence_place(result: dict[str, Any], source: PromptfooSource) -> Any:
-    """What the confidence is read from."""
-    if source == "output":
-        return as_dict(result.get("response")).get("output")
-    return result.get({"scores": "namedScores"}.get(source, source))
 
 
 def token_probability(log_probabilities: Any) -> tuple[float, str]:
@@ -318,3 +252,6 @@ def token_probability(log_probabilities: Any) -> tuple[float, str]:
     if not number <= LARGEST_LOG_PROBABILITY:
         return math.nan, "log-probabilities are not finite"
     return min(1.0, math.exp(number)), ""
+
+
+FORMAT = Format(result_files, log_of, ("target", "answer", "correct", "confidence"), "output")

@@ -7,7 +7,7 @@ Source: self-consistency, Wang et al. (2023); the share as confidence, Xiong et 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -133,8 +133,6 @@ def agreement(
     """
     names = [answer, item, correct, *([] if by is None else as_list(by))]
     trials = rows_of(trials).spelled(names).frame()
-    if of not in get_args(Judged):
-        raise InputError("of", repr(of), "'modal' or 'graded'")
     column = answer_column(trials, answer)
     groups = [name for name in GROUPS if name in trials] if by is None else as_list(by)
     check_roles(

@@ -13,12 +13,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
+from hmetad.counts.columns import code_notices
 from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError
-from hmetad.logs.statements import Statement, as_number, read_statement, stated_wording
+from hmetad.logs.statements import (
+    Statement,
+    as_number,
+    is_missing,
+    read_statement,
+    stated_wording,
+)
 from hmetad.notice import Notice, notice_of
 
-__all__ = ["Scale", "parse_confidence", "statement_frame"]
+__all__ = ["Scale", "parse_confidence", "statement_frame", "unread_notices"]
 
 Scale = Literal["probability", "percent"] | float | tuple[float, float]
 
@@ -226,3 +233,66 @@ def scale_of(numbers: NDArray[np.float64], allowed: str) -> str:
             "for all, for instance scale='percent'."
         )
     raise InputError("scale", got, allowed, step)
+
+
+# Columns that stay as they are
+
+
+def unread_notices(confidence: pd.Series) -> list[Notice]:
+    """Notices of texts, of numbers of two scales, of likely codes, and of numbers below 0.
+
+    Parameters
+    ----------
+    confidence : Series
+        As it stands in a table.
+
+    Returns
+    -------
+    list of Notice
+        None for ratings, and for probabilities.
+
+    Examples
+    --------
+    >>> [notice.code for notice in unread_notices(pd.Series([0.83, 71, 0.6]))]
+    ['mixed-scales']
+    >>> [notice.code for notice in unread_notices(pd.Series(["I'm 85% sure", "0.6"]))]
+    ['confidence-text']
+    """
+    numbers = bare_numbers(confidence)
+    found = []
+    texts = int((np.isnan(numbers) & ~without_value(confidence)).sum())
+    if texts:
+        found.append(notice_of("confidence-text", number=texts, all=len(numbers)))
+    small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
+    if small and large:
+        found.append(notice_of("mixed-scales.unread", small=small, large=large))
+    known = numbers[np.isfinite(numbers)]
+    found += code_notices("confidence", known, np.ones(len(known), dtype=np.int64))
+    below = int((numbers < 0).sum())
+    if below:
+        found.append(notice_of("negative-confidence", number=below, all=len(numbers)))
+    return found
+
+
+def without_value(column: pd.Series) -> NDArray[np.bool_]:
+    """Where a column has no value."""
+    if column.dtype != object and not pd.api.types.is_string_dtype(column):
+        return column.isna().to_numpy()
+    return np.array([is_missing(value) for value in column.tolist()], dtype=bool)
+
+
+def bare_numbers(column: pd.Series) -> NDArray[np.float64]:
+    """Values that are numbers, also as text; NaN for others."""
+    if column.dtype != object and not pd.api.types.is_string_dtype(column):
+        return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
+    return np.array([number_of(value) for value in column.tolist()], dtype=float)
+
+
+def number_of(value: Any) -> float:
+    """Number that a value is, or that its text is."""
+    if not isinstance(value, str):
+        return float(value) if isinstance(value, bool) else as_number(value)
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan

@@ -3,6 +3,7 @@
 Text, number or JSON object → `Statement`, by a `Wording` that says where to look.
 """
 
+import json
 import math
 import re
 import unicodedata
@@ -13,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from hmetad.errors import InputError
-from hmetad.logs.objects import json_objects, values_under
 from hmetad.logs.phrases import LEVEL, find_phrases, without_hedge
 
 __all__ = [
@@ -42,6 +42,12 @@ COLON = "[:=\uff1a]"
 AROUND = " \t\r\n*_`\"'"
 # A word that says how sure someone is, in no number.
 NAMED_LEVEL = re.compile(LEVEL, re.IGNORECASE)
+MOST_OBJECTS = 2000
+# Of JSON in a text: more is not what anyone says, and would fill memory; and how many characters
+# may be read in vain, for each that there is.
+MOST_VALUES = 1_000_000
+MOST_IN_VAIN = 20
+OBJECT = re.compile(r'\{\s*"')
 NO_NUMBER = "a word without a number (words=)"
 
 
@@ -97,7 +103,7 @@ def stated_wording(
     >>> stated_wording(words={"Very likely": 0.9}).words
     {'very likely': 0.9}
     """
-    if field is not None and (not isinstance(field, str) or not field.strip()):
+    if field is not None and not field.strip():
         raise InputError("field", repr(field), "the name of a field, as text")
     name = re.escape((field or DEFAULT_FIELD).strip())
     # A dash parts name and value only between spaces: "confidence -5%" is a negative number.
@@ -234,8 +240,6 @@ def compile_pattern(pattern: str | None, argument: str = "pattern") -> re.Patter
     if pattern is None:
         return None
     allowed = r"a regular expression with one group, such as r'Confidence: ([0-9]+%)'"
-    if not isinstance(pattern, str):
-        raise InputError(argument, repr(pattern), allowed)
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -248,12 +252,10 @@ def compile_pattern(pattern: str | None, argument: str = "pattern") -> re.Patter
 def meanings(words: Mapping[str, float]) -> dict[str, float]:
     """Probability of each word, in lower case."""
     allowed = "a mapping of words to probabilities 0..1, such as {'likely': 0.75}"
-    if not isinstance(words, Mapping):
-        raise InputError("words", repr(words), allowed)
     result: dict[str, float] = {}
     for word, probability in words.items():
         number = as_number(probability)
-        if not isinstance(word, str) or not 0 <= number <= 1:
+        if not 0 <= number <= 1:
             raise InputError("words", f"{word!r}: {probability!r}", allowed)
         if len(word) > LONGEST_VALUE:
             raise InputError(
@@ -309,6 +311,53 @@ def in_fields(value: Any, wording: Wording) -> Iterator[list[Any]]:
     if not found and isinstance(value, str):
         matches = [*wording.tag.finditer(value), *wording.line.finditer(value)]
         yield from ([match[1]] for match in sorted(matches, key=lambda match: match.start()))
+
+
+def json_objects(text: str) -> Iterator[Any]:
+    """JSON objects that stand in a text, one after the other; braces alone are no such.
+
+    Examples
+    --------
+    >>> [*json_objects('An empty set {}, then {"sure": 0.8}.')]
+    [{'sure': 0.8}]
+    """
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        return
+    decoder, match = json.JSONDecoder(), OBJECT.search(text)
+    in_vain = 0
+    for _ in range(MOST_OBJECTS):
+        if match is None or in_vain > MOST_IN_VAIN * len(text):
+            return
+        start = match.start()
+        try:
+            found, end = decoder.raw_decode(text, start)
+            yield found
+        except json.JSONDecodeError as error:
+            end, in_vain = start + 1, in_vain + error.pos - start
+        except (ValueError, RecursionError):
+            end, in_vain = start + 1, in_vain + len(text) - start
+        match = OBJECT.search(text, end)
+
+
+def values_under(item: Any, name: str) -> Iterator[Any]:
+    """Values under a key, at any depth; without recursion, which deep nesting would exhaust.
+
+    Examples
+    --------
+    >>> [*values_under({"a": [{"Sure": 0.8}]}, "sure")]
+    [0.8]
+    """
+    open_items = [item]
+    while open_items:
+        current = open_items.pop()
+        if isinstance(current, Mapping):
+            for key, value in current.items():
+                if isinstance(key, str) and key.strip().casefold() == name:
+                    yield value
+                else:
+                    open_items.append(value)
+        elif isinstance(current, list | tuple):
+            open_items.extend(current)
 
 
 def in_pattern(values: Iterable[Any], pattern: re.Pattern[str]) -> Iterator[str]:

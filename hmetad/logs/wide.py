@@ -4,35 +4,52 @@ DataFrame → DataFrame with one row per item and model, under the names that co
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.counts.columns import Codes, listed, without_codes
+from hmetad.counts.columns import Codes, as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of
-from hmetad.logs.grades import graded
-from hmetad.logs.joined import FILE, joined_tables
+from hmetad.logs.derived import (
+    columns_of_path,
+    path_names,
+    with_correct,
+    with_key,
+    with_options,
+)
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.stated import Scale, parse_confidence
-from hmetad.logs.trials import check_threshold, safe_text
-from hmetad.logs.unread import unread_notices
-from hmetad.rows.decimals import Decimal
-from hmetad.rows.delimiters import TEXTS
+from hmetad.logs.stated import Scale, parse_confidence, unread_notices
+from hmetad.logs.statements import fold_word, is_missing
+from hmetad.logs.trials import check_threshold, of_each, safe_text, verdict
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.rows.decimals import Decimal, partly_decimal_commas, with_decimal_commas
+from hmetad.rows.delimiters import (
+    DELIMITERS,
+    TEXTS,
+    sniffed_delimiter,
+    text_suffix,
+    usual_delimiter,
+)
 from hmetad.rows.duplicates import file_notices, row_notices
-from hmetad.rows.limits import Limits
+from hmetad.rows.limits import Limits, as_limits, check_size
 from hmetad.rows.rows import columns_named
 from hmetad.rows.sources import rows_of
+from hmetad.rows.tables import read_table
 
 __all__ = ["long_table", "read_trials"]
 
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
 CODED = (*READ, "stimulus", "response")
+# Column of the names of several files.
+FILE = "file"
 
 
 @check_inputs(skip=("columns", "missing_codes"), executor=with_submit)
@@ -51,6 +68,10 @@ def read_trials(
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
+    key: str | Path | None = None,
+    on: str | Sequence[str] = (),
+    path_columns: str | None = None,
+    option_columns: str | None = None,
     limits: Limits | Mapping[str, int] | None = None,
     executor: Any = None,
 ) -> pd.DataFrame:
@@ -60,8 +81,8 @@ def read_trials(
     ----------
     path : str or Path
         A table, as in `read_table`; or a folder with tables at any depth, or a pattern of names
-        (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together if they
-        have the same columns.
+        (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together, each
+        with all columns: what a file does not have is missing there, and a notice says so.
     columns : mapping of str to str, optional
         Names as they should be, and the names in the table, in any case where one column fits:
         ``{"correct": "acc"}``. The other columns keep theirs, but for the case of ``correct`` and
@@ -90,6 +111,22 @@ def read_trials(
     field, pattern, words, scale : optional
         How column "confidence" states it, as in `parse_confidence`. Without any of them the
         column stays as it is.
+    key : str or Path, optional
+        A table with an answer key: its other columns, such as ``target``, stand beside the trials
+        that have the same values in the columns `on`. Trials without a row of it are counted in
+        ``rejected``. Without a column ``correct`` it is whether the answer (column "chosen",
+        "answer" or "response") is the target, in either case.
+    on : str or sequence of str, optional
+        With `key`: the columns of both that name the question, such as ``"item"``.
+    path_columns : str, optional
+        Columns that stand in the names of files, and of folders before them:
+        ``"{model}_{set}.csv"``, ``"{model}/{set}.csv"``. A file that fits in no way, or in several,
+        is refused.
+    option_columns : str, optional
+        Columns with the probability of each option, with ``{option}`` where its name stands:
+        ``"p_{option}"``. They become ``option_probabilities`` (a list in their order), ``chosen``
+        (number of the option from 0: what the column of answers says, else the most probable one)
+        and ``confidence`` (probability of the one chosen); ``target`` is then a number too.
     limits : Limits or mapping of str to int, optional
         How much the table may hold, as in `read_table`.
     executor : Executor or Client, optional
@@ -111,7 +148,7 @@ def read_trials(
     Raises
     ------
     InputError
-        If a table cannot be read, tables have different columns, a column is missing, or options
+        If a table cannot be read, tables have no column in common, a column is missing, or options
         are unusable.
 
     Examples
@@ -126,19 +163,38 @@ def read_trials(
     ([0.85, nan], {'confidence: not understood': 1})
     """
     check_threshold(threshold)
+    keys = [on] if isinstance(on, str) else list(on)
+    if key is not None and not keys:
+        raise InputError("on", "none, beside a key", "columns of both that name the question")
+    if keys and key is None:
+        raise InputError("key", f"none, beside {keys}", "a table with an answer key")
     files = table_paths(Path(path))
-    table, found = joined_tables(files, delimiter, decimal, limits, executor)
+    places = path_names(path_columns) if path_columns is not None else []
+    table, found, missing = joined_tables(
+        files, delimiter, decimal, as_limits(limits), path_columns, executor
+    )
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, columns or {})
-    trials = (
-        trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
-    )
+    if wide is not None:
+        kept = [keep] if isinstance(keep, str) else list(keep)
+        of_file = [*places] if len(files) == 1 else [FILE, *places]
+        kept = [*(name for name in of_file if name not in kept), *kept]
+        trials = long_table(trials, wide=wide, keep=kept)
+    lost: dict[str, int] = {}
+    if key is not None:
+        rows, _, _ = joined_tables([Path(key)], None, decimal, as_limits(limits), None, None)
+        trials, lost = with_key(trials, rows, keys)
+    if option_columns is not None:
+        trials = with_options(trials, option_columns)
+    elif key is not None:
+        trials = with_correct(trials)
     if listed("missing_codes", missing_codes):
         coded = {role: role for role in CODED if role in trials}
         trials = without_codes(rows_of(trials), missing_codes, coded).frame()
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if grades is not None or threshold is not None:
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
+    attrs["rejected"] = {**lost, **attrs["rejected"]}
     if any(option is not None for option in (field, pattern, words, scale)):
         if "confidence" not in trials:
             step = "Name it with columns= or wide=."
@@ -153,7 +209,7 @@ def read_trials(
         attrs = add_notices(attrs, frame_notices(stated))
     elif "confidence" in trials:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
-    trials.attrs = add_notices(attrs, [*file_notices(files), *row_notices(*copies)])
+    trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
     return trials
 
 
@@ -165,10 +221,109 @@ def table_paths(path: Path) -> list[Path]:
     return [file for file, _ in files_of(path, allowed)]
 
 
-def kept_columns(keep: str | Sequence[str], files: Sequence[Path]) -> list[str]:
-    """Columns of the item that a wide table keeps: those named, and of several files their name."""
-    named = [keep] if isinstance(keep, str) else list(keep)
-    return named if len(files) == 1 or FILE in named else [FILE, *named]
+def joined_tables(
+    files: Sequence[Path],
+    delimiter: str | None,
+    decimal: Decimal | None,
+    limits: Limits,
+    path_columns: str | None,
+    executor: Any,
+) -> tuple[pd.DataFrame, dict[str, Any], list[Notice]]:
+    """Tables below each other, of several files with a column "file", and how they are written.
+
+    That is ``delimiter`` (those that are not of the suffixes), ``decimal_commas`` (columns in which
+    they were found) and ``undecided_commas`` (columns that stay text, though some values look so).
+    """
+    tables: list[pd.DataFrame] = []
+    signs: dict[Path, str | None] = {}
+    cells = 0
+    read = partial(one_table, delimiter, decimal, limits)
+    for file, (table, sign) in zip(files, of_each(read, files, executor), strict=True):
+        signs[file] = sign
+        cells += table.size
+        check_size(file, 0, cells, limits)
+        own = {} if path_columns is None else columns_of_path(path_columns, file)
+        for name in (name for name in own if name in table.columns):
+            got = f"a column {name!r} that {file} has too"
+            raise InputError("path_columns", got, "other names", "Give it another name in braces.")
+        table = table.assign(**own)
+        tables.append(table)
+    said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs.values()))
+    found: dict[str, Any] = {"delimiter": said} if said else {}
+    table, missing = below_each_other(files, tables)
+    between = {sign or usual_delimiter(file) for file, sign in signs.items()}
+    if decimal is None and not between & {",", None}:
+        table, commas = with_decimal_commas(table)
+        partly = partly_decimal_commas(table)
+        found |= {"decimal_commas": commas} if commas else {}
+        found |= {"undecided_commas": partly} if partly else {}
+    return table, found, missing
+
+
+def one_table(
+    delimiter: str | None, decimal: Decimal | None, limits: Limits, file: Path
+) -> tuple[pd.DataFrame, str | None]:
+    """A table, and its delimiter where it is not that of the suffix."""
+    sign = sniffed_delimiter(file, delimiter)
+    if decimal is not None and text_suffix(file) is None:
+        step = "Other formats say themselves what is a number."
+        raise InputError("decimal", f"{decimal!r}, for {file}", "a text table", step)
+    point: Literal[".", ","] = "," if decimal == "comma" else "."
+    return read_table(file, delimiter=sign, decimal=point, limits=limits), sign
+
+
+def below_each_other(
+    files: Sequence[Path], tables: Sequence[pd.DataFrame]
+) -> tuple[pd.DataFrame, list[Notice]]:
+    """Tables as one that has all their columns; of several with the names of their files.
+
+    A notice names columns that not all of them have.
+    """
+    if len(files) == 1:
+        return tables[0], []
+    if any(FILE in table for table in tables):
+        got = f"a column {FILE!r} in several tables"
+        raise InputError(str(files[0]), got, "no column of that name", "Rename it.")
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    if not shared:
+        other = next(f for f, t in zip(files, tables, strict=True) if not {*t} & {*tables[0]})
+        got = f"no column that {files[0]} has"
+        raise InputError(str(other), got, "tables of the same trials", "Read it by itself.")
+    named = []
+    for file, table in zip(files, tables, strict=True):
+        # Where other files lack them, whole numbers and truth values keep their kind.
+        kinds = {"i": "Int64", "b": "boolean"}
+        gaps = {name: kinds[column.dtype.kind] for name, column in table.items()
+                if name not in shared and column.dtype.kind in kinds}  # fmt: skip
+        named.append(table.astype(gaps).assign(**{FILE: safe_text(file)}))
+    joined = pd.concat(named, ignore_index=True)
+    joined = joined[[*(name for name in joined if name != FILE), FILE]]
+    some = [repr(name) for name in joined if name not in (*shared, FILE)]
+    found = [notice_of("columns-of-some-files", columns=first_few(some), all=len(files))]
+    return joined, found if some else []
+
+
+def graded(
+    trials: pd.DataFrame, grades: Mapping[str, bool], threshold: float | None
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Trials with column "correct" as truth values, and how many values say neither, by reason."""
+    if "correct" not in trials:
+        step = "Name it with columns= or wide=."
+        raise InputError("grades", "no column 'correct'", "a column to grade", step)
+    known = {fold_word(name): right for name, right in grades.items()}
+    rejected: Counter[str] = Counter()
+    verdicts: list[bool | None] = []
+    for value in trials["correct"].tolist():
+        said = "" if is_missing(value) else fold_word(as_text(value))
+        if said in known:
+            right: bool | None = known[said]
+            reason = ""
+        else:
+            right, reason = verdict(None if is_missing(value) else value, threshold)
+        verdicts.append(right)
+        rejected.update([f"correct: {reason}"] if reason else [])
+    column = pd.Series(verdicts, dtype="boolean", index=trials.index)
+    return trials.assign(correct=column), dict(rejected)
 
 
 @check_inputs()
@@ -216,8 +371,6 @@ def long_table(
         if column not in trials.columns:
             step = nearest(str(column), map(str, trials.columns))
             raise InputError("keep", repr(column), "a column of the table", step)
-    if not isinstance(wide, Mapping):
-        raise InputError("wide", repr(wide), "a mapping such as {'correct': '{model}_correct'}")
     new = [*kept, name, *wide]
     if not wide or len(set(new)) < len(new):
         raise InputError("wide", repr(dict(wide)), f"new columns other than {[*kept, name]}")

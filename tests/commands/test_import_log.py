@@ -10,7 +10,7 @@ import pytest
 from command_line import refused, run
 from scipy.io import savemat
 
-from hmetad.commands.import_log import trials_csv, trials_parquet
+from hmetad.commands.trial_files import trials_csv, trials_parquet
 from hmetad.logs.kinds import READERS
 from hmetad.rows.tables import read_table
 
@@ -39,96 +39,6 @@ def test_logs_become_trials_measures_and_a_report(tmp_path, log, options):
     judged = "--correct correct --confidence rating --ratings 2"
     run(tmp_path, f"measures rated.csv --by model {judged} -o page.html")
     assert "There is no stimulus" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_a_table_is_parsed_and_what_cannot_be_is_counted(tmp_path):
-    (tmp_path / "raw.csv").write_text("ok,sure\n1,85%\n0,20%\n1,very likely\n0,dunno\n")
-    options = "--columns correct=ok,confidence=sure --words 'very likely=0.9' --json"
-    done = run(tmp_path, f"import table raw.csv {options} -o out.csv")
-    assert "rejected" in done.stderr
-    assert done.answer["rejected"]
-    assert pd.read_csv(tmp_path / "out.csv")["confidence"].tolist()[:3] == [0.85, 0.2, 0.9]
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("import csv raw.csv -o out.csv", "KIND: got 'csv'"),
-        ("import table none.csv -o out.csv", "no such file"),
-        ("import table raw.csv -o out.json", "a name that ends in .csv, .parquet, .jsonl"),
-        ("import table raw.csv --words sure -o out.csv", "--words"),
-        ("import table raw.csv --columns correct -o out.csv", "--columns"),
-        ("import inspect raw.csv --grades P=maybe -o out.csv", "true or false"),
-        ("import lm-eval raw.csv -o out.csv", "raw.csv"),
-        ("import dataset michael -o out.csv", "Did you mean 'michael2026'?"),
-        ("import dataset michael2026 --field sure -o out.csv", "--field"),
-        ("import inspect raw.csv --confidence-from text -o o.csv", "--confidence-from: got 'text'"),
-        ("import lm-eval raw.csv --confidence-from score -o out.csv", "--confidence-from: got"),
-        ("import dataset michael2026 --confidence-from score -o o.csv", "--confidence-from: got"),
-        ("import table raw.csv", "--output"),
-    ],
-)
-def test_what_cannot_be_imported_is_refused(tmp_path, line, says):
-    (tmp_path / "raw.csv").write_text("ok,sure\n1,85%\n")
-    assert says in refused(tmp_path, line)
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (
-            "table --runs all",
-            "--runs: got an option that table does not have, allowed is --col",
-        ),
-        (
-            "inspect --metric acc",
-            "allowed is --task, --scorer, --grades, --threshold, --confid",
-        ),
-        (
-            "dataset --limit line=9",
-            "--limit: got an option that dataset does not have",
-        ),
-    ],
-)
-def test_an_option_of_another_kind_is_refused_as_it_was_typed(tmp_path, line, says):
-    kind, option = line.split(" ", 1)
-    assert says in refused(tmp_path, f"import {kind} raw.csv {option} -o out.csv")
-
-
-@pytest.mark.parametrize(
-    ("log", "kind"),
-    [("inspect", "inspect"), ("lm_eval/house__dummy", "lm-eval"), ("t.csv", "table")],
-)
-def test_the_kind_need_not_be_given(tmp_path, log, kind):
-    (tmp_path / "t.csv").write_text("correct,confidence\n1,0.5\n0,0.6\n")
-    path = "t.csv" if log == "t.csv" else LOGS / log
-    option = "--task colours" if kind == "inspect" else ""
-    run(tmp_path, f"import {kind} {path} {option} -o named.csv")
-    run(tmp_path, f"import {path} {option} -o found.csv")
-    run(tmp_path, f"import auto {path} {option} -o auto.csv")
-    texts = {(tmp_path / f"{name}.csv").read_text() for name in ("named", "found", "auto")}
-    assert len(texts) == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (
-            "notes.txt",
-            "got a file whose name does not say what it is, allowed is a log of one kind",
-        ),
-        ("notes.txt", "Name the kind. Kinds are lm-eval: sample logs of lm-evaluation-harness"),
-        (".", "got a folder with logs of lm-eval and inspect"),
-        ("none.eval", "none.eval: got no such file"),
-        ("lm-eval", "PATH: got none, for kind 'lm-eval'"),
-        ("lm-eval a folder", "[KIND] PATH. Put a path with spaces in quotes."),
-        ("", "LOG"),
-    ],
-)
-def test_what_does_not_say_its_kind_is_refused_with_the_kinds(tmp_path, line, says):
-    for name in ("notes.txt", "a.eval", "samples_a.jsonl"):
-        (tmp_path / name).touch()
-    assert says in refused(tmp_path, f"import {line} -o out.csv")
 
 
 def test_the_help_names_every_kind(tmp_path):
@@ -163,16 +73,18 @@ def test_a_folder_of_tasks_with_several_filters_says_which_one_counts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("log", "options"),
-    [("lighteval", "--task colours-0"), ("helm", "--task colours_separate"),
+    ("kind", "options"),
+    [("lm-eval", "--task colours"), ("inspect", "--task colours"), ("table", ""),
+     ("lighteval", "--task colours-0"), ("helm", "--task colours_separate"),
      ("promptfoo", "--field confidence")],
 )  # fmt: skip
-def test_logs_of_other_tools_are_known_by_their_files(tmp_path, log, options):
-    for kind in (log, ""):
-        run(tmp_path, f"import {kind} {LOGS / log} {options} -o {log}{kind}.csv")
-    texts = {path.read_text() for path in tmp_path.glob("*.csv")}
-    assert len(texts) == 1
-    trials = pd.read_csv(tmp_path / f"{log}.csv").dropna(subset=["confidence"])
+def test_the_kind_need_not_be_given(tmp_path, kind, options):
+    (tmp_path / "t.csv").write_text("correct,confidence\n1,0.5\n0,0.6\n")
+    path = "t.csv" if kind == "table" else LOGS / kind.replace("-", "_")
+    for number, given in enumerate((kind, "auto", "")):
+        run(tmp_path, f"import {given} {path} {options} -o out{number}.csv")
+    assert len({path.read_text() for path in tmp_path.glob("out*.csv")}) == 1
+    trials = pd.read_csv(tmp_path / "out0.csv").dropna(subset=["confidence"])
     assert trials["confidence"].between(0, 1).all()
     assert trials["correct"].notna().all()
 
@@ -194,15 +106,10 @@ def test_agreement_over_epochs_is_confidence(tmp_path):
     options = "--task colours --agreement modal --json"
     done = run(tmp_path, f"import inspect {LOGS / 'inspect'} {options} -o trials.csv")
     trials = pd.read_csv(tmp_path / "trials.csv")
-    assert trials["samples"].tolist() == [2, 2]
-    assert trials["confidence"].tolist() == [1, 1]
-    assert trials["confidence_se"].between(0.1, 0.3).all()
+    assert trials[["samples", "confidence"]].values.tolist() == [[2, 1], [2, 1]]
     assert done.answer["trials"] == 2
     # Of the log-probabilities, which are no longer the confidence, nothing is said.
     assert done.answer["notices"] == []
-    options = "--agreement graded --answer-filter answer --answer-pattern 'answer\": \"([a-z ]+)'"
-    run(tmp_path, f"import {LOGS / 'lm_eval' / 'house__fixed'} {options} -o again.csv")
-    assert pd.read_csv(tmp_path / "again.csv")["samples"].tolist() == [1, 1, 1, 1, 1, 0]
 
 
 SETS = """model,set,item,epoch,answer,correct
@@ -223,8 +130,6 @@ def test_questions_of_two_sets_with_one_number_are_told_apart_by_columns(tmp_pat
     assert pd.read_csv(tmp_path / "out.csv")["set"].tolist() == ["math", "code"]
     done = run(tmp_path, line.replace("model,set", "model"))
     assert done.answer["notices"][0]["code"] == "merged-answers"
-    said = refused(tmp_path, "import table t.csv --by model -o out.csv")
-    assert "--by: got columns, without --agreement or --option-pairs" in said
     said = refused(tmp_path, f"{line} --keep epoch")
     assert "--keep: got 'epoch', allowed is columns that are the same in all answers" in said
     assert "--keep: got 'x', allowed is a column of the table" in refused(
@@ -244,24 +149,6 @@ def test_pairs_keep_what_tells_questions_apart_and_what_was_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ("--option-pairs both --agreement modal", "--agreement: got --option-pairs beside it"),
-        ("--option-pairs first", "--option-pairs"),
-        ("--agreement mean", "--agreement"),
-        ("--option-pairs both", "--option-pairs: got no probabilities of options"),
-        ("--agreement modal", "--agreement: got at most one answer to each of 2 items"),
-        ("--delimiter slash", "--delimiter: got 'slash'"),
-        ("--grades yes=perhaps", "--grades: got yes=perhaps"),
-    ],
-)
-def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
-    (tmp_path / "t.csv").write_text("item,answer,correct\n1,a,1\n2,b,0\n")
-    assert says in refused(tmp_path, f"import table t.csv {options} -o out.csv")
-    assert not (tmp_path / "out.csv").exists()
-
-
-@pytest.mark.parametrize(
     ("line", "says"),
     [
         ("lm-eval lm_eval --task x", "--task: got 'x'"),
@@ -274,19 +161,22 @@ def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
         ("lm-eval lm_eval --field ' '", "--field: got ' '"),
         ("lm-eval lm_eval --pattern a", "--pattern: got 'a' with 0 groups"),
         ("lm-eval lm_eval --words sure=7", "--words: got 'sure': 7.0"),
+        ("lm-eval lm_eval --words sure", "--words"),
         ("lm-eval lm_eval --scale 7,1", "--scale: got (7.0, 1.0)"),
-        (
-            "lm-eval lm_eval --scale procent",
-            "--scale: got 'procent', allowed is probability, "
-            "percent, a number that is its top, or both ends such as 1,7.",
-        ),
+        ("lm-eval lm_eval --scale procent", "--scale: got 'procent', allowed is probability, "
+         "percent, a number that is its top, or both ends such as 1,7."),
         ("lm-eval lm_eval --scale 1,2,3", "--scale: got '1,2,3'"),
-        ("promptfoo t.csv", "It does not begin as JSON does. A table, such as CSV, is read by"),
         ("lm-eval lm_eval --limit x=1", "--limit: got 'x'"),
         ("lm-eval lm_eval --ratings 1", "--ratings: got 1"),
+        ("lm-eval lm_eval --confidence-from score", "--confidence-from: got"),
+        ("lm-eval t.csv", "t.csv"),
+        ("promptfoo t.csv", "It does not begin as JSON does. A table, such as CSV, is read by"),
+        ("promptfoo promptfoo --confidence-from x", "--confidence-from: got 'x'"),
         ("inspect inspect --scorer x", "--scorer: got 'x'"),
         ("inspect inspect --confidence-from x", "--confidence-from: got 'x'"),
-        ("promptfoo promptfoo --confidence-from x", "--confidence-from: got 'x'"),
+        ("inspect inspect --grades P=maybe", "true or false"),
+        ("inspect t.csv --metric acc", "allowed is --task, --scorer, --grades, --threshold, --c"),
+        ("table t.csv --columns correct", "--columns"),
         ("table t.csv --columns correct=x", "--columns: got 'correct': 'x'"),
         ("table t.csv --wide x=y", "--wide: got 'x': 'y'"),
         ("table t.csv --keep x --wide y={model}", "--keep: got 'x'"),
@@ -297,23 +187,63 @@ def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
         ("table t.csv --scale percent", "Name it with --columns or --wide."),
         ("table t.csv --grades yes=true", "--grades: got no column 'correct'"),
         ("table t.csv --grades yes=true", "Name it with --columns or --wide."),
+        ("table t.csv --grades yes=perhaps", "--grades: got yes=perhaps"),
         ("table t.csv --agreement modal", "--agreement: got none, for columns"),
+        ("table t.csv --agreement mean", "--agreement"),
+        ("table said.csv --agreement modal", "--agreement: got at most one answer to each of 2"),
         ("table t.csv --option-pairs both", "--option-pairs: got 'target'"),
+        ("table t.csv --option-pairs first", "--option-pairs"),
+        ("table said.csv --option-pairs both", "--option-pairs: got no probabilities of options"),
         ("table far.csv --option-pairs both", "--option-pairs: got 'a day'"),
+        ("table said.csv --option-pairs both --agreement modal", "--agreement: got --option-pairs"),
+        ("table said.csv --by item", "--by: got columns, without --agreement or --option-pairs"),
+        ("table t.csv --runs all", "--runs: got an option that table does not have, allowed is --"),
+        ("table none.csv", "no such file"),
+        ("table t.csv --key t.csv", "--on: got none, beside a key"),
+        ("table t.csv --on item", "--key: got none, beside ['item']"),
+        ("table t.csv --key none.csv --on item", "none.csv: got no such file"),
+        ("table t.csv --path-columns x", "--path-columns: got 'x'"),
+        ("table t.csv --option-columns x", "--option-columns: got 'x'"),
         ("matlab m.mat --columns x=y", "--columns: got 'x'"),
         ("dataset x", "PATH: got 'x'"),
+        ("dataset michael", "Did you mean 'michael2026'?"),
+        ("dataset michael2026 --field sure", "--field"),
+        ("dataset michael2026 --limit line=9", "--limit: got an option that dataset does not have"),
         ("x t.csv", "KIND: got 'x'"),
+        ("notes.txt", "a file whose name does not say what it is, allowed is a log of one kind"),
+        ("notes.txt", "Name the kind. Kinds are lm-eval: sample logs of lm-evaluation-harness"),
+        ("several", "got a folder with logs of lm-eval and inspect"),
+        ("none.eval", "none.eval: got no such file"),
+        ("lm-eval", "PATH: got none, for kind 'lm-eval'"),
+        ("lm-eval a folder", "[KIND] PATH. Put a path with spaces in quotes."),
+        ("", "LOG"),
     ],
-)
+)  # fmt: skip
 def test_an_error_names_the_option_that_was_typed(tmp_path, line, says):
     for name in ("lm_eval", "inspect", "promptfoo"):
         (tmp_path / name).symlink_to(LOGS / name)
-    (tmp_path / "t.csv").write_text('item,option_probabilities\n1,"[0.2, 0.8]"\n')
-    (tmp_path / "t.jsonl").write_text('{"item": 1}\n')
-    (tmp_path / "far.csv").write_text('item,target,option_probabilities\n1,a day,"[0.2, 0.8]"\n')
+    texts = {"t.csv": 'item,option_probabilities\n1,"[0.2, 0.8]"\n', "t.jsonl": '{"item": 1}\n'}
+    texts["far.csv"] = 'item,target,option_probabilities\n1,a day,"[0.2, 0.8]"\n'
+    texts["said.csv"] = "item,answer,correct\n1,a,1\n2,b,0\n"
+    texts |= dict.fromkeys(("notes.txt", "several/a.eval", "several/samples_a.jsonl"), "")
+    (tmp_path / "several").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     savemat(tmp_path / "m.mat", {"nR_S1": [3, 2, 1, 0], "nR_S2": [0, 1, 2, 4]})
     assert says in run(tmp_path, f"import {line} -o out.csv", status=2).stderr.splitlines()[-1]
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_where_trials_go_is_said(tmp_path):
+    (tmp_path / "raw.csv").write_text("ok,sure\n1,85%\n")
+    allowed = "a name that ends in .csv, .parquet, .jsonl"
+    assert allowed in refused(tmp_path, "import table raw.csv -o out.json")
+    assert "--output" in refused(tmp_path, "import table raw.csv")
+    (tmp_path / "key.csv").write_text("ok,target\n1,a\n")
+    line = "import table raw.csv --key key.csv --on ok -o"
+    assert "--output: got the input 'key.csv'" in refused(tmp_path, f"{line} key.csv")
+    run(tmp_path, f"{line} out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["target"].tolist() == ["a"]
 
 
 def test_tables_of_a_pattern_in_other_words_are_read(tmp_path):
@@ -346,16 +276,6 @@ def test_decimal_commas_are_said_or_asked_for(tmp_path):
     assert pd.read_csv(tmp_path / "out.csv")["rt"].tolist() == [0.5, 2]
     run(tmp_path, "import table t.csv --decimal point -o out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["sure"].tolist() == ["0,85", "0,6"]
-
-
-def test_values_that_hold_others_are_written_as_json():
-    values = [{"a": ["b"]}, [1, None], (0.5, 2), np.array([1.0, 2.5]), {"a": np.array([1])}, "x"]
-    values += [{"at": pd.Timestamp("2026-01-31")}, None]
-    written = pd.read_csv(io.StringIO(trials_csv(pd.DataFrame({"meta": values}))))["meta"]
-    parsed = [json.loads(text) for text in written.drop(5).dropna()]
-    expected = [{"a": ["b"]}, [1, None], [0.5, 2], [1.0, 2.5], {"a": [1]}]
-    assert parsed == [*expected, {"at": "2026-01-31 00:00:00"}]
-    assert written[5] == "x"
 
 
 @pytest.mark.parametrize("log", ["lm_eval --runs all", "helm", "promptfoo --field confidence"])
@@ -398,12 +318,30 @@ def test_undefined_numbers_are_read_and_never_written_as_json(tmp_path, suffix):
     assert "NaN" not in answer
 
 
-def test_columns_of_several_types_are_text_in_parquet():
+def test_values_that_hold_others_or_are_of_several_types_are_written_as_json_and_text():
+    values = [{"a": ["b"]}, [1, None], (0.5, 2), np.array([1.0, 2.5]), {"a": np.array([1])}, "x"]
+    values += [{"at": pd.Timestamp("2026-01-31")}, None]
+    written = pd.read_csv(io.StringIO(trials_csv(pd.DataFrame({"meta": values}))))["meta"]
+    parsed = [json.loads(text) for text in written.drop(5).dropna()]
+    expected = [{"a": ["b"]}, [1, None], [0.5, 2], [1.0, 2.5], {"a": [1]}]
+    assert parsed == [*expected, {"at": "2026-01-31 00:00:00"}]
+    assert written[5] == "x"
     frame = pd.DataFrame({"chosen": [1, "a", None], "lists": [[0.5], None, [1.0, 2.0]]})
     found = pd.read_parquet(io.BytesIO(trials_parquet(frame)))
-    assert found["chosen"].tolist()[:2] == ["1", "a"]
-    assert found["chosen"].isna().tolist() == [False, False, True]
+    assert found["chosen"].fillna("").tolist() == ["1", "a", ""]
     assert [*found["lists"][2]] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("log", "source"),
+    [("inspect --task colours_open --scorer includes", "completion"), ("promptfoo", "output")],
+)
+def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(
+    tmp_path, log, source
+):
+    done = run(tmp_path, f"import {LOGS}/{log} -o out.csv --json")
+    said = [one["next_step"] for one in done.answer["notices"]]
+    assert any(f"--confidence-from {source} " in one for one in said)
 
 
 @pytest.mark.integration
@@ -415,19 +353,3 @@ def test_other_processes_read_the_files_where_workers_are_asked_for(tmp_path):
     assert "--workers" in refused(tmp_path, f"{line} -o none.csv --workers 0")
     allowed = "--workers: got an option that dataset does not have"
     assert allowed in refused(tmp_path, "import dataset michael2026 -o n.csv --workers 2")
-
-
-@pytest.mark.parametrize(
-    ("line", "source"),
-    [
-        ("inspect inspect --task colours_open --scorer includes", "completion"),
-        ("promptfoo promptfoo", "output"),
-    ],
-)
-def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(
-    tmp_path, line, source
-):
-    kind, place, *task = line.split()
-    line = f"import {kind} {LOGS / place} {' '.join(task)} -o out.csv --json"
-    said = [one["next_step"] for one in run(tmp_path, line).answer["notices"]]
-    assert any(f"--confidence-from {source} " in one for one in said)

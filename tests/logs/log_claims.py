@@ -4,10 +4,39 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from hmetad.counts.counting import count_correct
 from hmetad.counts.ratings import bin_confidence
-from hmetad.logs.readers import read_log
+from hmetad.errors import InputError
+from hmetad.logs.samples import read_log
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+TEXTS = ["<script>alert(1)</script>", "\x00\x07\x1b[31m", "=1+1", "\ud800", "y" * 5000]
+
+
+def check_texts(found):
+    """Text is data, whatever is in it; halves of characters are shown, long text is cut."""
+    assert found[:4] == [*TEXTS[:3], "\\ud800"]
+    assert len(found[4]) == 1000
+
+
+def check_read_or_refused(kind, path, options):
+    """Whatever stands in a log: a table that can be written, or an error in words."""
+    try:
+        trials = read_log(kind, path, **options)
+    except InputError:
+        return
+    json.dumps(trials.attrs)
+    assert trials.to_csv(index=False).encode()
+    assert trials["confidence"].dropna().between(0, 1).all()
+
 
 STATED = [0.85, 0.7, 0.9, 0.4, np.nan, np.nan]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from logs.log_claims import JSON, TEXTS, check_read_or_refused, check_texts
 
 from hmetad.counts.counting import count_correct
 from hmetad.errors import InputError
@@ -118,23 +119,24 @@ def test_several_scores_need_a_choice(write):
             read_inspect(path, scorer=wrong)
 
 
+def test_text_is_data_and_copies_are_counted(write):
+    made = [sample(i, scores={"a": {"value": "C", "answer": t}}) for i, t in enumerate(TEXTS)]
+    trials = read_inspect(write([*made, sample(0, value="I"), sample(epoch=2)], "log.eval"))
+    check_texts(trials["answer"].tolist())
+    assert trials["correct"].tolist() == [True] * 6
+    assert trials.attrs["duplicates"] == 1
+
+
 def test_confidence_stands_where_the_source_says(write):
     made = sample(said="80%", metadata={"confidence": 0.1}, store={"confidence": 0.2})
     made["scores"]["match"]["metadata"] = {"x": {"confidence": 0.3}}
     path = write([made])
-    for source, expected in (
-        ("metadata", 0.1),
-        ("store", 0.2),
-        ("score", 0.3),
-        ("completion", 0.8),
-    ):
+    stated = {"metadata": 0.1, "store": 0.2, "score": 0.3, "completion": 0.8}
+    for source, expected in stated.items():
         assert read_inspect(path, source=source)["confidence"].tolist() == [expected]
-
-
-def test_a_completion_kept_among_the_attachments_is_found(write):
+    # A long completion is kept beside the sample's other texts.
     made = sample(said="attachment://ab12", attachments={"ab12": "Confidence: 70%"})
-    trials = read_inspect(write([made]), field="confidence")
-    assert trials["confidence"].tolist() == [0.7]
+    assert read_inspect(write([made]), field="confidence")["confidence"].tolist() == [0.7]
 
 
 def test_log_probabilities_of_the_letters_become_probabilities(write):
@@ -165,12 +167,6 @@ def test_without_usable_log_probabilities_confidence_is_missing(made, reason, wr
     assert trials["confidence"].isna().all()
     assert trials["option_probabilities"].tolist() == [None]
     assert trials.attrs["rejected"] == {f"confidence: {reason}": 1}
-
-
-def test_copies_are_counted_and_left_out(write):
-    trials = read_inspect(write([sample(), sample(value="I"), sample(epoch=2)], "log.eval"))
-    assert trials["correct"].tolist() == [True, True]
-    assert trials.attrs["duplicates"] == 1
 
 
 def test_logs_of_a_folder_are_told_apart(write, tmp_path):
@@ -205,13 +201,6 @@ def test_a_member_that_points_out_of_the_archive_is_refused(name, write, tmp_pat
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
-def test_what_is_no_archive_is_refused(content, tmp_path):
-    (tmp_path / "log.eval").write_bytes(content)
-    with pytest.raises(InputError, match=r"log\.eval: got an archive that cannot be read"):
-        read_inspect(tmp_path / "log.eval")
-
-
 def test_an_archive_cut_off_is_refused(write):
     path = write([sample()], "log.eval", compression=93)
     path.write_bytes(path.read_bytes()[:-30])
@@ -233,95 +222,6 @@ def test_a_member_beyond_all_measure_is_refused(write):
         read_inspect(path, limits={"unpacked": 100})
 
 
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        (HEADER | {"version": 3}, "log version 3"),
-        (HEADER | {"version": 1}, "log version 1, .*inspect log convert"),
-        (HEADER | {"version": True}, "log version True"),
-        (HEADER | {"version": "2"}, "log version '2'"),
-        (HEADER | {"eval": {}}, "without a task and a model"),
-        (HEADER | {"eval": None}, "without a task and a model"),
-        ({"answers": 3}, "without 'version' and 'eval'"),
-    ],
-)
-@pytest.mark.parametrize("name", ["log.json", "log.eval"])
-def test_headers_of_another_kind_are_refused(name, header, message, write):
-    with pytest.raises(InputError, match=message):
-        read_inspect(write([sample()], name, header))
-
-
-@pytest.mark.parametrize("name", ["log.json", "log.eval"])
-def test_logs_without_samples_are_refused(name, write):
-    with pytest.raises(InputError, match="a log without samples"):
-        read_inspect(write([], name))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "an empty file"),
-        ('{"version": 2, "ev', "text that is no JSON"),
-        ("[]", "a list"),
-        (json.dumps(HEADER | {"samples": None}), "without samples"),
-        (json.dumps(HEADER | {"samples": [3]}), "sample 1: got a int"),
-        (json.dumps(HEADER | {"samples": [{}]}), "sample 1: got id None"),
-        (json.dumps(HEADER | {"samples": [{"id": 1}]}), "sample 1: got epoch None"),
-    ],
-)
-def test_json_that_is_no_log_is_refused(content, message, tmp_path):
-    (tmp_path / "log.json").write_text(content)
-    with pytest.raises(InputError, match=message):
-        read_inspect(tmp_path / "log.json")
-
-
-def test_an_archive_without_header_is_refused(tmp_path):
-    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
-        archive.writestr("samples/1.json", "{}")
-    with pytest.raises(InputError, match=r"without header\.json"):
-        read_inspect(tmp_path)
-
-
-def test_paths_without_logs_are_refused(tmp_path):
-    with pytest.raises(InputError, match="a folder without logs"):
-        read_inspect(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        read_inspect(tmp_path / "log.eval")
-    (tmp_path / "log.txt").touch()
-    with pytest.raises(InputError, match=r"suffix '\.txt'"):
-        read_inspect(tmp_path / "log.txt")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"source": "text"},
-        {"source": "logprobs", "field": "confidence"},
-        {"grades": {"P": 0.5}},
-        {"grades": ["P"]},
-        {"threshold": "high"},
-        {"pattern": "("},
-        {"words": {"sure": 2}},
-    ],
-)
-def test_unusable_options_are_refused(options, write):
-    with pytest.raises(InputError, match=next(iter(options))):
-        read_inspect(write([sample()]), **options)
-
-
-def test_text_is_data_whatever_is_in_it(write):
-    texts = ["<script>alert(1)</script>", "\x00\x1b[31m", "\ud800", "y" * 5000]
-    made = [sample(i, scores={"a": {"value": "C", "answer": t}}) for i, t in enumerate(texts)]
-    answers = read_inspect(write(made, "log.eval"))["answer"].tolist()
-    assert answers[:3] == [*texts[:2], "\\ud800"]
-    assert len(answers[3]) == 1000
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
 FIELDS = st.dictionaries(
     st.sampled_from([*lettered(), "attachments", "metadata", "error"]), JSON, max_size=4
 )
@@ -346,13 +246,7 @@ def test_any_sample_is_read_or_refused(fields, scores, tokens, options, write):
     made = lettered(scores=scores)
     made["output"]["choices"][0]["logprobs"]["content"] = tokens
     made["output"]["completion"] = "".join(token["token"] for token in tokens)
-    try:
-        trials = read_inspect(write([made | fields, sample(2)]), **options)
-    except InputError:
-        return
-    json.dumps(trials.attrs)
-    assert trials.to_csv(index=False).encode()
-    assert trials["confidence"].dropna().between(0, 1).all()
+    check_read_or_refused("inspect", write([made | fields, sample(2)]), options)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,16 +4,20 @@ import hashlib
 import json
 import math
 import tracemalloc
-from contextlib import suppress
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from logs.log_claims import JSON, TEXTS, check_read_or_refused, check_texts
+from scipy.special import softmax
 
 from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
 from hmetad.logs.lm_eval import read_lm_eval
+from hmetad.logs.samples import option_probabilities
 
 NAME = "samples_colours_2026-01-31T10-00-00.123456.jsonl"
 STATED = '{"answer": "green", "confidence": "80%"}'
@@ -48,84 +52,58 @@ def write(tmp_path):
     return written
 
 
-def test_confidence_is_the_probability_of_the_first_of_the_best_options(write):
-    logs = [(math.log(0.1), math.log(0.3)), (-2.0, -2.0), (0.0, -math.inf)]
-    targets = ["1", "0", "[0, 1]"]
-    samples = [choice(i, logs[i], targets[i], acc=1.0) for i in range(3)]
-    trials = read_lm_eval(write(samples))
-    assert trials["chosen"].tolist() == [1, 0, 0]
-    np.testing.assert_allclose(trials["confidence"], [0.75, 0.5, 1])
-
-
-def test_a_metric_that_contradicts_the_log_likelihoods_leaves_no_confidence(write):
-    samples = [choice(0, target="1", acc=1.0), choice(1, target="0", acc=1.0)]
-    trials = read_lm_eval(write(samples))
-    assert trials["correct"].tolist() == [True, True]
-    assert trials["chosen"].isna().tolist() == [True, False]
-    assert trials["confidence"].isna().tolist() == [True, False]
-    assert trials.attrs["rejected"] == {"log-likelihoods contradict the metric": 1}
-
-
-def test_without_a_metric_the_choice_is_compared_with_the_target(write):
-    trials = read_lm_eval(
-        write([choice(0, target="0"), choice(1, target="1"), choice(2, target=0)])
-    )
-    assert trials["correct"].tolist() == [True, False, True]
-    trials = read_lm_eval(write([choice(0, target="xx"), choice(1, target="[0, 1]")]))
-    assert trials["target"].tolist() == [1, "[0, 1]"]
-    assert trials["correct"].tolist()[0] is False
-    assert trials.attrs["rejected"] == {"no metric 'acc'": 1}
-
-
-def test_a_number_is_that_of_an_option_even_if_the_options_are_numbers(write):
-    sample = choice(0, (-1.0, -2.0, -3.0), target="1")
-    for i, request in enumerate(sample["arguments"].values()):
-        request["arg_1"] = f" {i + 1}"
-    assert read_lm_eval(write([sample]))["target"].tolist() == [1]
-
-
-def test_lengths_change_the_choice_as_acc_norm_does(write):
-    samples = [choice(0, (-1.0, -1.5), target="1", acc=0.0, acc_norm=1.0, acc_bytes=1.0)]
-    for normalise, chosen in (("none", 0), ("characters", 1), ("bytes", 1)):
-        trials = read_lm_eval(write(samples), normalise=normalise)
-        assert trials["chosen"].tolist() == [chosen]
-        assert trials["correct"].tolist() == [bool(chosen)]
-    odds = np.exp([-1.0, -0.75])
-    np.testing.assert_allclose(trials["option_probabilities"][0], odds / odds.sum())
-
-
-def test_the_options_without_the_question_are_no_options(write):
-    sample = choice(0, (-1.0, -2.0, -0.1, -0.1), acc=1.0, acc_mutual_info=1.0)
-    trials = read_lm_eval(write([sample]))
-    assert len(trials["option_probabilities"][0]) == 2
+SURE = 1 / (1 + math.exp(-1))
+ODDS = np.exp([-1.0, -0.75])
+NO_TEXT = {"gen_args_0": {"arg_0": "?", "arg_1": " "}, "gen_args_1": {"arg_0": "?", "arg_1": " x"}}
+NUMBERS = {f"gen_args_{i}": {"arg_0": "?", "arg_1": f" {i + 1}"} for i in range(2)}
 
 
 @pytest.mark.parametrize(
-    "logs", [("nan", -1), (math.nan, -1), (None, -1), (math.inf, 0), ("-inf", "-inf")]
-)
-def test_log_likelihoods_that_are_not_finite_are_counted(logs, write):
-    sample = choice(0, acc=1.0, filtered_resps=[[log, False] for log in logs])
-    trials = read_lm_eval(write([sample, choice(1, acc=1.0)]))
-    assert trials["confidence"].isna().tolist() == [True, False]
-    assert trials["chosen"].isna().tolist() == [True, False]
-    assert trials["option_probabilities"][0] is None
-    assert trials.attrs["rejected"] == {"log-likelihoods are not finite": 1}
+    ("sample", "options", "kept", "confidence", "reason"),
+    [
+        (choice(logs=(math.log(0.1), math.log(0.3)), target="1", acc=1.0), {},
+         [1, 1, True], 0.75, ""),
+        # The first of several best options; several targets; an option that cannot be said.
+        (choice(logs=(-2.0, -2.0), acc=1.0), {}, [0, 0, True], 0.5, ""),
+        (choice(logs=(0.0, -math.inf), target="[0, 1]", acc=1.0), {}, [0, "[0, 1]", True], 1, ""),
+        (choice(target="1"), {}, [0, 1, False], SURE, ""),
+        (choice(target="xx"), {}, [0, 1, False], SURE, ""),
+        # A number is always that of an option, even where the options are numbers.
+        (choice(target="1", arguments=NUMBERS), {}, [0, 1, False], SURE, ""),
+        (choice(target="[0, 1]"), {}, [0, "[0, 1]", None], SURE, "no metric 'acc'"),
+        # Lengths change the choice, as acc_norm does.
+        (choice(logs=(-1.0, -1.5), target="1", acc_norm=1.0), {"normalise": "characters"},
+         [1, 1, True], ODDS[1] / ODDS.sum(), ""),
+        (choice(logs=(-1.0, -1.5), target="1", acc_bytes=1.0), {"normalise": "bytes"},
+         [1, 1, True], ODDS[1] / ODDS.sum(), ""),
+        (choice(acc_norm=1.0, arguments=NO_TEXT), {"normalise": "characters"},
+         [None, 0, True], math.nan, "an option without text"),
+        # The second half are the options without the question.
+        (choice(logs=(-1.0, -2.0, -0.1, -0.1), acc=1.0, acc_mutual_info=1.0), {},
+         [0, 0, True], SURE, ""),
+        (choice(target="1", acc=1.0), {}, [None, 1, True], math.nan,
+         "the option chosen contradicts the metric"),
+        (choice(logs=(-1.0,), acc=1.0), {}, [None, 0, True], math.nan,
+         "log-likelihood of a single option"),
+        *((choice(filtered_resps=[[log, False] for log in logs], acc=1.0), {},
+           [None, 0, True], math.nan, "log-likelihoods are not finite")
+          for logs in [("nan", -1), (math.nan, -1), (None, -1), (math.inf, 0), ("-inf",) * 2]),
+    ],
+)  # fmt: skip
+def test_options_are_compared(sample, options, kept, confidence, reason, write):
+    trials = read_lm_eval(write([sample]), **options)
+    found = trials[["chosen", "target", "correct"]].astype(object).iloc[0]
+    assert [None if pd.isna(one) else one for one in found] == kept
+    np.testing.assert_allclose(trials["confidence"], [confidence])
+    assert trials.attrs["rejected"] == ({reason: 1} if reason else {})
+    probabilities = trials["option_probabilities"].item()
+    assert probabilities is None if math.isnan(confidence) else len(probabilities) == 2
 
 
-def test_a_single_log_likelihood_is_no_choice(write):
-    trials = read_lm_eval(write([choice(0, (-1.0,), acc=1.0)]))
-    assert trials["correct"].tolist() == [True]
-    assert trials["confidence"].isna().all()
-    assert trials.attrs["rejected"] == {"log-likelihood of a single option": 1}
-
-
-def test_an_option_without_text_has_no_length(write):
-    sample = choice(0, acc_norm=1.0)
-    sample["arguments"]["gen_args_0"]["arg_1"] = " "
-    trials = read_lm_eval(write([sample]), normalise="characters")
-    assert trials.attrs["rejected"] == {"an option without text": 1}
-    with pytest.raises(InputError, match=r"line 1: got 0 texts in 'arguments' for 2 options"):
-        read_lm_eval(write([choice(0, arguments={})]), normalise="characters")
+@given(arrays(float, st.integers(2, 6), elements=st.floats(-1e3, 0)))
+def test_probabilities_of_options_are_scipys_softmax(logs):
+    # Both sum a handful of exponentials: the last bits may differ.
+    np.testing.assert_allclose(option_probabilities(logs), softmax(logs), rtol=1e-13)
 
 
 def test_a_delimiter_of_the_task_is_left_out_of_lengths(write, tmp_path):
@@ -133,76 +111,63 @@ def test_a_delimiter_of_the_task_is_left_out_of_lengths(write, tmp_path):
     for text, request in zip(("\nxx", "\nx"), sample["arguments"].values(), strict=True):
         request["arg_1"] = text
     path = write([sample])
-    results = {"model_name": "house/one", "configs": {"colours": {"target_delimiter": "\n"}}}
-    (tmp_path / "results_2026-01-31T10-00-00.123456.json").write_text(json.dumps(results))
+    results = tmp_path / "results_2026-01-31T10-00-00.123456.json"
+    config = {"colours": {"target_delimiter": "\n"}}
+    results.write_text(json.dumps({"model_name": "house/one", "configs": config}))
     trials = read_lm_eval(path, normalise="characters")
     odds = np.exp([-0.5, -1.5])
     np.testing.assert_allclose(trials["option_probabilities"][0], odds / odds.sum())
     assert trials["model"].tolist() == ["house/one"]
+    results.write_text('{"model_na')
+    with pytest.raises(InputError, match=r"results_2026.*no JSON"):
+        read_lm_eval(path)
+    with pytest.raises(InputError, match=r"line 1: got 0 texts in 'arguments' for 2 options"):
+        read_lm_eval(write([choice(arguments={})], "gpt/mine.jsonl"), normalise="characters")
+    named = read_lm_eval(tmp_path / "gpt" / "mine.jsonl")
+    assert named[["model", "task"]].values.tolist() == [["gpt", "mine"]]
 
 
-def test_without_results_the_folder_names_the_model(write):
-    assert read_lm_eval(write([choice()], f"gpt/{NAME}"))["model"].tolist() == ["gpt"]
-    assert read_lm_eval(write([choice()], "gpt/mine.jsonl"))["task"].tolist() == ["mine"]
-
-
-def test_confidence_of_a_response_is_read_only_where_asked(write):
-    path = write([response(0), response(1, "no", exact_match=0.0)])
-    trials = read_lm_eval(path)
-    assert trials["confidence"].isna().all()
-    assert trials.attrs["rejected"] == {}
-    trials = read_lm_eval(path, field="confidence")
-    np.testing.assert_allclose(trials["confidence"], [0.8, np.nan])
-    assert trials["chosen"].tolist() == ["green", "green"]
-    assert trials["correct"].tolist() == [True, False]
-    assert trials.attrs["rejected"] == {"confidence: no field 'confidence'": 1}
-    json.dumps(trials.attrs)
+TAKEN = [["take_first"], ["regex", "take_first"], ["majority_vote", "take_first"]]
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
-    [(["80%", "80%"], 0.8), (["80%", "90%"], np.nan), (["80%", "no"], np.nan), ([], np.nan)],
-)
-def test_several_responses_count_if_they_say_the_same(said, expected, write):
+    ("said", "functions", "expected"),
+    [(["80%", "80%"], None, 0.8), (["80%", "90%"], None, np.nan), (["80%", "no"], None, np.nan),
+     ([], None, np.nan), *((["80%", "90%"], names, one) for names, one in
+                           zip(TAKEN, (0.8, 0.8, np.nan), strict=True))],
+)  # fmt: skip
+def test_several_responses_count_if_they_say_the_same_or_the_filter_took_the_first(
+    said, functions, expected, write, tmp_path
+):
+    steps = [{"function": name} for name in functions or ()]
+    config = {"filter_list": [{"name": "none", "filter": steps}]} if functions else {}
+    results = tmp_path / "results_2026-01-31T10-00-00.123456.json"
+    results.write_text(json.dumps({"configs": {"colours": config}}))
     trials = read_lm_eval(write([response(resps=[said])]), pattern="([0-9]+%)")
     np.testing.assert_allclose(trials["confidence"], [expected])
 
 
-@pytest.mark.parametrize(
-    ("functions", "expected"),
-    [
-        (["take_first"], 0.8),
-        (["regex", "take_first"], 0.8),
-        (["majority_vote", "take_first"], None),
-    ],
-)
-def test_of_several_responses_the_filter_may_have_taken_the_first(
-    functions, expected, write, tmp_path
-):
-    path = write([response(resps=[["80%", "90%"]])])
-    steps = [{"function": name} for name in functions]
-    config = {"filter_list": [{"name": "none", "filter": steps}]}
-    results = {"configs": {"colours": config}}
-    (tmp_path / "results_2026-01-31T10-00-00.123456.json").write_text(json.dumps(results))
-    trials = read_lm_eval(path, pattern="([0-9]+%)")
-    np.testing.assert_allclose(trials["confidence"], [expected or np.nan])
+def test_confidence_of_a_response_is_read_only_where_asked_on_one_scale(write):
+    said = ["sure: 90", "no", "sure: 20"]
+    path = write([choice(9, acc=1.0), *(response(i, text) for i, text in enumerate(said))])
+    trials = read_lm_eval(path)
+    assert trials["confidence"].isna().tolist() == [False, True, True, True]
+    assert trials.attrs["rejected"] == {}
+    trials = read_lm_eval(path, field="sure")
+    np.testing.assert_allclose(trials["confidence"], [SURE, 0.9, np.nan, 0.2])
+    assert trials.attrs["scale"] == "percent"
+    assert trials.attrs["rejected"] == {"confidence: no field 'sure'": 1}
+    json.dumps(trials.attrs)
 
 
-def test_partial_credit_needs_a_threshold(write):
-    path = write([response(0, f1=0.4), response(1, f1=0.9), response(2, f1=math.nan)])
+def test_text_is_data_and_partial_credit_needs_a_threshold(write):
+    path = write([response(i, answer=t, f1=0.4 + i / 10) for i, t in enumerate(TEXTS)])
     trials = read_lm_eval(path, metric="f1", threshold=0.5)
-    assert trials["correct"].tolist()[:2] == [False, True]
-    trials = read_lm_eval(path, metric="f1")
+    check_texts(trials["chosen"].tolist())
+    assert trials["correct"].tolist() == [False, True, True, True, True]
+    trials = read_lm_eval(write([response(f1=0.4), response(1, f1=math.nan)]), metric="f1")
     assert trials["correct"].isna().all()
-    assert trials.attrs["rejected"] == {"score is partial credit": 2, "score is NaN": 1}
-
-
-def test_text_is_data_whatever_is_in_it(write):
-    texts = ["<script>alert(1)</script>", "\x00\x07\x1b[31m", "=1+1", "\ud800", "́́", "y" * 5000]
-    trials = read_lm_eval(write([response(i, answer=text) for i, text in enumerate(texts)]))
-    assert trials["chosen"].tolist()[:3] == texts[:3]
-    assert trials["chosen"][3] == "\\ud800"
-    assert len(trials["chosen"][5]) == 1000
+    assert trials.attrs["rejected"] == {"score is partial credit": 1, "score is NaN": 1}
 
 
 def test_items_have_the_hash_that_newer_logs_write(write):
@@ -300,83 +265,6 @@ def test_answers_of_several_responses_are_kept_for_their_agreement(write):
     trials = read_lm_eval(path, answer_pattern="#### ([0-9]+)")
     assert trials["answers"].tolist() == [["4", "5", None, "4"], None]
     assert read_lm_eval(path)["answers"][0] == said
-    for pattern in ("(", "a"):
-        with pytest.raises(InputError, match="answer_pattern"):
-            read_lm_eval(path, answer_pattern=pattern)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"doc_id": 1, "resps": [["gr', r"line 2: got text that is no JSON .*cut off"),
-        ("[1, 2]", "line 2: got a list"),
-        ("{}", "line 2: got an object without 'doc_id'"),
-        ('{"doc_id": 1, "resps": []}', "line 2: got an object without 'filtered_resps'"),
-        ("[" * 100_000, "line 2: got JSON that is nested deeper.*--limit nesting=N"),
-        ("1" * 5000, "line 2: got a longer number, allowed is whole numbers of at most 4300"),
-        (json.dumps(choice(0, doc={"q": "other"})), "line 2: got doc_id 0 again, of another doc"),
-        (json.dumps(choice([])), r"line 2: got doc_id \[\]"),
-        (json.dumps(choice(1, filtered_resps=[])), "line 2: got 'filtered_resps' without"),
-        (json.dumps(choice(1, filtered_resps=[[-1, False], "a"])), "line 2: got log-likelihoods"),
-        (json.dumps(response(1, metrics=["word_perplexity"]) | {"exact_match": 1, "acc": 1}),
-         r"metric: got none, for a sample with 'word_perplexity' \(.*line 2\)"),
-    ],
-)  # fmt: skip
-def test_what_is_no_sample_is_refused_with_its_line(line, message, write):
-    path = write([choice(0)])
-    path.write_text(path.read_text() + line)
-    with pytest.raises(InputError, match=message):
-        read_lm_eval(path)
-
-
-def test_bytes_that_are_no_text_are_refused(write):
-    path = write([choice(0)])
-    path.write_bytes(path.read_bytes() + b'{"doc_id": "\xff\xfe"}\n')
-    with pytest.raises(InputError, match="line 2: got text that is no JSON"):
-        read_lm_eval(path)
-
-
-@pytest.mark.parametrize("content", ["", "\n \n"])
-def test_an_empty_file_is_refused(content, tmp_path):
-    (tmp_path / NAME).write_text(content)
-    with pytest.raises(InputError, match="an empty file"):
-        read_lm_eval(tmp_path / NAME)
-
-
-def test_folders_without_samples_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"a folder without samples.*--log_samples"):
-        read_lm_eval(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        read_lm_eval(tmp_path / "nowhere")
-
-
-def test_broken_results_beside_are_refused(write, tmp_path):
-    path = write([choice(0)])
-    (tmp_path / "results_2026-01-31T10-00-00.123456.json").write_text('{"model_na')
-    with pytest.raises(InputError, match=r"results_2026.*no JSON"):
-        read_lm_eval(path)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"task": "colour"}, "Did you mean 'colours'"),
-        ({"metric": "acc_nor"}, "metric: got 'acc_nor'"),
-        ({"normalise": "words"}, "normalise"),
-        ({"runs": "first"}, "runs"),
-        ({"threshold": "high"}, "threshold"),
-        ({"threshold": math.nan}, "threshold"),
-        ({"pattern": "("}, "pattern"),
-    ],
-)
-def test_unusable_options_are_refused(options, message, write):
-    with pytest.raises(InputError, match=message):
-        read_lm_eval(write([choice(0)]), **options)
-
-
-def test_a_metric_that_is_absent_names_those_that_are_there(write):
-    with pytest.raises(InputError, match="Did you mean 'exact_match'"):
-        read_lm_eval(write([response()]), metric="exactmatch")
 
 
 def generated_log(path, size):
@@ -405,11 +293,6 @@ def test_memory_grows_with_the_trials_not_with_the_file(mebibytes, tmp_path):
     assert peak < 1_500 * number + 4 * 2**20 < size
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
 FIELDS = st.dictionaries(
     st.sampled_from([*choice(), *response(), "doc_hash", "acc", "acc_norm", "acc_mutual_info"]),
     JSON | st.lists(st.tuples(st.floats() | st.text(), st.booleans()), max_size=3),
@@ -424,23 +307,4 @@ OPTIONS = st.sampled_from(
 @given(samples=st.lists(st.tuples(st.booleans(), FIELDS), max_size=3), options=OPTIONS)
 def test_any_sample_is_read_or_refused(samples, options, write):
     made = [(choice if mc else response)(i) | f for i, (mc, f) in enumerate(samples)]
-    path = write(made)
-    try:
-        trials = read_lm_eval(path, **options)
-    except InputError:
-        return
-    json.dumps(trials.attrs)
-    assert trials.to_csv(index=False).encode()
-    known = trials["confidence"].dropna()
-    assert known.between(0, 1).all()
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_any_bytes_are_read_or_refused(data, tmp_path):
-    whole = "".join(json.dumps(made) + "\n" for made in (choice(0), response(1))).encode()
-    at = data.draw(st.integers(0, len(whole)))
-    some = data.draw(st.binary(max_size=8))
-    (tmp_path / NAME).write_bytes(whole[:at] + some + whole[at + data.draw(st.integers(0, 8)) :])
-    with suppress(InputError):
-        read_lm_eval(tmp_path / NAME)
+    check_read_or_refused("lm-eval", write(made), options)

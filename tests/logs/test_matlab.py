@@ -46,6 +46,8 @@ def test_counts_of_people(as_cells, tmp_path):
     expected = hmetad.from_nr(*people, subject=[1, 2])
     np.testing.assert_array_equal(found, expected)
     assert found["subject"].values.tolist() == [1, 2]
+    run(tmp_path, "import group.mat -o trials.csv")
+    np.testing.assert_array_equal(counted(tmp_path / "trials.csv", by="subject"), expected)
 
 
 def test_counts_of_several_tasks(tmp_path):
@@ -67,21 +69,17 @@ def trial_vectors(number=40, seed=1):
     return {"stimID": stimulus, "response": response, "rating": 1 + np.arange(number) // 2 % 4}
 
 
-def test_vectors_of_trials_and_what_stands_beside_them(tmp_path):
-    own = trial_vectors()
-    savemat(tmp_path / "a.mat", {"DATA": {**own, "rt": np.linspace(0.3, 2, 40), "name": "x"}})
-    trials = read_matlab(tmp_path / "a.mat")
-    assert trials.columns.tolist() == ["stimulus", "response", "confidence", "rt"]
-    assert trials["confidence"].tolist() == own["rating"].tolist()
-
-
 def test_a_struct_for_each_person_and_a_vector_of_people(tmp_path):
     parts = cell(trial_vectors(seed=1), trial_vectors(20, seed=2))
     savemat(tmp_path / "structs.mat", {"DATA": parts})
     trials = read_matlab(tmp_path / "structs.mat")
     assert trials["subject"].value_counts().to_dict() == {1: 40, 2: 20}
-    savemat(tmp_path / "b.mat", {**trial_vectors(), "subj": np.repeat([7, 9], 20)})
-    assert set(read_matlab(tmp_path / "b.mat")["subject"]) == {7, 9}
+    own = {**trial_vectors(), "subj": np.repeat([7, 9], 20), "rt": np.linspace(0.3, 2, 40)}
+    savemat(tmp_path / "b.mat", {**own, "name": "x"})
+    trials = read_matlab(tmp_path / "b.mat")
+    assert trials.columns.tolist() == ["subject", "stimulus", "response", "confidence", "rt"]
+    assert trials["confidence"].tolist() == own["rating"].tolist()
+    assert set(trials["subject"]) == {7, 9}
 
 
 def test_names_of_ones_own_and_a_folder_with_a_file_for_each_person(tmp_path):
@@ -97,45 +95,34 @@ def test_names_of_ones_own_and_a_folder_with_a_file_for_each_person(tmp_path):
         read_matlab(tmp_path / "p1.mat")
 
 
-def test_the_command_line_reads_them(tmp_path):
-    savemat(tmp_path / "g.mat", {"nR_S1": [FIRST] * 2, "nR_S2": [SECOND] * 2})
-    run(tmp_path, "import g.mat -o trials.csv")
-    found = hmetad.count_trials(
-        hmetad.logs.read_table(tmp_path / "trials.csv"), by="subject", ratings=4
-    )
-    np.testing.assert_array_equal(found, hmetad.from_nr([FIRST] * 2, [SECOND] * 2, subject=[1, 2]))
+COUNTS = {"nR_S1": FIRST, "nR_S2": SECOND}
+NEWER = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM\x89HDF\r\n\x1a\n" + bytes(400)
 
 
 @pytest.mark.parametrize(
-    ("variables", "says"),
+    ("held", "options", "says"),
     [
-        ({"x": [1, 2]}, r"x \(1×2\)"),
-        ({"nR_S1": [1, 2, 3], "nR_S2": [1, 2, 3]}, "2K counts"),
-        ({"nR_S1": [1.125, 2], "nR_S2": [1, 2]}, "padding moves M"),
-        ({"nR_S1": [-1, 2], "nR_S2": [1, 2]}, "no whole numbers"),
-        ({"nR_S1": [[1, 2]] * 2, "nR_S2": [[1, 2]] * 3}, "2 rows of nR_S1 beside 3"),
-        ({"stimID": [0, 1], "response": [0, 1, 1], "rating": [1, 2, 1]}, "different lengths"),
+        ({"x": [1, 2]}, {}, r"x \(1×2\)"),
+        ({"nR_S1": [1, 2, 3], "nR_S2": [1, 2, 3]}, {}, "2K counts"),
+        ({"nR_S1": [1.125, 2], "nR_S2": [1, 2]}, {}, "padding moves M"),
+        ({"nR_S1": [-1, 2], "nR_S2": [1, 2]}, {}, "no whole numbers"),
+        ({"nR_S1": [[1, 2]] * 2, "nR_S2": [[1, 2]] * 3}, {}, "2 rows of nR_S1 beside 3"),
+        ({"stimID": [0, 1], "response": [0, 1, 1], "rating": [1, 2, 1]}, {}, "different lengths"),
+        (b"MATLAB 5.0 MAT-file, cut off", {}, "cannot be read"),
+        (NEWER, {}, "version 7.3"),
+        (COUNTS, {"limits": {"unpacked": 100}}, "unpacked"),
+        (COUNTS, {"columns": {"stim": "x"}}, r"columns: got 'stim'"),
     ],
 )
-def test_what_is_none_of_them_is_refused(variables, says, tmp_path):
-    savemat(tmp_path / "bad.mat", variables)
+def test_what_is_none_of_them_is_refused(held, options, says, tmp_path):
+    if isinstance(held, bytes):
+        (tmp_path / "bad.mat").write_bytes(held)
+    else:
+        savemat(tmp_path / "bad.mat", held)
     with pytest.raises(InputError, match=says):
-        read_matlab(tmp_path / "bad.mat")
-
-
-def test_broken_files_newer_versions_and_missing_ones_are_refused(tmp_path):
-    savemat(tmp_path / "a.mat", {"nR_S1": FIRST, "nR_S2": SECOND})
-    content = (tmp_path / "a.mat").read_bytes()
-    (tmp_path / "cut.mat").write_bytes(content[:150])
-    header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
-    (tmp_path / "new.mat").write_bytes(header + b"\x89HDF\r\n\x1a\n" + bytes(400))
-    for name, says in (("cut", "cannot be read"), ("new", "version 7.3"), ("none", "no such file")):
-        with pytest.raises(InputError, match=says):
-            read_matlab(tmp_path / f"{name}.mat")
-    with pytest.raises(InputError, match="unpacked"):
-        read_matlab(tmp_path / "a.mat", limits={"unpacked": 100})
-    with pytest.raises(InputError, match=r"columns: got 'stim'"):
-        read_matlab(tmp_path / "a.mat", columns={"stim": "x"})
+        read_matlab(tmp_path / "bad.mat", **options)
+    with pytest.raises(InputError, match="no such file"):
+        read_matlab(tmp_path / "none.mat")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="a folder without them"):
         read_matlab(tmp_path / "empty")

@@ -61,29 +61,12 @@ def test_the_right_option_meets_each_wrong_one_in_both_orders():
     # The larger of the two over their sum: .2 with .1, .4 and .3.
     np.testing.assert_allclose(pairs["confidence"][::2], [2 / 3, 2 / 3, 0.6], rtol=1e-12)
     np.testing.assert_array_equal(pairs["confidence"][::2], pairs["confidence"][1::2])
+    listed = one([0.1, 0.4, 0.2, 0.3], target=2, orders="listed")
+    assert listed["stimulus"].tolist() == ["B", "B", "A"]
+    assert listed["response"].tolist() == ["B", "A", "B"]
 
 
-def test_listed_order_is_that_of_the_question():
-    pairs = one([0.1, 0.4, 0.2, 0.3], target=2, orders="listed")
-    assert pairs["stimulus"].tolist() == ["B", "B", "A"]
-    assert pairs["response"].tolist() == ["B", "A", "B"]
-
-
-def test_of_tied_pairs_in_both_orders_half_are_right_and_no_place_is_favoured():
-    pairs = one([0.25] * 5)
-    assert (pairs["confidence"] == 0.5).all()
-    is_right = (pairs["stimulus"] == pairs["response"]).to_numpy().reshape(-1, 2)
-    assert is_right.sum(axis=1).tolist() == [1, 1, 1, 1]
-    assert (pairs["response"] == "B").mean() == 0.5
-    # In each group for itself.
-    frame = questions(4, model=["x", "x", "y", "y"])
-    frame["option_probabilities"] = [[0.5, 0.5]] * 4
-    frame["target"] = 0
-    by_model = option_pairs(frame, by="model").groupby("model")["response"]
-    assert by_model.agg(lambda said: (said == "B").mean()).tolist() == [0.5, 0.5]
-
-
-def test_options_that_both_have_0_are_a_tie_and_not_left_out():
+def test_of_tied_pairs_half_are_right_and_no_place_is_favoured():
     pairs = one([0.0, 0.0, 1.0, 0.0], target=0)
     assert pairs["wrong_option"].tolist() == [1, 1, 2, 2, 3, 3]
     assert pairs["confidence"].tolist() == [0.5, 0.5, 1, 1, 0.5, 0.5]
@@ -91,6 +74,11 @@ def test_options_that_both_have_0_are_a_tie_and_not_left_out():
     assert is_right.sum(axis=1).tolist() == [1, 0, 1]
     said = [notice for notice in frame_notices(pairs) if notice.code == "pairs-tied"]
     assert [(one.severity, "2 of 3 pairs" in one.message) for one in said] == [("warning", True)]
+    # In each group for itself.
+    frame = questions(4, model=["x", "x", "y", "y"])
+    frame = frame.assign(option_probabilities=[[0.5, 0.5]] * 4, target=0)
+    by_model = option_pairs(frame, by="model").groupby("model")["response"]
+    assert by_model.agg(lambda said: (said == "B").mean()).tolist() == [0.5, 0.5]
 
 
 def test_ties_in_the_order_of_the_question_favour_neither_option_nor_place():
@@ -141,30 +129,37 @@ def test_probabilities_need_not_sum_to_one(p, factor, place):
     assert plain["confidence"].between(0.5, 1).all()
 
 
-def test_ratings_are_quantiles_of_all_pairs_as_bin_confidence_and_the_command_make_them():
-    frame = questions(300)
-    pairs, rated = option_pairs(frame), option_pairs(frame, ratings=4)
-    assert rated["confidence"].tolist() == bin_confidence(pairs["confidence"], 4).tolist()
-    assert rated["confidence"].value_counts(normalize=True).between(0.2, 0.3).all()
-
-
 # --- what comes in --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", [1, 1.0, "1", "B", "b", " B "])
-def test_a_target_is_a_number_or_a_letter(target):
-    assert one([0.2, 0.5, 0.3], target)["confidence"][0] == pytest.approx(0.5 / 0.7)
+ROWS = [[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]
+LISTS = pd.DataFrame({"item": ["q", "r"], "target": [1, 2], "option_probabilities": ROWS})
 
 
 @pytest.mark.parametrize(
-    "targets", [["p_A", "p_C"], ["A", "C"], ["a", "c"], [0, 2], ["0", "2"], [0.0, 2.0]]
+    "targets",
+    [["p_B", "p_C"], ["B", "C"], ["b", " c "], [1, 2], ["1", "2"], [1.0, 2.0]],
 )
-def test_wide_columns_and_lists_give_the_same_pairs(targets):
-    rows = [[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]
-    wide = pd.DataFrame(rows, columns=["p_A", "p_B", "p_C"]).assign(item=["q", "r"], target=targets)
+def test_columns_lists_and_their_text_give_the_same_pairs_under_any_name_of_the_target(targets):
+    expected = option_pairs(LISTS)
+    wide = pd.DataFrame(ROWS, columns=["p_A", "p_B", "p_C"]).assign(item=["q", "r"], target=targets)
+    before = wide.copy(deep=True)
     found = option_pairs(wide, probabilities=["p_A", "p_B", "p_C"])
-    lists = pd.DataFrame({"item": ["q", "r"], "target": [0, 2], "option_probabilities": rows})
-    pd.testing.assert_frame_equal(found, option_pairs(lists))
+    pd.testing.assert_frame_equal(found, expected)
+    pd.testing.assert_frame_equal(wide, before)
+    if "p_B" not in targets:
+        text = LISTS.assign(option_probabilities=[json.dumps(row) for row in ROWS], target=targets)
+        pd.testing.assert_frame_equal(option_pairs(text), expected)
+
+
+def test_questions_may_have_different_numbers_of_options():
+    ragged = [[0.6, 0.4], [0.5, 0.3, 0.2]]
+    lists = pd.DataFrame({"item": [1, 2], "target": 0, "option_probabilities": ragged})
+    pairs = option_pairs(lists)
+    assert pairs["item"].tolist() == [1, 1, 2, 2, 2, 2]
+    filled = [[0.6, 0.4, np.nan], ragged[1]]
+    wide = pd.DataFrame(filled, columns=["a", "b", "c"]).assign(item=[1, 2], target="a")
+    pd.testing.assert_frame_equal(option_pairs(wide, probabilities=["a", "b", "c"]), pairs)
 
 
 def test_names_of_wide_columns_come_before_numbers_where_all_targets_are_such():
@@ -178,29 +173,14 @@ def test_names_of_wide_columns_come_before_numbers_where_all_targets_are_such():
     assert (wrong["stimulus"] != wrong["response"]).all()
 
 
-def test_questions_may_have_different_numbers_of_options():
-    ragged = pd.DataFrame({"item": [1, 2], "target": 0})
-    ragged["option_probabilities"] = [[0.6, 0.4], [0.5, 0.3, 0.2]]
-    pairs = option_pairs(ragged)
-    assert pairs["item"].tolist() == [1, 1, 2, 2, 2, 2]
-    wide = pd.DataFrame(
-        {"a": [0.6, 0.5], "b": [0.4, 0.3], "c": [np.nan, 0.2], "item": [1, 2], "target": ["a", "a"]}
-    )
-    pd.testing.assert_frame_equal(option_pairs(wide, probabilities=["a", "b", "c"]), pairs)
-
-
-def test_lists_survive_a_file_of_text(tmp_path):
-    frame = questions(20)
-    frame.to_csv(tmp_path / "trials.csv", index=False)
-    read = pd.read_csv(tmp_path / "trials.csv")
-    pd.testing.assert_frame_equal(option_pairs(read), option_pairs(frame))
-
-
-def test_grouping_columns_are_kept_and_renamed():
-    frame = questions(6, llm=list("xxyyzz"), level=2.5)
+def test_columns_are_kept_and_renamed_and_ratings_are_quantiles_of_all_pairs():
+    frame = questions(300, llm=list("xyz") * 100, level=2.5)
     pairs = option_pairs(frame, by={"model": "llm", "level": "level"})
     assert pairs.columns.tolist()[:3] == ["model", "level", "item"]
-    assert pairs["model"].tolist() == np.repeat(list("xyz"), 12).tolist()
+    assert pairs["model"].tolist()[:18] == np.repeat(list("xyz"), 6).tolist()
+    rated = option_pairs(frame, ratings=4)
+    assert rated["confidence"].tolist() == bin_confidence(pairs["confidence"], 4).tolist()
+    assert option_pairs(frame, item=None)["item"].tolist() == np.repeat(range(300), 6).tolist()
 
 
 def test_items_of_the_same_name_in_two_sets_are_counted_apart_in_pairs_and_in_their_file(tmp_path):
@@ -214,36 +194,10 @@ def test_items_of_the_same_name_in_two_sets_are_counted_apart_in_pairs_and_in_th
         assert said.message.startswith("36 pairs of 6 items")
 
 
-@pytest.mark.parametrize("keep", ["set", "item", "response"])
-def test_columns_to_keep_are_there_and_have_no_other_role(keep):
-    with pytest.raises(InputError, match=f"keep.*: got '{keep}'"):
-        option_pairs(questions(3, response="a"), keep=keep)
-
-
-def test_without_an_item_every_row_is_one_and_another_column_may_name_it():
-    frame = questions(5, doc=list("abcde"))
-    assert option_pairs(frame, item=None)["item"].tolist() == np.repeat(range(5), 6).tolist()
-    assert option_pairs(frame, item="doc")["item"].unique().tolist() == list("abcde")
-
-
-def test_the_trials_are_not_changed():
-    frame = questions(5)
-    before = frame.copy(deep=True)
-    option_pairs(frame, ratings=3)
-    pd.testing.assert_frame_equal(frame, before)
-
-
 def test_rows_without_probabilities_target_or_second_option_are_left_out_and_counted():
     frame = questions(7).astype({"target": object})
-    frame["option_probabilities"] = [
-        None,
-        np.nan,
-        [0.5, 0.5],
-        [0.7],
-        [0.0, 0.0, 1.0],
-        [0.6, 0.4],
-        [],
-    ]
+    rows = [None, np.nan, [0.5, 0.5], [0.7], [0.0, 0.0, 1.0], [0.6, 0.4], []]
+    frame["option_probabilities"] = rows
     frame["target"] = ["Paris", "Rome", None, 0, 0, 0, 0]
     pairs = option_pairs(frame, ratings=2)
     assert pairs["item"].tolist() == [4, 4, 4, 4, 5, 5]
@@ -253,104 +207,71 @@ def test_rows_without_probabilities_target_or_second_option_are_left_out_and_cou
     assert said["pairs-tied"].startswith("In 1 of 3 pairs")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"option_probabilities": [[-0.1, -2.0]]}, r"got -0\.1, .*by numpy\.exp"),
-        ({"option_probabilities": [[0.1, np.inf]]}, "got inf, allowed is finite"),
-        ({"option_probabilities": ["yes"]}, "got 'yes', allowed is a list of numbers per row"),
-        ({"option_probabilities": [0.4]}, r"got 0\.4, allowed is a list of numbers"),
-        ({"option_probabilities": ['{"A": 1}']}, "allowed is a list of numbers"),
-        ({"option_probabilities": [["a", "b"]]}, "allowed is a list of numbers"),
-        ({"option_probabilities": [None]}, "no probability in any row"),
-        ({"option_probabilities": [[0.0, 0.0]]}, "no row with a right and a wrong option"),
-        ({"option_probabilities": [[0.3]]}, "no row with a right and a wrong option"),
-        ({"target": [2]}, "target column 'target': got 2, which has no probability in row 0"),
-        ({"target": ["C"]}, "'C', which has no probability in row 0, allowed is one of its 2"),
-        ({"target": ["-1"]}, "target: got '-1', allowed is the number of an option from 0"),
-        ({"target": ["Paris"]}, "target: got 'Paris'"),
-        ({"target": [0.5]}, r"target: got '0\.5'"),
-    ],
-)
-def test_what_is_no_question_is_refused(change, message):
-    frame = pd.DataFrame({"item": ["q"], "target": [0], "option_probabilities": [[0.3, 0.7]]})
-    with pytest.raises(InputError, match=message):
-        option_pairs(frame.assign(**change))
+LISTED = "allowed is a list of numbers"
+QUESTION = {"item": ["q"], "target": [0], "option_probabilities": [[0.3, 0.7]]}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("change", "arguments", "message"),
     [
-        ({"orders": "one"}, "orders: got 'one', allowed is 'both' or 'listed'"),
-        ({"ratings": 1}, "ratings: got 1"),
-        ({"ratings": True}, "ratings: got True"),
-        ({"target": "targets"}, "target: got 'targets'.*Did you mean 'target'"),
-        ({"item": "id"}, "item: got 'id'"),
-        ({"probabilities": ["target"]}, "a column of lists, or two or more columns"),
-        ({"by": "item"}, "2 times"),
-        ({"by": "item", "item": None}, r"by: got 'item'.*The item is kept in any case"),
-        ({"by": "dprime"}, "by: got 'dprime'"),
+        ({"option_probabilities": [[-0.1, -2.0]]}, {}, r"got -0\.1, .*by numpy\.exp"),
+        ({"option_probabilities": [[0.1, np.inf]]}, {}, "got inf, allowed is finite"),
+        *(({"option_probabilities": [value]}, {}, LISTED)
+          for value in ("yes", 0.4, '{"A": 1}', ["a", "b"])),
+        ({"option_probabilities": [None]}, {}, "no probability in any row"),
+        *(({"option_probabilities": [value]}, {}, "no row with a right and a wrong option")
+          for value in ([0.0, 0.0], [0.3])),
+        ({"target": [2]}, {}, "target column 'target': got 2, which has no probability in row 0"),
+        ({"target": ["C"]}, {}, "'C', which has no probability in row 0, allowed is one of its 2"),
+        ({"target": ["-1"]}, {}, "target: got '-1', allowed is the number of an option from 0"),
+        ({"target": ["Paris"]}, {}, "target: got 'Paris'"),
+        ({"target": [0.5]}, {}, r"target: got '0\.5'"),
+        ({}, {"orders": "one"}, "orders: got 'one', allowed is 'both' or 'listed'"),
+        ({}, {"ratings": 1}, "ratings: got 1"),
+        ({}, {"ratings": True}, "ratings: got True"),
+        ({}, {"target": "targets"}, "target: got 'targets'.*Did you mean 'target'"),
+        ({}, {"item": "id"}, "item: got 'id'"),
+        ({}, {"probabilities": ["target"]}, "a column of lists, or two or more columns"),
+        ({}, {"by": "item"}, "2 times"),
+        ({}, {"by": "item", "item": None}, r"by: got 'item'.*The item is kept in any case"),
+        ({}, {"by": "dprime"}, "by: got 'dprime'"),
+        *(({"response": ["a"]}, {"keep": name}, f"keep.*: got '{name}'")
+          for name in ("set", "item", "response")),
     ],
-)
-def test_wrong_arguments_are_named(arguments, message):
+)  # fmt: skip
+def test_what_is_no_question_and_wrong_arguments_are_refused(change, arguments, message):
     with pytest.raises(InputError, match=message):
-        option_pairs(questions(3), **arguments)
-    with pytest.raises(InputError, match="trials: got list"):
-        option_pairs([])
+        option_pairs(pd.DataFrame(QUESTION).assign(**change), **arguments)
 
 
 # --- the table ------------------------------------------------------------------------------
 
 
 def test_the_table_is_that_of_the_trials_with_what_they_share():
-    pairs = option_pairs(questions(30, model=list("xy") * 15), by="model", ratings=4)
-    counts = count_pairs(pairs, by="model", ratings=4)
-    plain = count_trials(pairs, by="model", ratings=4)
+    pairs = option_pairs(questions(200, model=list("xy") * 100), by="model", ratings=4)
+    counts, plain = count_pairs(pairs, by="model", ratings=4), count_trials(pairs, by="model")
     np.testing.assert_array_equal(counts, plain)
-    assert codes(counts)[-2:] == ["paired-options", "confidence-of-the-choice"]
+    # Only what concerns pairs is said, and nothing against it.
+    assert "mixed-items" in codes(plain)
+    assert codes(counts) == ["paired-options", "confidence-of-the-choice"]
+    assert codes(count_pairs(pairs, by=["model", "item"])) == codes(counts)
     shared = notices(counts)[-2]
     assert (shared.severity, shared.cells) == ("warning", ())
-    assert shared.message.startswith("180 pairs of 30 items, over all")
+    assert shared.message.startswith("1200 pairs of 200 items, over all")
     assert json.loads(counts.attrs["labels"]) == ["A", "B"]
-
-
-def test_the_notice_travels_through_estimates_and_the_bootstrap():
-    counts = count_pairs(option_pairs(questions(30), ratings=4), by="item")
-    draws = resample(counts, sdt, n=20, cluster="item", seed=1)
-    for result in (sdt(counts), draws):
-        assert "paired-options" in codes(result)
-
-
-def test_only_what_concerns_pairs_is_said_and_nothing_against_it():
-    pairs = option_pairs(questions(200, model=list("xy") * 100), by="model", ratings=4)
-    said = ["paired-options", "confidence-of-the-choice"]
-    assert "mixed-items" in codes(count_trials(pairs, by="model"))
-    assert codes(count_pairs(pairs, by="model")) == said
-    assert codes(count_pairs(pairs, by=["model", "item"])) == said
-
-
-def test_pairs_without_their_item_are_refused():
-    pairs = option_pairs(questions(3), ratings=4).drop(columns="item")
     with pytest.raises(InputError, match="pairs: got 'item', allowed is a column of the trials"):
-        count_pairs(pairs)
-
-
-# --- ranks by M ------------------------------------------------------------------------------
-
-
-def drawn_pairs():
-    """Draws of measures of pairs of two models, with M-ratio."""
-    frames = [questions(200, seed=k, model=name) for k, name in enumerate("xy")]
-    pairs = option_pairs(pd.concat(frames), by="model", ratings=4)
-    statistic = partial(measure, meta_d=True, errors=False)
-    by_item = count_pairs(pairs, by=["model", "item"])
-    counts = count_pairs(pairs, by="model")
-    return counts, statistic(counts), resample(by_item, statistic, n=50, cluster="item", seed=1)
+        count_pairs(pairs.drop(columns="item"))
 
 
 def test_pairs_have_no_headline_and_no_ranks_by_m():
-    counts, measures, draws = drawn_pairs()
-    page = measures_report(counts, measures, draws=draws)
+    frames = [questions(200, seed=k, model=name) for k, name in enumerate("xy")]
+    pairs = option_pairs(pd.concat(frames), by="model", ratings=4)
+    statistic = partial(measure, meta_d=True, errors=False)
+    counts, by_item = count_pairs(pairs, by="model"), count_pairs(pairs, by=["model", "item"])
+    draws = resample(by_item, statistic, n=50, cluster="item", seed=1)
+    for result in (sdt(counts), draws):
+        assert "paired-options" in codes(result)
+    page = measures_report(counts, statistic(counts), draws=draws)
     assert "ranks-m" not in [getattr(block, "name", "") for block in page.blocks]
     first = next(block for block in page.blocks if getattr(block, "name", "") == "answer")
     assert "M-ratio" not in [row[1] for row in first.rows]

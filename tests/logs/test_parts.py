@@ -13,10 +13,9 @@ from distributed import Client, LocalCluster
 from scipy.io import savemat
 
 from hmetad.errors import InputError
-from hmetad.logs import joined, matlab
-from hmetad.logs.parts import of_each
-from hmetad.logs.readers import read_log
-from hmetad.logs.trials import TrialCollector
+from hmetad.logs import matlab, wide
+from hmetad.logs.samples import read_log
+from hmetad.logs.trials import TrialCollector, of_each
 
 LOGS = Path(__file__).parent / "data"
 FOLDERS = {
@@ -49,7 +48,7 @@ def not_here(monkeypatch):
         raise AssertionError("read in this process")
 
     monkeypatch.setattr(TrialCollector, "add", refuse)
-    monkeypatch.setattr(joined, "read_table", refuse)
+    monkeypatch.setattr(wide, "read_table", refuse)
     monkeypatch.setattr(matlab, "read_variables", refuse)
 
 
@@ -114,6 +113,8 @@ def test_filters_runs_and_notices_are_chosen_over_all_files(two_filters, pool):
     by_name = {"answer_filter": "strict", "runs": "latest"}
     strict = read_log("lm-eval", two_filters, **by_name, executor=pool)
     assert_same(strict, read_log("lm-eval", two_filters, **by_name))
+    with pytest.raises(InputError, match=r"executor: got 2, allowed is an executor of"):
+        read_log("lm-eval", two_filters, executor=2)
 
 
 def test_an_error_in_another_process_is_the_one_of_the_first_file_that_has_it(two_filters, pool):
@@ -146,12 +147,6 @@ def test_files_that_wait_are_not_read_after_an_error(two_filters):
     with pytest.raises(InputError):
         read_log("lm-eval", two_filters, executor=waiting)
     assert [future.cancelled() for future in waiting.futures] == [False, True, True, True]
-
-
-@pytest.mark.parametrize("kind", [*FOLDERS, "table", "matlab"])
-def test_what_cannot_be_given_work_is_refused(kind, tmp_path):
-    with pytest.raises(InputError, match=r"executor: got 2, allowed is an executor of"):
-        read_log(kind, tmp_path, executor=2)
 
 
 def test_a_worker_that_ends_is_an_error_in_words():

@@ -15,8 +15,8 @@ import pytest
 from hmetad.errors import InputError
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.promptfoo import read_promptfoo
-from hmetad.logs.readers import read_log
 from hmetad.logs.repeats import agreement
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "promptfoo"
 
@@ -58,15 +58,11 @@ def test_results_become_trials():
         np.testing.assert_allclose(by_target.get_group(target)["confidence"], confidence)
     assert by_target["repeat"].apply(list).tolist() == [[1, 2]] * 4
     assert by_target["item"].nunique().tolist() == [1] * 4
+    assert agreement(trials)["samples"].tolist() == [2, 2, 2, 0]
     assert trials.attrs["rejected"] == {
         "no score, the provider or an assertion ended in an error": 2,
         "confidence: missing": 2,
     }
-
-
-def test_repeats_agree():
-    agreed = agreement(read_promptfoo(LOGS))
-    assert agreed["samples"].tolist() == [2, 2, 2, 0]
 
 
 def test_confidence_is_read_from_where_it_stands(write):
@@ -110,42 +106,9 @@ def test_scores_say_what_is_right(write):
     assert read_promptfoo(path, metric="style")["correct"].isna().all()
     with pytest.raises(InputError, match="Did you mean 'exact'"):
         read_promptfoo(path, metric="exat")
-
-
-def test_older_providers_are_names(write):
+    # Older providers are names.
     old = result(provider="openai:gpt", testIdx=None)
     assert read_promptfoo(write(old))["model"].tolist() == ["openai:gpt"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[]", "got a list"),
-        ("{}", "without results.results"),
-        ('{"results": {"results": []}}', "no results"),
-        ('{"results": {"results": [1]}}', "result 1: got no object"),
-        ('{"results": {"results": [{}]}}', "without 'success'"),
-        ('{"results": {"results": [{"success": true}]}}', "a result without a provider"),
-        ('{"results": ', "no JSON"),
-    ],
-)
-def test_other_files_are_refused(tmp_path, content, message):
-    (tmp_path / "out.json").write_text(content)
-    with pytest.raises(InputError, match=message):
-        read_promptfoo(tmp_path / "out.json")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"source": "text"}, "source"),
-        ({"source": "logprobs", "field": "sure"}, "'logprobs' with a field"),
-        ({"task": "colour"}, "Did you mean 'colours'"),
-    ],
-)
-def test_unusable_options_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        read_promptfoo(LOGS, **options)
 
 
 # --- a result on each line ------------------------------------------------------------------
@@ -173,14 +136,3 @@ def test_lines_are_read_as_the_results_of_one_json(first, tmp_path):
 def test_a_table_of_lines_stays_a_table(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"id": "a", "correct": 1, "confidence": 0.7}\n')
     assert recognise_kind(tmp_path / "t.jsonl") == "table"
-
-
-def test_lines_without_results_are_refused(tmp_path):
-    for name, content, says in [
-        ("empty", "", "no results"),
-        ("other", '{"id": 1}', "an object without 'success'"),
-        ("cut", '{"provider": {"id"', "cut.jsonl, line 1"),
-    ]:
-        (tmp_path / f"{name}.jsonl").write_text(content)
-        with pytest.raises(InputError, match=says):
-            read_promptfoo(tmp_path / f"{name}.jsonl")

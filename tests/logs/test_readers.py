@@ -5,33 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import hmetad
 from hmetad.errors import InputError
 from hmetad.files import TABLES
-from hmetad.logs.kinds import READERS, recognise_kind
-from hmetad.logs.readers import read_log
+from hmetad.logs.kinds import recognise_kind
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
-
-EVERYWHERE = {"field", "pattern", "words", "scale", "limits", "executor"}
-
-
-def test_every_reader_takes_a_path_limits_and_how_confidence_is_stated():
-    for kind, reader in READERS.items():
-        # Matlab's files hold numbers: nothing is stated in words.
-        assert set(reader.options) >= (
-            {"limits", "executor"} if kind == "matlab" else EVERYWHERE
-        ), kind
-        assert "path" not in reader.options
-        assert reader.title
-        assert reader.files or reader.opening
-        assert reader.function in hmetad.logs.__all__
-
-
-def test_the_registry_cannot_be_changed():
-    with pytest.raises(TypeError):
-        READERS["mine"] = READERS["table"]
 
 
 def test_unknown_kinds_and_options_are_refused(tmp_path):
@@ -42,12 +22,6 @@ def test_unknown_kinds_and_options_are_refused(tmp_path):
     said = "runs: got an option that 'table' does not have.* There are: 'columns', 'dec"
     with pytest.raises(InputError, match=said):
         read_log("table", tmp_path / "t.csv", runs="all")
-
-
-@pytest.mark.parametrize("kind", READERS)
-def test_paths_that_are_not_there_are_refused(kind, tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        read_log(kind, tmp_path / "nowhere.csv")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from scipy.stats import beta
 
 from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
-from hmetad.logs.readers import read_log
 from hmetad.logs.repeats import agreement
+from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data"
 
@@ -37,14 +37,31 @@ def test_the_share_of_the_modal_answer_is_confidence():
     (notice,) = frame_notices(trials)
     assert notice.code == "tied-answers"
     assert notice.message.startswith("Of 1 of 3 items")
+    # The first answer is judged by the others.
+    graded = agreement(asked(["4", "5", "4", "4"], ["5", "4", "4"]), of="graded")
+    assert graded[["answer", "correct", "samples"]].values.tolist() == [
+        ["4", True, 3],
+        ["5", False, 2],
+    ]
+    np.testing.assert_allclose(graded["confidence"], [2 / 3, 0])
 
 
-def test_the_first_answer_is_judged_by_the_others():
-    trials = agreement(asked(["4", "5", "4", "4"], ["5", "4", "4"]), of="graded")
-    assert trials["answer"].tolist() == ["4", "5"]
-    assert trials["correct"].tolist() == [True, False]
-    np.testing.assert_allclose(trials["confidence"], [2 / 3, 0])
-    assert trials["samples"].tolist() == [3, 2]
+@pytest.mark.parametrize(
+    ("answers", "target", "judged", "share"),
+    [([" Paris.", "paris", "'PARIS'", "Lyon"], " Paris.", " Paris.", 0.75), ([2, 3], 2, 2, 0.5)],
+)
+def test_answers_are_the_same_whatever_their_case_and_what_is_around_them(
+    answers, target, judged, share
+):
+    agreed = agreement(asked(answers, target=target))
+    assert agreed["answer"].tolist() == [judged]
+    assert agreed["confidence"].tolist() == [share]
+
+
+def test_same_answers_with_other_grades_leave_correctness_open():
+    agreed = agreement(asked(["4", "4", "4"]).assign(correct=[True, False, True]))
+    assert agreed["correct"].isna().all()
+    assert agreed.attrs["rejected"] == {"correct: the modal answer was judged differently": 1}
 
 
 def test_the_share_of_the_other_answers_is_unbiased_and_the_modal_one_too_high():
@@ -65,22 +82,6 @@ def test_the_standard_error_is_that_of_the_posterior_of_a_share(same, samples):
     assert expected > 0
 
 
-def test_answers_are_the_same_whatever_their_case_and_what_is_around_them():
-    trials = agreement(asked([" Paris.", "paris", "'PARIS'", "Lyon"], target=" Paris."))
-    assert trials["answer"].tolist() == [" Paris."]
-    assert trials["confidence"].tolist() == [0.75]
-    numbers = pd.DataFrame({"item": [1, 1], "answer": [2, 3], "correct": [True, False]})
-    assert agreement(numbers)["confidence"].tolist() == [0.5]
-
-
-def test_answers_are_compared_within_models_and_tasks():
-    trials = pd.concat([asked(["4", "4"], model="A"), asked(["4", "5"], model="B")])
-    agreed = agreement(trials)
-    assert agreed["model"].tolist() == ["A", "B"]
-    assert agreed["confidence"].tolist() == [1, 0.5]
-    assert agreement(trials, by=())["confidence"].tolist() == [0.75]
-
-
 def test_lists_of_answers_have_the_first_one_graded():
     lists = [["4", "4", None, "5"], ["5", "4", "4"], None]
     trials = pd.DataFrame({"item": [1, 2, 3], "correct": [True, False, True], "answers": lists})
@@ -99,20 +100,10 @@ def test_lists_of_answers_have_the_first_one_graded():
     pd.testing.assert_frame_equal(agreement(written), modal)
 
 
-def test_same_answers_with_other_grades_leave_correctness_open():
-    trials = asked(["4", "4", "4"]).assign(correct=[True, False, True])
-    agreed = agreement(trials)
-    assert agreed["correct"].isna().all()
-    assert agreed.attrs["rejected"] == {"correct: the modal answer was judged differently": 1}
-
-
 def test_epochs_of_inspect_agree():
-    trials = read_log("inspect", LOGS / "inspect", task="colours")
-    agreed = agreement(trials)
-    assert agreed["samples"].tolist() == [2, 2]
-    assert agreed["answer"].tolist() == ["A", "A"]
-    assert agreed["correct"].tolist() == [True, False]
-    assert agreed["confidence"].tolist() == [1, 1]
+    agreed = agreement(read_log("inspect", LOGS / "inspect", task="colours"))
+    kept = agreed[["samples", "answer", "correct", "confidence"]].values.tolist()
+    assert kept == [[2, "A", True, 1], [2, "A", False, 1]]
 
 
 def test_repeats_of_lm_eval_agree():
@@ -125,25 +116,33 @@ def test_repeats_of_lm_eval_agree():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("trials", "options", "message"),
     [
-        ({"of": "mean"}, "of: got 'mean'"),
-        ({"answer": "said"}, "answer: got 'said'"),
-        ({"item": "question"}, "item: got 'question'"),
-        ({"by": "correct"}, "by: got 'correct'"),
-        ({"by": "item"}, "'item' 2 times"),
+        (asked(["4", "4"]), {"of": "mean"}, "of: got 'mean'"),
+        (asked(["4", "4"]), {"answer": "said"}, "answer: got 'said'"),
+        (asked(["4", "4"]), {"item": "question"}, "item: got 'question'"),
+        (asked(["4", "4"]), {"by": "correct"}, "by: got 'correct'"),
+        (asked(["4", "4"]), {"by": "item"}, "'item' 2 times"),
+        (asked(["4"], ["5"]), {}, "at most one answer to each of 2 items"),
+        (pd.DataFrame({"item": [1]}), {}, "answer: got none, for columns 'item'"),
+        *(
+            (asked(["4", "4", "5"], **{name: values}), {}, f"'{name}' .in 1 items")
+            for name, values in [("file", list("aba")), ("temperature", [0.5, 0.7, 0.5])]
+        ),
     ],
 )
-def test_unusable_columns_are_refused(options, message):
+def test_what_cannot_be_compared_is_refused(trials, options, message):
     with pytest.raises(InputError, match=message):
-        agreement(asked(["4", "4"]), **options)
+        agreement(trials, **options)
 
 
-def test_single_answers_and_tables_without_answers_are_refused():
-    with pytest.raises(InputError, match="at most one answer to each of 2 items"):
-        agreement(asked(["4"], ["5"]))
-    with pytest.raises(InputError, match="answer: got none, for columns 'item'"):
-        agreement(pd.DataFrame({"item": [1]}))
+def test_columns_of_the_question_are_kept_and_those_of_an_answer_may_differ():
+    own = {"run": [1, 2, 1], "epoch": [1, 1, 2], "seed": [3, 4, 5], "reasoning": list("abc")}
+    own |= {"log": "a.eval", "id": [1, 2, 3]}
+    agreed = agreement(asked(["4", "4", "5"], **own, confidence=[0.1, 0.2, 0.3], language="en"))
+    assert agreed["samples"].tolist() == [3]
+    assert agreed["language"].tolist() == ["en"]
+    assert not {*own} & {*agreed}
 
 
 def two_sets(**columns):
@@ -164,37 +163,15 @@ def test_questions_of_the_same_name_in_two_sets_are_not_put_together():
     assert agreed["set"].tolist() == ["math", "code"]
     assert agreed["samples"].tolist() == [3, 3]
     assert agreed.attrs.get("notices", "[]") == "[]"
-
-
-def test_what_is_put_together_on_purpose_is_said():
-    (said,) = frame_notices(agreement(two_sets(), by="model"))[:1]
-    assert said.code == "merged-answers"
-    assert "'target'; 'set'" in said.message
-    trials = pd.concat([asked(["4", "4"], model="A"), asked(["4", "5"], model="B")])
-    assert [one.code for one in frame_notices(agreement(trials, by=()))] == ["merged-answers"]
-
-
-@pytest.mark.parametrize("column", ["file", "benchmark", "temperature", "language"])
-def test_any_unknown_column_that_differs_is_refused_and_one_that_does_not_is_kept(column):
-    values = {"temperature": [0.5, 0.7, 0.5]}.get(column, ["a", "b", "a"])
-    trials = asked(["4", "4", "5"]).assign(**{column: values})
-    with pytest.raises(InputError, match=f"'{column}' .in 1 items"):
-        agreement(trials)
-    same = agreement(trials.assign(**{column: "a"}))
-    assert same[column].tolist() == ["a"]
-
-
-def test_what_an_answer_is_written_with_may_differ():
-    columns = {
-        "run": [1, 2, 1],
-        "epoch": [1, 1, 2],
-        "seed": [3, 4, 5],
-        "confidence": [0.1, 0.2, 0.3],
-    }
-    columns |= {"reasoning": list("abc"), "log": "a.eval", "id": [1, 2, 3]}
-    agreed = agreement(asked(["4", "4", "5"]).assign(**columns))
-    assert agreed["samples"].tolist() == [3]
-    assert not {*columns} - {"confidence"} & {*agreed}
+    # Or they are put together on purpose, which is said.
+    merged = frame_notices(agreement(two_sets(), by="model"))[0]
+    assert merged.code == "merged-answers"
+    assert "'target'; 'set'" in merged.message
+    apart = pd.concat([asked(["4", "4"], model="A"), asked(["4", "5"], model="B")])
+    assert agreement(apart)[["model", "confidence"]].values.tolist() == [["A", 1], ["B", 0.5]]
+    together = agreement(apart, by=())
+    assert together["confidence"].tolist() == [0.75]
+    assert [one.code for one in frame_notices(together)] == ["merged-answers"]
 
 
 def test_answers_of_one_epoch_to_one_item_are_said_to_be_perhaps_of_two_questions():
@@ -202,6 +179,5 @@ def test_answers_of_one_epoch_to_one_item_are_said_to_be_perhaps_of_two_question
     said = frame_notices(agreement(trials))[0]
     assert said.code == "answers-of-one-time"
     assert said.message.startswith("3 answers have the same epoch")
-    logged = trials.assign(log=["a"] * 3 + ["b"] * 3)
-    found = [one.code for one in frame_notices(agreement(logged))]
-    assert "answers-of-one-time" not in found
+    logged = agreement(trials.assign(log=["a"] * 3 + ["b"] * 3))
+    assert "answers-of-one-time" not in [one.code for one in frame_notices(logged)]
