@@ -1,18 +1,12 @@
 """Any quantity of a fit becomes cells, and what its fit says stays with them."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
+from drawn_cells import said
 
-from hmetad.compare.cells import cells_of, error_flags, joined_codes, leave_out, one_variable
-from hmetad.errors import InputError
-
-
-def said(*errors):
-    records = [{"code": c, "severity": "error", "message": "", "cells": x} for c, x in errors]
-    return json.dumps(records)
+from hmetad import InputError, contrast
+from hmetad.compare import leave_out
 
 
 @pytest.fixture
@@ -25,60 +19,41 @@ def per_response():
     )
 
 
-def test_every_place_of_further_dims_is_a_cell(per_response):
-    cells = cells_of(per_response.to_dataset(), "m_ratio")
-    assert cells["cell"].values.tolist() == ["x | S1", "x | S2", "y | S1", "y | S2"]
-    assert cells["model"].values.tolist() == ["a", "a", "b", "b"]
-    expected = per_response.sel(cell="y", response="S1", drop=True).values
-    np.testing.assert_array_equal(cells.sel(cell="y | S1").values, expected)
+def of_factor(name, levels, var, attrs=None):
+    """Draws of the coefficients of a factor."""
+    values = np.random.default_rng(0).normal(size=(2, 50, len(levels)))
+    return xr.DataArray(values, {name: levels}, ("chain", "draw", name), var, attrs)
 
 
-def test_the_order_of_dims_does_not_matter(per_response):
+def test_every_place_of_further_dims_is_a_cell_whatever_their_order(per_response):
+    found = contrast(per_response.to_dataset(), var="m_ratio", over="response", within="model")
+    assert found["pair"].values.tolist() == ["S1 − S2 | a", "S1 − S2 | b"]
+    np.testing.assert_array_equal(found, per_response[..., 0] - per_response[..., 1])
     turned = per_response.transpose("response", "draw", "cell", "chain")
-    xr.testing.assert_identical(cells_of(turned, None), cells_of(per_response, None))
+    again = contrast(turned, over="response", within="model")
+    xr.testing.assert_identical(again, found)
 
 
 def test_errors_on_a_cell_concern_all_its_places(per_response):
-    fit = per_response.to_dataset().assign_attrs(notices=said(("rhat", ["y"]), ("ess", [])))
-    cells = cells_of(fit, "m_ratio")
-    codes, flags = error_flags(cells)
-    assert joined_codes(codes, flags) == ["ess", "ess", "rhat, ess", "rhat, ess"]
+    fit = per_response.to_dataset().assign_attrs(said(("rhat", ["y"]), ("ess", [])))
+    found = contrast(fit, var="m_ratio", over="response", within="model")
+    assert found["withheld"].values.tolist() == ["ess", "rhat, ess"]
+
+
+def test_levels_of_a_coefficient_and_group_effects_go_by_the_name_of_their_factor():
+    for dim, levels in (("task_dim", ["b", "c", "d"]), ("subject__factor_dim", ["1", "2", "3"])):
+        effect = of_factor(dim, levels, "log_m_1|subject" if "__" in dim else "log_m_task")
+        fit = xr.DataTree.from_dict({"posterior": effect.to_dataset()})
+        for over in (dim, dim.split("_")[0]):
+            result = contrast(fit, var=effect.name, over=over, against=levels[0])
+            assert result["left"].values.tolist() == levels[1:]
+            np.testing.assert_array_equal(result[..., 1], effect[..., 2] - effect[..., 0])
 
 
 def test_errors_of_sampling_concern_a_coefficient_whole_and_those_of_signs_do_not():
-    effect = xr.DataArray(
-        np.zeros((2, 5, 2)),
-        dims=("chain", "draw", "log_m_task_dim"),
-        coords={"log_m_task_dim": ["b", "c"]},
-        name="log_m_task",
-        attrs={"notices": said(("rhat", ["y"]), ("dprime-sign", ["x"]))},
-    )
-    cells = cells_of(effect, None, ["task"])
-    assert cells["task"].values.tolist() == ["b", "c"]
-    assert joined_codes(*error_flags(cells)) == ["rhat", "rhat"]
-
-
-def test_group_effects_go_by_the_name_of_their_group():
-    effects = xr.DataArray(
-        np.zeros((2, 5, 3)),
-        dims=("chain", "draw", "subject__factor_dim"),
-        coords={"subject__factor_dim": ["1", "2", "3"]},
-        name="log_m_1|subject",
-    )
-    assert cells_of(effects, None, ["subject"])["subject"].values.tolist() == ["1", "2", "3"]
-    assert "subject__factor_dim" in cells_of(effects, None).coords
-
-
-def test_a_single_number_and_other_objects_are_refused():
-    slope = xr.DataArray(np.zeros((2, 5)), dims=("chain", "draw"), name="log_m_age")
-    with pytest.raises(InputError, match=r"one number.*decide"):
-        cells_of(slope, None)
-    with pytest.raises(InputError, match="without posterior"):
-        cells_of(xr.DataTree(), "log_m")
-    with pytest.raises(InputError, match="list"):
-        one_variable([1, 2], None)
-    with pytest.raises(InputError, match="Did you mean 'log_m_age'"):
-        cells_of(slope.to_dataset(), "log_m_agee")
+    attrs = said(("rhat", ["y"]), ("dprime-sign", ["x"]))
+    effect = of_factor("log_m_task_dim", ["b", "c"], "log_m_task", attrs)
+    assert contrast(effect, over="task")["withheld"].values.tolist() == ["rhat"]
 
 
 def test_levels_to_leave_out_are_a_list(per_response):
@@ -86,3 +61,15 @@ def test_levels_to_leave_out_are_a_list(per_response):
     for wrong in (None, "b", {"b"}):
         with pytest.raises(InputError, match=r"levels: got .*, allowed is a list"):
             leave_out(per_response, "model", wrong)
+
+
+def test_a_single_number_and_other_objects_are_refused():
+    slope = xr.DataArray(np.zeros((2, 5)), dims=("chain", "draw"), name="log_m_age")
+    for draws, var, says in (
+        (slope, "log_m_age", r"one number.*decide"),
+        (slope.to_dataset(), "log_m_agee", "Did you mean 'log_m_age'"),
+        (xr.DataTree(), "log_m", "without posterior"),
+        ([1, 2], None, "draws: got list, allowed is a fit"),
+    ):
+        with pytest.raises(InputError, match=says):
+            contrast(draws, var=var, over="model")
