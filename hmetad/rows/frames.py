@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
-from hmetad.rows.database import Opened, UngroupableError, kinds_of, shared
+from hmetad.rows.database import Opened, UngroupableError, shared
 from hmetad.rows.rows import Levels
 
 __all__ = ["FrameSource", "no_column"]
@@ -61,7 +61,7 @@ class FrameSource:
         with shared() as connection:
             connection.register("frame", pd.DataFrame(registered, copy=False))
             select = f"SELECT {', '.join(registered)} FROM frame"
-            kinds = kinds_of(connection, select, len(values))
+            kinds = tuple("DOUBLE" if one.dtype.kind == "f" else "BIGINT" for one in values)
             yield Opened(connection, select, kinds, self.decoded, number)
 
     def plain(self, name: Any) -> NDArray[Any]:

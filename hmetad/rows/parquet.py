@@ -18,7 +18,7 @@ from hmetad.errors import InputError
 from hmetad.rows.database import connected, of_files
 from hmetad.rows.limits import Limits, beyond, check_names, check_size
 
-__all__ = ["column_chunks", "parquet_table"]
+__all__ = ["Chunk", "column_chunks", "parquet_table"]
 
 BATCH = 2**16
 # Types of bytes, and the encoding by what is shared with the word before.
@@ -51,7 +51,7 @@ def parquet_table(path: Path, limits: Limits) -> pd.DataFrame:
     """Table of a Parquet file, once it is known how much it holds."""
     about = pq.read_metadata(path)
     check_size(path, about.num_columns, about.num_rows * about.num_columns, limits)
-    chunks = column_chunks(path)
+    chunks = column_chunks([path])[path]
     check_chunks(path, chunks, limits)
     check_names(path, about.schema.to_arrow_schema().names, limits)
     check_words(path, chunks, limits)
@@ -101,23 +101,24 @@ def word_bytes(array: pa.Array) -> int:
     return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
 
 
-def column_chunks(path: Path) -> list[Chunk]:
-    """All columns of all groups of rows, as the file describes them."""
-    names = "path_in_schema, num_values, total_uncompressed_size, type, encodings, "
+def column_chunks(paths: Sequence[Path]) -> dict[Path, list[Chunk]]:
+    """All columns of all groups of rows of some files, as the files describe them."""
+    names = "file_name, path_in_schema, num_values, total_uncompressed_size, type, encodings, "
     names += "dictionary_page_offset IS NOT NULL"
-    ordered = "ORDER BY row_group_id, column_id"
+    said = f"FROM parquet_metadata({of_files(paths)}) ORDER BY row_group_id, column_id"
     try:
-        with connected([path]) as connection:
-            described = connection.execute(
-                f"SELECT {names} FROM parquet_metadata({of_files([path])}) {ordered}"
-            ).fetchall()
+        with connected(paths) as connection:
+            described = connection.execute(f"SELECT {names} {said}").fetchall()
     except duckdb.Error as error:
-        got = f"a file that cannot be read ({str(error).splitlines()[0]})"
-        raise InputError(str(path), got, "a table") from error
-    chunks = []
-    for name, values, unpacked, kind, encodings, has_dictionary in described:
+        reason = str(error).splitlines()[0]
+        where = next((path for path in paths if str(path) in reason), paths[0])
+        got = f"a file that cannot be read ({reason})"
+        raise InputError(str(where), got, "a table") from error
+    chunks: dict[str, list[Chunk]] = {str(path): [] for path in paths}
+    for file, name, values, unpacked, kind, encodings, has_dictionary in described:
         is_shared = DELTA in encodings
         is_short = kind in BYTE_ARRAYS and (has_dictionary or is_shared)
         column = ".".join(name.split(", "))
-        chunks.append(Chunk(column, max(values, 0), max(unpacked, 0), is_short, is_shared))
-    return chunks
+        chunk = Chunk(column, max(values, 0), max(unpacked, 0), is_short, is_shared)
+        chunks[file].append(chunk)
+    return {path: chunks[str(path)] for path in paths}

@@ -9,7 +9,7 @@ import shutil
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
@@ -28,7 +28,7 @@ from hmetad.rows.frames import FrameSource, no_column
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names
 from hmetad.rows.lines import json_value, lines_of
 from hmetad.rows.packed import open_packed, text_size
-from hmetad.rows.parquet import column_chunks
+from hmetad.rows.parquet import Chunk, column_chunks
 from hmetad.rows.rows import Levels, Rows
 from hmetad.rows.tables import (
     GAPS,
@@ -75,6 +75,8 @@ class Scanned:
     folders : dict of str to str
         Columns whose value the names of its folders tell, as in ``model=a/part.parquet``.
     limits : Limits
+    chunks : sequence of Chunk
+        What a Parquet file says of its columns.
     """
 
     path: Path
@@ -84,6 +86,7 @@ class Scanned:
     own: tuple[str, ...]
     folders: dict[str, str]
     limits: Limits
+    chunks: Sequence[Chunk] = ()
 
     @property
     def names(self) -> list[str]:
@@ -128,8 +131,8 @@ class Scanned:
 
     def check_chunks(self, columns: Sequence[str]) -> None:
         """Refuse a Parquet file with a column of which a group of rows would fill memory."""
-        chunks = [chunk for chunk in column_chunks(self.path) if chunk.column in columns]
-        largest = max((chunk.unpacked for chunk in chunks), default=1)
+        sizes = [chunk.unpacked for chunk in self.chunks if chunk.column in columns]
+        largest = max(sizes, default=1)
         if largest > self.limits.unpacked:
             got = f"{largest:,} bytes of one column in a group of rows"
             raise beyond(str(self.path), "unpacked", got, self.limits)
@@ -276,15 +279,27 @@ class FileSource:
 
     def refuse_signs(self, frame: pd.DataFrame) -> None:
         """Raise if texts have NUL bytes, or a row holds the names of the columns."""
-        path = str(self.files[0].path) if len(self.files) == 1 else "one of the files"
         texts = {str(name): frame[name].astype(object) for name in frame}
-        if any(column.str.contains("\0", regex=False).any() for column in texts.values()):
-            raise InputError(path, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
+        for place, column in enumerate(texts.values()):
+            if column.str.contains("\0", regex=False).any():
+                where = self.file_with([*texts], f"contains(c{place}, chr(0))")
+                raise InputError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
         if not texts or any(name in GAPS or is_number(name) for name in texts):
             return
         if np.logical_and.reduce([column.eq(name) for name, column in texts.items()]).any():
             step = "Perhaps files were joined with their headers; remove all but the first."
-            raise InputError(path, "its header again among the rows", "one header", step)
+            same = [f"c{place} = {literal(name)}" for place, name in enumerate(texts)]
+            where = self.file_with([*texts], " AND ".join(same))
+            raise InputError(where, "its header again among the rows", "one header", step)
+
+    def file_with(self, columns: Sequence[str], condition: str) -> str:
+        """Name of the first file with a row for which a condition in SQL holds."""
+        with self.reading() as connection:
+            for file in self.files:
+                rows = f"SELECT 1 FROM ({file.select(columns)}) WHERE {condition} LIMIT 1"
+                if connection.execute(rows).fetchone():
+                    return str(file.path)
+        return str(self.files[0].path)
 
 
 @check_inputs(skip=("paths",))
@@ -361,6 +376,9 @@ def scan_table(
         return Rows(columns[0], in_memory, costly=lacking(columns), notices=tuple(found))
     unpacked = Unpacked()
     scans = [scanned(path, own, within, unpacked) for path, own in files.items()]
+    if kinds == [".parquet"]:
+        chunks = column_chunks([*files])
+        scans = [replace(scan, chunks=chunks[scan.path]) for scan in scans]
     columns = [tuple(scan.names) for scan in scans]
     long = {name for scan in scans if kinds == [".parquet"] for name in long_columns(scan)}
     source = FileSource(scans, tuple(text), unpacked)
@@ -388,7 +406,7 @@ def lacking(columns: Sequence[tuple[str, ...]]) -> frozenset[str]:
 def long_columns(file: Scanned) -> set[str]:
     """Columns of a Parquet file that hold long texts, or lists and records."""
     sizes: dict[str, list[int]] = {}
-    for chunk in column_chunks(file.path):
+    for chunk in file.chunks:
         size = sizes.setdefault(chunk.column, [0, 0])
         size[0] += chunk.unpacked
         size[1] += chunk.values

@@ -38,7 +38,7 @@ def test_columns_are_those_that_pyarrow_finds(tmp_path, options):
     about = pq.read_metadata(path)
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     expected = [group.column(i) for group in groups for i in range(group.num_columns)]
-    for found, chunk in zip(column_chunks(path), expected, strict=True):
+    for found, chunk in zip(column_chunks([path])[path], expected, strict=True):
         assert found.column == chunk.path_in_schema
         assert (found.values, found.unpacked) == (chunk.num_values, chunk.total_uncompressed_size)
         assert found.is_shared == ("DELTA_BYTE_ARRAY" in chunk.encodings)
@@ -53,7 +53,7 @@ def test_a_damaged_footer_is_refused_or_read_and_never_ends_the_process(tmp_path
     whole = path.read_bytes()
     start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     chosen, refused = random.Random(1), 0
-    for _ in range(1500):
+    for _ in range(300):
         content = bytearray(whole)
         for _ in range(chosen.randint(1, 3)):
             content[chosen.randrange(start, len(whole) - 8)] = chosen.choice([0x15, 0x19, 0x2C, 0])
@@ -62,4 +62,4 @@ def test_a_damaged_footer_is_refused_or_read_and_never_ends_the_process(tmp_path
             read_table(path)
         except InputError:
             refused += 1
-    assert refused > 500
+    assert refused > 100
