@@ -50,8 +50,9 @@ SMALL = 64 * 2**20
 LONG = 64
 # Lines of a JSON Lines file that tell the columns.
 FIRST_LINES = 1000
-# The longest line of a file that is read in pieces: DuckDB keeps some of them in memory.
-LINE = 8 * 2**20
+# The longest line of a large file, by its format: DuckDB takes memory for sixteen of a CSV.
+LINES = {".jsonl": 16 * 2**20}
+LINE = 2 * 2**20
 PIECE = 16 * 2**20
 # How many times larger than on disk a table may be unpacked.
 UNPACKED = {".parquet": 4, ".gz": 10, ".bz2": 10, ".xz": 10, ".zst": 10, ".zip": 10}
@@ -127,7 +128,7 @@ class Scanned:
     @property
     def longest(self) -> int:
         """Bytes that a line may have."""
-        return min(self.limits.line, LINE)
+        return min(self.limits.line, LINES.get(self.suffix, LINE))
 
     def check_chunks(self, columns: Sequence[str]) -> None:
         """Refuse a Parquet file with a column of which a group of rows would fill memory."""
