@@ -59,11 +59,8 @@ def write(path, content, compression=zipfile.ZIP_DEFLATED, **options):
 
 def read(path, **options):
     """A log of Inspect or a table, by its name."""
-    return (
-        read_log("inspect", path, **options)
-        if path.suffix == ".eval"
-        else read_table(path, **options)
-    )
+    reader = partial(read_log, "inspect") if path.suffix == ".eval" else read_table
+    return reader(path, **options)
 
 
 def refusal(path, limits=None):
