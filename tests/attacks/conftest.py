@@ -1,10 +1,27 @@
-"""Attacks counted by how they end: a few in the default tests, minutes of them in the slow ones."""
+"""Inputs, and attacks counted by how they end: a few by default, minutes in the slow tests."""
 
 import time
 from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
+from report.made_fit import made_fit
+
+import hmetad
+
+
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory):
+    """Folder with trials, the same as raw data, and a fit that nobody sampled."""
+    folder = tmp_path_factory.mktemp("inputs")
+    coords = {"model": ["a", "b"], "domain": ["x", "x"]}
+    trials = hmetad.simulate_trials([1.5, 1.2], 0, 0.8, trials=300, coords=coords, seed=1)
+    trials["right"] = (trials["stimulus"] == trials["response"]).astype(int)
+    trials.to_csv(folder / "trials.csv", index=False)
+    raw = trials[["right", "confidence"]].assign(confidence=trials["confidence"] / 4)
+    raw.to_csv(folder / "raw.csv", index=False)
+    hmetad.save_fit(made_fit(["a", "b"], ["x", "y"], draws=50, chains=2), folder / "made.nc")
+    return folder
 
 
 def tally_once(strategy, attack, examples, start):

@@ -7,9 +7,7 @@ from itertools import chain
 from unicodedata import category
 from unittest import mock
 
-import pytest
 from hypothesis import strategies as st
-from report.made_fit import made_fit
 
 import hmetad
 from hmetad.cli import COMMANDS, outcome
@@ -32,17 +30,6 @@ VALUES += ["latex", "out.csv"]
 VALUES += ["out.html", "out.nc", "no/out.csv", "trials.csv/x", ".", "/", "/dev/null", "group"]
 VALUES += ["log_m=1 + os.system('touch owned')", "1 + (1|subject)", "columns=0", "columns=5", "x=1"]
 VALUES += ["\x00", "\x1b[31m", "é", "\ud800", "x" * 5000, "-", "--", "~", "$HOME", "*", "'", '"']
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    """A folder with trials and a fit."""
-    folder = tmp_path_factory.mktemp("inputs")
-    coords = {"model": ["a", "b"], "domain": ["x", "x"]}
-    trials = hmetad.simulate_trials([1.5, 1.2], trials=200, coords=coords, seed=1)
-    trials.to_csv(folder / "trials.csv", index=False)
-    hmetad.save_fit(made_fit(["a", "b"], ["x"], draws=30, chains=2), folder / "made.nc")
-    return folder
 
 
 # What takes long, or a network.
@@ -100,5 +87,7 @@ def attack_in(inputs, folder):
 
 
 def test_any_command_line_ends_well(tally, inputs, tmp_path):
+    # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
+    assert callable(hmetad.build_model)
     ends = tally(lines, attack_in(inputs, tmp_path), examples=150, minutes=4)
     assert set(ends) == {"exit 0", "exit 2"}

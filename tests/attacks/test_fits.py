@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
+from attacks.damage import changes, damaged
 from attacks.test_formulas import HOSTILE
 from command_line import refused
 from hypothesis import strategies as st
@@ -363,30 +364,6 @@ def test_a_store_that_holds_more_or_less_than_draws_is_refused(store, change, me
 
 # Damage
 
-damages = st.tuples(
-    st.sampled_from(["flip", "cut", "zero", "swap", "insert"]),
-    st.floats(0, 1, exclude_max=True),
-    st.integers(1, 255),
-)
-
-
-def damaged(content, damage):
-    """Bytes after an accident at a place, some of them changed."""
-    how, where, size = damage
-    place = int(where * len(content))
-    changed = bytearray(content)
-    if how == "flip":
-        changed[place] ^= 1 << size % 8
-    elif how == "cut":
-        del changed[place:]
-    elif how == "zero":
-        changed[place : place + size] = bytes(len(changed[place : place + size]))
-    elif how == "swap":
-        changed[place : place + size] = changed[place : place + size][::-1]
-    else:
-        changed[place:place] = bytes(size)
-    return bytes(changed)
-
 
 def attack_on(path, names=("",)):
     """What becomes of a fit after an accident to its file, or to one file of its store."""
@@ -394,9 +371,9 @@ def attack_on(path, names=("",)):
     contents = {path / name: (path / name).read_bytes() for name in names}
 
     def attack(example):
-        where, damage = example
+        where, own = example
         file = path / where
-        file.write_bytes(damaged(contents[file], damage))
+        file.write_bytes(damaged(contents[file], own))
         try:
             fit = hmetad.load_fit(path)
         except InputError as error:
@@ -408,7 +385,7 @@ def attack_on(path, names=("",)):
         codes = {notice.code for notice in hmetad.notices(fit)}
         return "partial" if "partial" in codes else "read"
 
-    return st.tuples(st.sampled_from(names), damages), attack
+    return st.tuples(st.sampled_from(names), changes), attack
 
 
 PARTS = ("fit.json", "counts.nc", f"{OF_X}/zarr.json", f"{OF_X}/c/0/0/0")

@@ -98,7 +98,7 @@ MADE = {
     "sdt": lambda: hmetad.sdt(made("counts")),
     "measured": lambda: hmetad.measure(made("counts")),
     "information": lambda: hmetad.information.meta_information(made("counts")),
-    "type2": lambda: hmetad.counts.type2_counts(made("counts")),
+    "type2_table": lambda: hmetad.counts.type2_counts(made("counts")),
     "bounds": lambda: hmetad.groups.group_bounds([[0.6, 0.7, 0.8]]),
     "report": lambda: hmetad.report.measures_report(made("counts"), made("measured")),
     "ranks": lambda: hmetad.rank(made("fit"), **OF_MODELS),
@@ -128,7 +128,7 @@ MADE = {
     "odd notices": lambda: counts_of_four().assign_attrs(notices='[{"code": 1}]'),
     "odd by": lambda: counts_of_four().assign_attrs(by="7"),
     "odd labels": lambda: counts_of_four().assign_attrs(labels=3),
-    "dataset": lambda: counts_of_four().to_dataset(name="counts"),
+    "predicted": lambda: counts_of_four().to_dataset(name="counts"),
     "empty dataset": xr.Dataset,
     "empty tree": xr.DataTree,
     "no posterior": lambda: xr.DataTree.from_dict({"prior": xr.Dataset()}),
@@ -162,9 +162,9 @@ MADE = {
     "frame of objects": lambda: pd.DataFrame({"label": [object()], "mean": [None]}),
     "index": lambda: pd.Index(["model"]),
     "axes": lambda: plt.figure().add_subplot(),
-    "mappings": lambda: {"a": made("fit"), "b": made("fit")},
+    "fits": lambda: {"a": made("fit"), "b": made("fit")},
     "mapping of decisions": lambda: {"a": made("decisions")},
-    "mapping of reports": lambda: {"a": made("report")},
+    "reports": lambda: {"a": made("report")},
     "estimators": lambda: {"mle": hmetad.fit_mle},
     "mapping of None": lambda: {"a": None},
     "mapping of numbers": lambda: {1: 2},
@@ -265,30 +265,17 @@ WRONG = [
     *map(Named, MADE),
 ]
 FRACTIONS = [0.5, 0.7, [0.6, 0.7], [[0.6, 0.7, 0.8]], [[0.5, 0.9], [0.7, 0.8]]]
-DRAWS = "fit, fit, mappings, contrast, measures"
+DRAWS = "fit, fit, fits, contrast, measures"
 OF_SETS = f"{DRAWS}, draws of sets, estimates"
-# Values that an argument may well have, by its name or by those of several.
+# Values that an argument may well have, by its name or by those of several; and those of the pool
+# that are called like it.
 RIGHT = {
-    "counts": pool("counts, counts, one cell, type2, one model"),
-    "type2_table": pool("type2"),
+    "counts": pool("counts, counts, one cell, type2_table, one model"),
     "counts_or_fit": pool("counts, fit"),
-    "fit": pool("fit"),
-    "fits": pool("mappings"),
     "draws": pool(f"{DRAWS}, contrast, superiority"),
-    "trials": pool("trials"),
-    "pairs": pool("pairs"),
-    "decisions": pool("decisions"),
     "estimates": pool("sdt, measures, frame"),
     "measures": pool("measured, sdt"),
-    "plan": pool("plan"),
-    "ranks": pool("ranks"),
-    "evidence": pool("evidence"),
-    "reports": pool("mapping of reports"),
-    "calibrated": pool("calibrated"),
-    "information": pool("information"),
     "table": pool("frame, trials"),
-    "estimators": pool("estimators"),
-    "predicted": pool("dataset"),
     "results": [{}],
     "by": ["model", "task", ("model", "task"), [], {"model": "model"}],
     "covariates": [(), "age"],
@@ -398,7 +385,8 @@ def calls(draw):
     # Figures are called like what they show.
     key = name if name.startswith("plots.") else name.rpartition(".")[2]
     for parameter in inspect.signature(named(name)).parameters.values():
-        right = RIGHT.get(f"{key}.{parameter.name}", RIGHT.get(parameter.name, []))
+        own = [Named(parameter.name)] if parameter.name in MADE else []
+        right = RIGHT.get(f"{key}.{parameter.name}", RIGHT.get(parameter.name, own))
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
         # By default those of recover_models take minutes, and are always given.

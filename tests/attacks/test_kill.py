@@ -14,7 +14,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from report.made_fit import made_fit
 
 import hmetad
 
@@ -35,23 +34,10 @@ COMMANDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Folder with small inputs."""
-    made = tmp_path_factory.mktemp("inputs")
-    trials = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=300, seed=1)
-    trials.to_csv(made / "trials.csv", index=False)
-    right = (trials["stimulus"] == trials["response"]).astype(int)
-    raw = trials.assign(right=right, confidence=trials["confidence"] / 4)
-    raw[["right", "confidence"]].to_csv(made / "raw.csv", index=False)
-    hmetad.save_fit(made_fit(["a", "b"], ["x", "y"], draws=100), made / "made.nc")
-    return made
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
-def test_runs_that_are_ended_at_random_moments_leave_whole_files(name, folder, tmp_path):
-    place = workplace(folder, tmp_path / "work")
+def test_runs_that_are_ended_at_random_moments_leave_whole_files(name, inputs, tmp_path):
+    place = workplace(inputs, tmp_path / "work")
     process, begun = started(name, place)
     assert finished(process) == 0
     length, whole = time.monotonic() - begun, contents(place / "out")

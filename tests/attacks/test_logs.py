@@ -10,7 +10,7 @@ import struct
 import time
 import tracemalloc
 import zipfile
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from attacks.damage import changes, damaged
 from command_line import refused, run
 from hypothesis import strategies as st
 from scipy.io import savemat
@@ -59,11 +60,8 @@ def write(path, content, compression=zipfile.ZIP_DEFLATED, **options):
 
 def read(path, **options):
     """A log of Inspect or a table, by its name."""
-    return (
-        read_log("inspect", path, **options)
-        if path.suffix == ".eval"
-        else read_table(path, **options)
-    )
+    reader = partial(read_log, "inspect") if path.suffix == ".eval" else read_table
+    return reader(path, **options)
 
 
 def refusal(path, limits=None):
@@ -271,8 +269,8 @@ def test_a_compressed_table_is_that_table_and_a_damaged_one_is_refused(suffix, t
     pd.testing.assert_frame_equal(read_table(path), read_table(plain))
     whole = path.read_bytes()
     damages = whole[:-5], whole[: len(whole) // 2], b"rubbish", whole[:20] + whole[30:]
-    for damaged in damages if suffix in PACKERS else ():
-        path.write_bytes(damaged)
+    for damage in damages if suffix in PACKERS else ():
+        path.write_bytes(damage)
         with pytest.raises(InputError, match="cannot be read"):
             read_table(path)
 
@@ -412,43 +410,7 @@ OPTIONS = {
     "promptfoo": [{}, {"field": "confidence", "scale": "percent"}, {"threshold": 0.5}],
     "table": [{}, {"columns": {"confidence": "a"}}, {"scale": "percent"}],
 }
-PIECES = [b"{", b"}", b"[", b"]", b",", b'"', b"\\", b"\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf"]
-PIECES += [b"NaN", b"-Infinity", b"1e400", b"9" * 400, b"9" * 5000, b"null", b"true", b'""', b"{}"]
-PIECES += [b"[" * 300, b'{"a":' * 5000, b"\\ud800", b'"' + b"x" * 5000 + b'"', b"\n" + TABLE]
-
-place = st.floats(0, 1, exclude_max=True)
-change = st.one_of(
-    st.tuples(st.just("flip"), place, st.integers(1, 255)),
-    st.tuples(st.just("cut"), place, place),
-    st.tuples(st.just("end"), place, st.none()),
-    st.tuples(st.just("again"), place, place),
-    st.tuples(st.just("nest"), place, st.integers(1, 3000)),
-    st.tuples(st.just("enlarge"), place, st.integers(2, 300)),
-    st.tuples(st.just("insert"), place, st.sampled_from(PIECES)),
-)
-attacks = st.tuples(
-    st.sampled_from(sorted(SOURCES)), st.lists(change, min_size=1, max_size=4), st.integers(0, 2)
-)
-
-
-def changed(content, change):
-    """Bytes with one change."""
-    how, where, what = change
-    at = int(where * len(content))
-    if how == "flip" and content:
-        return content[:at] + bytes([content[at] ^ what]) + content[at + 1 :]
-    if how in ("cut", "again"):
-        end = at + int(what * min(200, len(content)))
-        return content[:at] + (content[at:end] * 2 if how == "again" else b"") + content[end:]
-    if how == "end":
-        return content[:at]
-    if how == "nest":
-        # What a value begins with, and what would close it.
-        start = max(content.find(b": ", at), 0)
-        return content[:start] + b": " + b"[" * what + b"1" + b"]" * what + content[start + 3 :]
-    if how == "enlarge":
-        return content[:at] + content[at : at + 300] * what + content[at + 300 :]
-    return content[:at] + what + content[at:] if how == "insert" else content
+attacks = st.tuples(st.sampled_from(sorted(SOURCES)), changes, st.integers(0, 2))
 
 
 @pytest.fixture(scope="module")
@@ -456,13 +418,13 @@ def attack(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
 
     def read_damaged(example):
-        name, changes, number = example
+        name, changed, number = example
         kind, content = SOURCES[name]
         if name == "members.eval":
-            target = sorted(MEMBERS)[int(changes[0][1] * len(MEMBERS)) if changes else 0]
-            write(folder / name, MEMBERS | {target: reduce(changed, changes, MEMBERS[target])})
+            target = sorted(MEMBERS)[int(changed[0][1] * len(MEMBERS)) if changed else 0]
+            write(folder / name, MEMBERS | {target: damaged(MEMBERS[target], changed)})
         else:
-            (folder / name).write_bytes(reduce(changed, changes, content))
+            (folder / name).write_bytes(damaged(content, changed))
         return ended(lambda: read_log(kind, folder / name, **OPTIONS[kind][number]))
 
     return read_damaged

@@ -61,18 +61,11 @@ for _ in range(10_000):
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    """Folder with trials and a fit that nobody sampled."""
-    folder = tmp_path_factory.mktemp("inputs")
-    trials = hmetad.simulate_trials([1.5, 1.2], m_ratio=0.8, trials=300, seed=1)
-    trials["right"] = (trials["stimulus"] == trials["response"]).astype(int)
-    trials.to_csv(folder / "trials.csv", index=False)
-    hmetad.save_fit(made_fit(["a", "b"], ["x", "y"], draws=50), folder / "made.nc")
-    # What is compiled is kept in files too, which a limit on the size of files forbids.
+def compiled(inputs, tmp_path_factory):
+    """What is compiled is kept in files too, which a limit on the size of files forbids."""
     kept = tmp_path_factory.mktemp("compiled")
     for name, line in WRITERS.items():
-        run(folder, f"{line} -o {kept / name}", status=0)
-    return folder
+        run(inputs, f"{line} -o {kept / name}", status=0)
 
 
 @pytest.fixture
@@ -106,6 +99,7 @@ def largest_file(size):
         signal.signal(signal.SIGXFSZ, ignored)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_command_that_cannot_write_says_so_in_a_line(name, out):
     with largest_file(10):

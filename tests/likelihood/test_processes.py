@@ -5,6 +5,7 @@ where two routes by SciPy agree to 1e-15.
 """
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -19,79 +20,62 @@ THETA = np.array([[-0.4, -1.2], [0.9, 1.7]])
 LOG_THETA = OUTWARD * np.log([[0.6, 1.4], [0.7, 1.5]])
 D, C = 1.5, 0.2
 BOUNDS = norm.ppf([0.65, 0.85])
-# Process (None: a likelihood without one), its parameters, criteria on its own scale, and
-# probabilities at d′ = 1.5 and c = .2 of responses S1 with rating 3..1, then S2 with 1..3, of
-# stimuli S1 and S2: PROCESS_MODELS.md, section 1.
-GOLDEN = {
-    "SDT": (
-        ("signal-detection", None, {}, THETA),
-        ".3263552203 .3104754309 .1921132225 .1215846583 .0423286573 .0071428107",
-        ".0255880595 .0994838761 .1660877512 .2684580056 .2693261813 .1710561263",
-    ),
-    "GN": (
-        ("linear-gaussian", "gaussian_noise", {"noise": 0.6}, THETA),
-        ".3493768574 .2589547745 .2206122419 .1036083863 .0499746726 .0174730675",
-        ".0465177177 .0968598038 .1477821653 .2703383084 .2312226066 .2072793982",
-    ),
-    "WEV": (
-        ("linear-gaussian", "wev", {"visibility": 0.4, "noise": 0.6}, THETA),
-        ".4205709562 .2958148666 .1125580509 .0718809137 .0722223844 .0269528282",
-        ".0871723219 .1309462376 .0730411273 .1982920342 .2943292927 .2162189863",
-    ),
+# Process (None: a likelihood without one), its parameters, and criteria on its own scale.
+MODELS = {
+    "SDT": ("signal-detection", None, {}, THETA),
+    "GN": ("linear-gaussian", "gaussian_noise", {"noise": 0.6}, THETA),
+    "WEV": ("linear-gaussian", "wev", {"visibility": 0.4, "noise": 0.6}, THETA),
     # Its criteria cut a lognormal variable.
-    "logWEV": (
-        ("linear-gaussian", "wev", {"visibility": 0.4, "noise": 0.6}, LOG_THETA),
-        ".7316434570 .0906764005 .0066240162 .0025575687 .0259272886 .1425712691",
-        ".2268235716 .0589552521 .0053808631 .0053907746 .0641166384 .6393329002",
-    ),
-    "PDA": (
-        ("linear-gaussian", "pda", {"later": 0.5}, THETA),
-        ".4711468132 .2208819958 .1369150647 .1280741543 .0327054110 .0102765611",
-        ".0283169928 .0680834998 .1947591942 .1746305309 .2196197808 .3145900015",
-    ),
-    "IG": (
-        ("linear-gaussian", "ig", {"relative_dprime": 0.8}, THETA),
-        ".2273404418 .2528333456 .3487700863 .1596283452 .0095933563 .0018344247",
-        ".0104614605 .0357325536 .2449656727 .4380005260 .1746742140 .0961655731",
-    ),
-    "RCE": (
-        ("linear-gaussian", "rce", {}, THETA),
-        ".2600253456 .3888858259 .1800327022 .1058247487 .0578599891 .0073713886",
-        ".0401592888 .1422182853 .1087821126 .3193552991 .3005773726 .0889076415",
-    ),
+    "logWEV": ("linear-gaussian", "wev", {"visibility": 0.4, "noise": 0.6}, LOG_THETA),
+    "PDA": ("linear-gaussian", "pda", {"later": 0.5}, THETA),
+    "IG": ("linear-gaussian", "ig", {"relative_dprime": 0.8}, THETA),
+    "RCE": ("linear-gaussian", "rce", {}, THETA),
     # Bounds of a probability, from the decision outward.
-    "CNCB": (
-        ("linear-gaussian", "cncb", {"boost": 0.3, "noise": 0.7}, [C - BOUNDS, C + BOUNDS]),
-        ".4534614137 .2161100602 .1593723998 .1120828651 .0402232160 .0187500452",
-        ".0479764879 .0791076463 .1640755526 .2012748790 .2088655138 .2986999204",
-    ),
+    "CNCB": ("linear-gaussian", "cncb", {"boost": 0.3, "noise": 0.7}, [C - BOUNDS, C + BOUNDS]),
     "Fleming-Daw": (
-        ("linear-gaussian", "fleming_daw", {"confidence_sd": 1.2, "correlation": 0.6}, THETA),
-        ".3425880411 .2311434724 .2552123602 .1229185489 .0331940203 .0149435571",
-        ".0412681378 .0696869603 .1802045886 .3067569037 .1990237646 .2030596449",
+        "linear-gaussian",
+        "fleming_daw",
+        {"confidence_sd": 1.2, "correlation": 0.6},
+        THETA,
     ),
-    "ITGc": (
-        ("meta-d", "absolute", {"m_ratio": 0.8}, THETA),
-        ".2884501669 .3207956321 .2196980747 .1171147062 .0452825673 .0086588528",
-        ".0303601873 .1036993853 .1571001142 .2956105255 .2665065910 .1467231967",
-    ),
-    "ITGcm": (
-        ("meta-d", "relative", {"m_ratio": 0.8}, THETA),
-        ".2928238455 .3256597548 .2104602733 .1199542195 .0428988619 .0082030449",
-        ".0317044165 .1082907846 .1511644856 .3046207969 .2606955464 .1435239699",
-    ),
-    "logN": (
-        ("lognormal", None, {"meta_noise": 0.5}, THETA),
-        ".3695055268 .2639831532 .1954551936 .1120652202 .0400060607 .0189848454",
-        ".0488638188 .0869414795 .1553543886 .2610682703 .2197739681 .2279980748",
-    ),
+    "ITGc": ("meta-d", "absolute", {"m_ratio": 0.8}, THETA),
+    "ITGcm": ("meta-d", "relative", {"m_ratio": 0.8}, THETA),
+    "logN": ("lognormal", None, {"meta_noise": 0.5}, THETA),
     # Its σ is the SD of the lognormal variable, and its criteria are distances from c.
-    "CASANDRE": (
-        ("lognormal", None, {"meta_noise": np.sqrt(np.log1p(0.5**2))}, THETA),
-        ".3650637406 .2685092695 .1953708636 .1130074923 .0402127918 .0178358422",
-        ".0467102555 .0879619455 .1564874857 .2621494332 .2238808092 .2228100709",
-    ),
+    "CASANDRE": ("lognormal", None, {"meta_noise": np.sqrt(np.log1p(0.5**2))}, THETA),
 }
+# Probabilities at d′ = 1.5 and c = .2 of responses S1 with rating 3..1, then S2 with 1..3, of
+# stimuli S1 and S2: PROCESS_MODELS.md, section 1.
+PRINTED = """
+SDT         .3263552203 .3104754309 .1921132225 .1215846583 .0423286573 .0071428107
+            .0255880595 .0994838761 .1660877512 .2684580056 .2693261813 .1710561263
+GN          .3493768574 .2589547745 .2206122419 .1036083863 .0499746726 .0174730675
+            .0465177177 .0968598038 .1477821653 .2703383084 .2312226066 .2072793982
+WEV         .4205709562 .2958148666 .1125580509 .0718809137 .0722223844 .0269528282
+            .0871723219 .1309462376 .0730411273 .1982920342 .2943292927 .2162189863
+logWEV      .7316434570 .0906764005 .0066240162 .0025575687 .0259272886 .1425712691
+            .2268235716 .0589552521 .0053808631 .0053907746 .0641166384 .6393329002
+PDA         .4711468132 .2208819958 .1369150647 .1280741543 .0327054110 .0102765611
+            .0283169928 .0680834998 .1947591942 .1746305309 .2196197808 .3145900015
+IG          .2273404418 .2528333456 .3487700863 .1596283452 .0095933563 .0018344247
+            .0104614605 .0357325536 .2449656727 .4380005260 .1746742140 .0961655731
+RCE         .2600253456 .3888858259 .1800327022 .1058247487 .0578599891 .0073713886
+            .0401592888 .1422182853 .1087821126 .3193552991 .3005773726 .0889076415
+CNCB        .4534614137 .2161100602 .1593723998 .1120828651 .0402232160 .0187500452
+            .0479764879 .0791076463 .1640755526 .2012748790 .2088655138 .2986999204
+Fleming-Daw .3425880411 .2311434724 .2552123602 .1229185489 .0331940203 .0149435571
+            .0412681378 .0696869603 .1802045886 .3067569037 .1990237646 .2030596449
+ITGc        .2884501669 .3207956321 .2196980747 .1171147062 .0452825673 .0086588528
+            .0303601873 .1036993853 .1571001142 .2956105255 .2665065910 .1467231967
+ITGcm       .2928238455 .3256597548 .2104602733 .1199542195 .0428988619 .0082030449
+            .0317044165 .1082907846 .1511644856 .3046207969 .2606955464 .1435239699
+logN        .3695055268 .2639831532 .1954551936 .1120652202 .0400060607 .0189848454
+            .0488638188 .0869414795 .1553543886 .2610682703 .2197739681 .2279980748
+CASANDRE    .3650637406 .2685092695 .1953708636 .1130074923 .0402127918 .0178358422
+            .0467102555 .0879619455 .1564874857 .2621494332 .2238808092 .2228100709
+"""
+PROBABILITIES = np.array(re.findall(r" (\.\d+)", PRINTED), dtype=float).reshape(-1, 2, 6)
+GOLDEN = dict(zip(re.findall(r"^[\w-]+", PRINTED, re.MULTILINE), PROBABILITIES, strict=True))
 
 
 def record_of(likelihood, choice):
@@ -121,17 +105,15 @@ def classic(p):
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_record_has_the_golden_values_of_the_published_model(name):
-    (likelihood, choice, values, criteria), *lines = GOLDEN[name]
-    printed = np.array([[float(p) for p in line.split()] for line in lines])
-    found = classic(probabilities(likelihood, choice, values, criteria))
+    found = classic(probabilities(*MODELS[name]))
     # Ten digits are printed.
-    np.testing.assert_allclose(found, printed, rtol=0, atol=6e-11)
+    np.testing.assert_allclose(found, GOLDEN[name], rtol=0, atol=6e-11)
 
 
 def test_all_digits_of_the_golden_values_agree(shared):
     file = shared / "reference" / "process_models" / "golden.json"
     golden = {key.split()[0]: p for key, p in json.loads(file.read_text()).items()}
-    for name, (record, *_) in GOLDEN.items():
+    for name, record in MODELS.items():
         expected = golden[{"CASANDRE": "CAS"}.get(name, name)]
         # Owen's T, by which these were made, has errors of some 1e-15.
         found = classic(probabilities(*record))
