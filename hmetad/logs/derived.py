@@ -20,7 +20,7 @@ from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import safe_text
 from hmetad.notice import first_few
 
-__all__ = ["columns_of_path", "path_names", "with_correct", "with_key", "with_options"]
+__all__ = ["columns_of_path", "with_correct", "with_key", "with_options"]
 
 HOLE = re.compile(r"\{([^{}]*)\}")
 OPTION = "{option}"
@@ -28,15 +28,6 @@ OPTION = "{option}"
 ANSWERS = ("chosen", "answer", "response")
 # What is made of a column for each option.
 MADE = ("option_probabilities", "confidence")
-
-
-def path_names(template: str) -> list[str]:
-    """Names of the columns that stand in a path, if its pattern can be used."""
-    names = HOLE.findall(template)
-    if not names or len({*names}) < len(names) or not all(name.isidentifier() for name in names):
-        allowed = "a path with different names in braces, such as {model}_{set}.csv"
-        raise InputError("path_columns", repr(template), allowed)
-    return [*names]
 
 
 def columns_of_path(template: str, path: Path) -> dict[str, str]:
@@ -47,7 +38,11 @@ def columns_of_path(template: str, path: Path) -> dict[str, str]:
     >>> columns_of_path("{model}/{set}.csv", Path("runs/gpt-4/math.csv"))
     {'model': 'gpt-4', 'set': 'math'}
     """
-    names, found = path_names(template), []
+    names: list[str] = HOLE.findall(template)
+    if not names or len({*names}) < len(names) or not all(name.isidentifier() for name in names):
+        allowed = "a path with different names in braces, such as {model}_{set}.csv"
+        raise InputError("path_columns", repr(template), allowed)
+    found = []
     parts = [re.escape(part) for part in HOLE.split(template)[::2]]
     for filled in ("([^/]+?)", "([^/]+)"):
         # The first takes as little as it can, the other as much: only one way leaves them alike.
