@@ -92,8 +92,8 @@ def names_of_rows(table: pd.DataFrame, on: Sequence[str]) -> list[tuple[str, ...
     return [None if any(map(is_missing, row)) else tuple(map(as_text, row)) for row in rows]
 
 
-def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
-    """Trials with the probabilities of the options as a list, and that of the one chosen.
+def with_options(trials: pd.DataFrame, template: str) -> tuple[pd.DataFrame, list[str]]:
+    """Trials with the probabilities of the options as a list, and of the one chosen; the options.
 
     Chosen is what the column of answers says, or without one the most probable option. It is the
     number of an option from 0, and so is the target.
@@ -115,6 +115,10 @@ def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
         got = f"{matrix[matrix > 1][0]:g}"
         raise InputError("option_columns", got, "probabilities from 0 to 1", step)
     labels = {fold_word(label): number for number, label in enumerate(names)}
+    if len(labels) < len(names):
+        raise InputError(
+            "option_columns", f"options {[*names]}", "names that differ in more than case"
+        )
     answer = next((name for name in ANSWERS if name in trials.columns), None)
     if answer is None:
         filled = ~np.isnan(matrix).all(axis=1)
@@ -128,7 +132,7 @@ def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
         made["target"] = numbers_or_none(option_numbers(trials["target"], labels), trials.index)
     made["option_probabilities"] = pd.Series(lists, index=trials.index, dtype=object)
     kept = trials.drop(columns=[*names.values()])
-    return with_correct(kept.assign(**made, confidence=sure))
+    return with_correct(kept.assign(**made, confidence=sure)), [*names]
 
 
 def option_numbers(column: pd.Series, labels: Mapping[str, int]) -> NDArray[np.int64]:

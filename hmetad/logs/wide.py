@@ -138,7 +138,8 @@ def read_trials(
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
         suffix, ``decimal_commas`` (columns in which they were found), ``undecided_commas`` (those
-        that stay text, though some values look so), ``scale`` and ``examples``
+        that stay text, though some values look so), ``options`` (their names, of `option_columns`,
+        in the order of the numbers), ``scale`` and ``examples``
         where confidence was parsed, and ``notices`` (JSON), if there are any: files with the same
         bytes, and rows that are the same in all columns; those of `parse_confidence`; or of a
         column that stays as it is, ``"confidence-text"``,
@@ -185,7 +186,7 @@ def read_trials(
         rows, _, _ = joined_tables([Path(key)], None, own, as_limits(limits))
         trials, lost = with_key(trials, rows, keys)
     if option_columns is not None:
-        trials = with_options(trials, option_columns)
+        trials, found["options"] = with_options(trials, option_columns)
     elif key is not None:
         trials = with_correct(trials)
     if listed("missing_codes", missing_codes):

@@ -76,6 +76,7 @@ def test_probabilities_of_options_give_the_one_chosen(folder):
     trials = read_trials(folder / "runs", **options)
     assert trials["confidence"].tolist() == [0.7, 0.6, 0.9, 0.4]
     assert trials["chosen"].tolist() == [0, 1, 0, 1]
+    assert trials.attrs["options"] == ["A", "B"]
     assert trials["target"].tolist()[:3] == [0, 0, 0]
     assert trials["correct"].tolist()[:3] == [True, False, True]
     # Of the order of columns in each file nothing depends, nor do pairs.
@@ -116,6 +117,7 @@ def test_without_answers_the_most_probable_option_is_chosen(tmp_path):
         ("runs", {"option_columns": "p_"}, r"a name with \{option\} in it, once"),
         ("runs", {"option_columns": "q_{option}"}, "columns of two options or more"),
         ("a_b_c.csv", {"option_columns": "p_{option}"}, "got 85, allowed is probabilities from 0"),
+        ("alike.csv", {"option_columns": "p_{option}"}, "names that differ in more than case"),
         ("text.csv", {"option_columns": "p_{option}"}, "allowed is numbers"),
         ("runs/gpt_math.csv", {"option_columns": "p_{option}", "columns": {"confidence": "item"}},
          "a column 'confidence' beside them"),
@@ -128,6 +130,7 @@ def test_what_cannot_be_derived_is_refused(name, options, says, folder):
         "other.csv": "item,target\n9,A\n",
         "same.csv": "item,answer\n1,A\n",
         "a_b_c.csv": "item,p_A,p_B\n1,85,15\n",
+        "alike.csv": "item,p_A,p_a\n1,0.5,0.5\n",
         "text.csv": "item,p_A,p_B\n1,high,low\n",
         "none.csv": "answer,p_A,p_B\nC,0.5,0.5\n",
     }

@@ -68,6 +68,7 @@ NUMBERS = {f"gen_args_{i}": {"arg_0": "?", "arg_1": f" {i + 1}"} for i in range(
         (choice(logs=(0.0, -math.inf), target="[0, 1]", acc=1.0), {}, [0, "[0, 1]", True], 1, ""),
         (choice(target="1"), {}, [0, 1, False], SURE, ""),
         (choice(target="xx"), {}, [0, 1, False], SURE, ""),
+        (choice(target=None, acc=1.0, arguments={"gen_args_0": {}}), {}, [0, None, True], SURE, ""),
         # A number is always that of an option, even where the options are numbers.
         (choice(target="1", arguments=NUMBERS), {}, [0, 1, False], SURE, ""),
         (choice(target="[0, 1]"), {}, [0, "[0, 1]", None], SURE, "no metric 'acc'"),
