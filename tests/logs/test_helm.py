@@ -62,6 +62,40 @@ def test_options_scored_by_themselves_have_helms_own_probabilities():
     check_colours(trials)
 
 
+def separate(option, mode, *logprobs):
+    """A request for one of the options " x y" and " z", token by token."""
+    tokens = [{"text": t, "logprob": p} for t, p in zip(OPTIONS[option], logprobs, strict=True)]
+    completions = [{"tokens": [{"text": "?", "logprob": -9.0}, *tokens]}]
+    state = {
+        "reference_index": option,
+        "request_mode": mode,
+        "result": {"completions": completions},
+    }
+    texts = ["".join(parts).strip() for parts in OPTIONS]
+    references = [{"output": {"text": t}, "tags": ["correct"][i:]} for i, t in enumerate(texts)]
+    return state | {"instance": {"id": "id0", "references": references}}
+
+
+OPTIONS = [[" x", " y"], [" z"]]
+ASKED = [separate(0, "original", -1.0, -2.0), separate(1, "original", -2.0)]
+BARE = [separate(0, "calibration", -2.5, -1.5), separate(1, "calibration", -2.5)]
+
+
+@pytest.mark.parametrize(
+    ("method", "states", "scored"),
+    [
+        # Per token; or less the option without the question.
+        ("multiple_choice_separate_original", ASKED, [-1.5, -2.0]),
+        ("multiple_choice_separate_calibrated", [*ASKED, *BARE], [1.0, 0.5]),
+    ],
+)
+def test_options_of_several_tokens_are_scored_as_helm_scores_them(write, method, states, scored):
+    trials = read_helm(write(states, method=method))
+    odds = np.exp(scored)
+    np.testing.assert_allclose(trials["option_probabilities"].item(), odds / odds.sum())
+    assert trials[["chosen", "correct"]].values.tolist() == [[0, True]]
+
+
 def test_a_joint_choice_has_the_probability_of_the_letter():
     trials = read_helm(LOGS / "colours_joint")
     assert trials["chosen"].tolist() == [0, 0, 0, 3]

@@ -96,6 +96,7 @@ def test_generation_tasks_have_text_and_several_responses_agree(write):
     row = new(logprobs=[], text=["#### 4", "#### 5", "?"], options=["4"], **{"pass@1": 1})
     trials = read_lighteval(write([row]), answer_pattern="#### ([0-9])")
     assert trials["answers"].tolist() == [["4", "5", None]]
+    assert trials["chosen"].tolist() == [None]
     assert trials.attrs["rejected"] == {"several answers": 1}
 
 
