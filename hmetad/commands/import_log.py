@@ -199,6 +199,7 @@ REMARKS = (
     "delimiter",
     "decimal_commas",
     "undecided_commas",
+    "options",
     "rejected",
     "duplicates",
     "unfinished",

@@ -20,7 +20,7 @@ from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import safe_text
 from hmetad.notice import first_few
 
-__all__ = ["columns_of_path", "path_names", "with_correct", "with_key", "with_options"]
+__all__ = ["columns_of_path", "with_correct", "with_key", "with_options"]
 
 HOLE = re.compile(r"\{([^{}]*)\}")
 OPTION = "{option}"
@@ -28,15 +28,6 @@ OPTION = "{option}"
 ANSWERS = ("chosen", "answer", "response")
 # What is made of a column for each option.
 MADE = ("option_probabilities", "confidence")
-
-
-def path_names(template: str) -> list[str]:
-    """Names of the columns that stand in a path, if its pattern can be used."""
-    names = HOLE.findall(template)
-    if not names or len({*names}) < len(names) or not all(name.isidentifier() for name in names):
-        allowed = "a path with different names in braces, such as {model}_{set}.csv"
-        raise InputError("path_columns", repr(template), allowed)
-    return [*names]
 
 
 def columns_of_path(template: str, path: Path) -> dict[str, str]:
@@ -47,7 +38,11 @@ def columns_of_path(template: str, path: Path) -> dict[str, str]:
     >>> columns_of_path("{model}/{set}.csv", Path("runs/gpt-4/math.csv"))
     {'model': 'gpt-4', 'set': 'math'}
     """
-    names, found = path_names(template), []
+    names: list[str] = HOLE.findall(template)
+    if not names or len({*names}) < len(names) or not all(name.isidentifier() for name in names):
+        allowed = "a path with different names in braces, such as {model}_{set}.csv"
+        raise InputError("path_columns", repr(template), allowed)
+    found = []
     parts = [re.escape(part) for part in HOLE.split(template)[::2]]
     for filled in ("([^/]+?)", "([^/]+)"):
         # The first takes as little as it can, the other as much: only one way leaves them alike.
@@ -97,8 +92,8 @@ def names_of_rows(table: pd.DataFrame, on: Sequence[str]) -> list[tuple[str, ...
     return [None if any(map(is_missing, row)) else tuple(map(as_text, row)) for row in rows]
 
 
-def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
-    """Trials with the probabilities of the options as a list, and that of the one chosen.
+def with_options(trials: pd.DataFrame, template: str) -> tuple[pd.DataFrame, list[str]]:
+    """Trials with the probabilities of the options as a list, and of the one chosen; the options.
 
     Chosen is what the column of answers says, or without one the most probable option. It is the
     number of an option from 0, and so is the target.
@@ -120,6 +115,10 @@ def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
         got = f"{matrix[matrix > 1][0]:g}"
         raise InputError("option_columns", got, "probabilities from 0 to 1", step)
     labels = {fold_word(label): number for number, label in enumerate(names)}
+    if len(labels) < len(names):
+        raise InputError(
+            "option_columns", f"options {[*names]}", "names that differ in more than case"
+        )
     answer = next((name for name in ANSWERS if name in trials.columns), None)
     if answer is None:
         filled = ~np.isnan(matrix).all(axis=1)
@@ -133,7 +132,7 @@ def with_options(trials: pd.DataFrame, template: str) -> pd.DataFrame:
         made["target"] = numbers_or_none(option_numbers(trials["target"], labels), trials.index)
     made["option_probabilities"] = pd.Series(lists, index=trials.index, dtype=object)
     kept = trials.drop(columns=[*names.values()])
-    return with_correct(kept.assign(**made, confidence=sure))
+    return with_correct(kept.assign(**made, confidence=sure)), [*names]
 
 
 def option_numbers(column: pd.Series, labels: Mapping[str, int]) -> NDArray[np.int64]:

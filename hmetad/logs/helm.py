@@ -126,7 +126,8 @@ def read_helm(
 
     Examples
     --------
-    >>>     >>> from tempfile import TemporaryDirectory
+    >>> import json
+    >>> from tempfile import TemporaryDirectory
     >>> options = [{"output": {"text": "3"}, "tags": []},
     ...            {"output": {"text": "4"}, "tags": ["correct"]}]
     >>> said = {"text": " B", "logprob": -0.5, "tokens": [{"text": " B", "logprob": -0.5}]}

@@ -19,7 +19,6 @@ from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of
 from hmetad.logs.derived import (
     columns_of_path,
-    path_names,
     with_correct,
     with_key,
     with_options,
@@ -139,7 +138,8 @@ def read_trials(
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
         suffix, ``decimal_commas`` (columns in which they were found), ``undecided_commas`` (those
-        that stay text, though some values look so), ``scale`` and ``examples``
+        that stay text, though some values look so), ``options`` (their names, of `option_columns`,
+        in the order of the numbers), ``scale`` and ``examples``
         where confidence was parsed, and ``notices`` (JSON), if there are any: files with the same
         bytes, and rows that are the same in all columns; those of `parse_confidence`; or of a
         column that stays as it is, ``"confidence-text"``,
@@ -169,23 +169,24 @@ def read_trials(
     if keys and key is None:
         raise InputError("key", f"none, beside {keys}", "a table with an answer key")
     files = table_paths(Path(path))
-    places = path_names(path_columns) if path_columns is not None else []
+    places = [] if path_columns is None else [columns_of_path(path_columns, f) for f in files]
     table, found, missing = joined_tables(
-        files, delimiter, decimal, as_limits(limits), path_columns, executor
+        files, delimiter, decimal, as_limits(limits), places, executor
     )
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, columns or {})
     if wide is not None:
         kept = [keep] if isinstance(keep, str) else list(keep)
-        of_file = [*places] if len(files) == 1 else [FILE, *places]
+        of_file = [*([FILE] if len(files) > 1 else []), *(places[0] if places else ())]
         kept = [*(name for name in of_file if name not in kept), *kept]
         trials = long_table(trials, wide=wide, keep=kept)
     lost: dict[str, int] = {}
     if key is not None:
-        rows, _, _ = joined_tables([Path(key)], None, decimal, as_limits(limits), None, None)
+        own = decimal if text_suffix(Path(key)) is not None else None
+        rows, _, _ = joined_tables([Path(key)], None, own, as_limits(limits))
         trials, lost = with_key(trials, rows, keys)
     if option_columns is not None:
-        trials = with_options(trials, option_columns)
+        trials, found["options"] = with_options(trials, option_columns)
     elif key is not None:
         trials = with_correct(trials)
     if listed("missing_codes", missing_codes):
@@ -196,21 +197,27 @@ def read_trials(
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
     attrs["rejected"] = {**lost, **attrs["rejected"]}
     if any(option is not None for option in (field, pattern, words, scale)):
-        if "confidence" not in trials:
-            step = "Name it with columns= or wide=."
-            raise InputError("confidence", "no such column", "a column to parse", step)
-        stated = parse_confidence(
-            trials["confidence"], field=field, pattern=pattern, words=words, scale=scale
-        )
-        trials = trials.assign(confidence=stated["confidence"])
-        counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
-        attrs |= {"rejected": {**attrs["rejected"], **counts}, "scale": stated.attrs["scale"]}
-        attrs["examples"] = stated.attrs["examples"]
-        attrs = add_notices(attrs, frame_notices(stated))
+        wording = {"field": field, "pattern": pattern, "words": words, "scale": scale}
+        trials, attrs = with_stated(trials, attrs, wording)
     elif "confidence" in trials:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
     trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
     return trials
+
+
+def with_stated(
+    trials: pd.DataFrame, attrs: Mapping[Any, Any], wording: Mapping[str, Any]
+) -> tuple[pd.DataFrame, dict[Any, Any]]:
+    """Trials with confidence as probabilities, and attrs with what could not be read."""
+    if "confidence" not in trials:
+        step = "Name it with columns= or wide=."
+        raise InputError("confidence", "no such column", "a column to parse", step)
+    stated = parse_confidence(trials["confidence"], **wording)
+    counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
+    own = {**attrs, "rejected": {**attrs["rejected"], **counts}}
+    own |= {name: stated.attrs[name] for name in ("scale", "examples")}
+    kept = add_notices(own, frame_notices(stated))
+    return trials.assign(confidence=stated["confidence"]), kept
 
 
 def table_paths(path: Path) -> list[Path]:
@@ -226,10 +233,10 @@ def joined_tables(
     delimiter: str | None,
     decimal: Decimal | None,
     limits: Limits,
-    path_columns: str | None,
-    executor: Any,
+    places: Sequence[Mapping[str, str]] = (),
+    executor: Any = None,
 ) -> tuple[pd.DataFrame, dict[str, Any], list[Notice]]:
-    """Tables below each other, of several files with a column "file", and how they are written.
+    """Tables below each other with the columns of their paths, and how they are written.
 
     That is ``delimiter`` (those that are not of the suffixes), ``decimal_commas`` (columns in which
     they were found) and ``undecided_commas`` (columns that stay text, though some values look so).
@@ -242,15 +249,10 @@ def joined_tables(
         signs[file] = sign
         cells += table.size
         check_size(file, 0, cells, limits)
-        own = {} if path_columns is None else columns_of_path(path_columns, file)
-        for name in (name for name in own if name in table.columns):
-            got = f"a column {name!r} that {file} has too"
-            raise InputError("path_columns", got, "other names", "Give it another name in braces.")
-        table = table.assign(**own)
         tables.append(table)
     said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs.values()))
     found: dict[str, Any] = {"delimiter": said} if said else {}
-    table, missing = below_each_other(files, tables)
+    table, missing = below_each_other(files, tables, places)
     between = {sign or usual_delimiter(file) for file, sign in signs.items()}
     if decimal is None and not between & {",", None}:
         table, commas = with_decimal_commas(table)
@@ -273,34 +275,39 @@ def one_table(
 
 
 def below_each_other(
-    files: Sequence[Path], tables: Sequence[pd.DataFrame]
+    files: Sequence[Path], tables: Sequence[pd.DataFrame], places: Sequence[Mapping[str, str]]
 ) -> tuple[pd.DataFrame, list[Notice]]:
     """Tables as one that has all their columns; of several with the names of their files.
 
     A notice names columns that not all of them have.
     """
-    if len(files) == 1:
-        return tables[0], []
-    if any(FILE in table for table in tables):
-        got = f"a column {FILE!r} in several tables"
-        raise InputError(str(files[0]), got, "no column of that name", "Rename it.")
-    shared = [name for name in tables[0] if all(name in table for table in tables)]
-    if not shared:
-        other = next(f for f, t in zip(files, tables, strict=True) if not {*t} & {*tables[0]})
-        got = f"no column that {files[0]} has"
-        raise InputError(str(other), got, "tables of the same trials", "Read it by itself.")
-    named = []
-    for file, table in zip(files, tables, strict=True):
+    added = [dict(place) for place in places] or [{} for _ in files]
+    if len(files) > 1:
+        added = [{**place, FILE: safe_text(file)} for place, file in zip(added, files, strict=True)]
+    shared = {*tables[0]}.intersection(*tables)
+    kinds = {"i": "Int64", "b": "boolean"}
+    whole = []
+    for file, table, own in zip(files, tables, added, strict=True):
+        for name in (name for name in own if name in table):
+            got = f"a column {name!r} in {file}"
+            raise InputError("path", got, "no column of that name", "Rename it.")
+        if not {*table} & {*tables[0]}:
+            got = f"no column that {files[0]} has"
+            raise InputError(str(file), got, "tables of the same trials", "Read it by itself.")
         # Where other files lack them, whole numbers and truth values keep their kind.
-        kinds = {"i": "Int64", "b": "boolean"}
-        gaps = {name: kinds[column.dtype.kind] for name, column in table.items()
-                if name not in shared and column.dtype.kind in kinds}  # fmt: skip
-        named.append(table.astype(gaps).assign(**{FILE: safe_text(file)}))
-    joined = pd.concat(named, ignore_index=True)
-    joined = joined[[*(name for name in joined if name != FILE), FILE]]
-    some = [repr(name) for name in joined if name not in (*shared, FILE)]
+        gaps = {
+            name: kinds[column.dtype.kind]
+            for name, column in table.items()
+            if name not in shared and column.dtype.kind in kinds
+        }
+        whole.append(table.astype(gaps).assign(**own))
+    if len(files) == 1:
+        return whole[0], []
+    joined = pd.concat(whole, ignore_index=True)
+    first = [name for name in joined if name not in added[0]]
+    some = [repr(name) for name in first if name not in shared]
     found = [notice_of("columns-of-some-files", columns=first_few(some), all=len(files))]
-    return joined, found if some else []
+    return joined[[*first, *added[0]]], found if some else []
 
 
 def graded(

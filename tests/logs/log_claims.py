@@ -18,6 +18,20 @@ JSON = st.recursive(
 )
 
 
+COLOURS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]
+COLOURS += [[-3.0, -3.5, -5.0, -1.0]]
+
+
+def check_colours(trials):
+    """Probabilities of four options to four questions, of a model of fixed log-probabilities."""
+    odds = np.exp(COLOURS)
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(trials["option_probabilities"].tolist(), expected)
+    np.testing.assert_allclose(trials["confidence"], expected.max(axis=1))
+    assert trials["target"].tolist() == [0, 1, 2, 3]
+    assert trials["chosen"].tolist() == [0, 0, 0, 3]
+
+
 TEXTS = ["<script>alert(1)</script>", "\x00\x07\x1b[31m", "=1+1", "\ud800", "y" * 5000]
 
 

@@ -34,8 +34,9 @@ def test_tables_of_different_columns_have_all_of_them_and_it_is_said(folder):
     assert notice.code == "columns-of-some-files"
     assert "2 files have columns 'n'" in notice.message
     (folder / "runs" / "z.csv").write_text("codebook\nx\n")
-    with pytest.raises(InputError, match=r"z\.csv: got no column that .*gpt_math\.csv has"):
-        read_trials(folder / "runs")
+    for options in ({}, {"path_columns": "{name}.csv"}):
+        with pytest.raises(InputError, match=r"z\.csv: got no column that .*gpt_math\.csv has"):
+            read_trials(folder / "runs", **options)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,11 @@ def test_columns_stand_in_paths(template, expected, folder):
     assert trials[[*expected]].iloc[[0, 2]].to_dict("list") == expected
     one = read_trials(folder / "runs" / "gpt_math.csv", path_columns=template)
     assert one["model"].tolist() == ["gpt"] * 2
+    # A wide table keeps them for each of its models.
+    options = {"path_columns": "{who}_{set}.csv", "wide": {"sure": "p_{model}"}, "keep": "item"}
+    wide = read_trials(folder / "runs", **options)
+    assert wide.columns.tolist() == ["file", "who", "set", "item", "model", "sure"]
+    assert len(wide) == 8
 
 
 def test_a_key_stands_beside_the_trials_and_judges_their_answers(folder):
@@ -70,6 +76,7 @@ def test_probabilities_of_options_give_the_one_chosen(folder):
     trials = read_trials(folder / "runs", **options)
     assert trials["confidence"].tolist() == [0.7, 0.6, 0.9, 0.4]
     assert trials["chosen"].tolist() == [0, 1, 0, 1]
+    assert trials.attrs["options"] == ["A", "B"]
     assert trials["target"].tolist()[:3] == [0, 0, 0]
     assert trials["correct"].tolist()[:3] == [True, False, True]
     # Of the order of columns in each file nothing depends, nor do pairs.
@@ -98,7 +105,7 @@ def test_without_answers_the_most_probable_option_is_chosen(tmp_path):
         ("runs", {"path_columns": "{model}.{set}.csv"}, "a pattern that all files fit"),
         ("runs", {"path_columns": "model.csv"}, "different names in braces"),
         ("runs", {"path_columns": "{a}_{a}.csv"}, "different names in braces"),
-        ("runs", {"path_columns": "{item}_{set}.csv"}, "a column 'item' that .* has too"),
+        ("runs", {"path_columns": "{item}_{set}.csv"}, "path: got a column 'item' in .*gpt_math"),
         ("a_b_c.csv", {"path_columns": "{model}_{set}.csv"}, "fits as .*'a'.* and as .*'a_b'"),
         ("runs", {"key": "key.csv"}, "on: got none, beside a key"),
         ("runs", {"on": "item"}, "key: got none, beside"),
@@ -110,6 +117,7 @@ def test_without_answers_the_most_probable_option_is_chosen(tmp_path):
         ("runs", {"option_columns": "p_"}, r"a name with \{option\} in it, once"),
         ("runs", {"option_columns": "q_{option}"}, "columns of two options or more"),
         ("a_b_c.csv", {"option_columns": "p_{option}"}, "got 85, allowed is probabilities from 0"),
+        ("alike.csv", {"option_columns": "p_{option}"}, "names that differ in more than case"),
         ("text.csv", {"option_columns": "p_{option}"}, "allowed is numbers"),
         ("runs/gpt_math.csv", {"option_columns": "p_{option}", "columns": {"confidence": "item"}},
          "a column 'confidence' beside them"),
@@ -122,6 +130,7 @@ def test_what_cannot_be_derived_is_refused(name, options, says, folder):
         "other.csv": "item,target\n9,A\n",
         "same.csv": "item,answer\n1,A\n",
         "a_b_c.csv": "item,p_A,p_B\n1,85,15\n",
+        "alike.csv": "item,p_A,p_a\n1,0.5,0.5\n",
         "text.csv": "item,p_A,p_B\n1,high,low\n",
         "none.csv": "answer,p_A,p_B\nC,0.5,0.5\n",
     }

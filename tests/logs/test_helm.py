@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from logs.log_claims import check_colours
 
 from hmetad.errors import InputError
 from hmetad.logs.helm import read_helm
@@ -17,8 +18,6 @@ from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "helm"
-LOGPROBS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]
-LOGPROBS += [[-3.0, -3.5, -5.0, -1.0]]
 
 
 def scores(run, name):
@@ -56,22 +55,51 @@ def test_options_scored_by_themselves_have_helms_own_probabilities():
     trials = read_log("auto", LOGS / "colours_separate")
     assert trials["task"].unique().tolist() == ["colours_separate"]
     assert trials["model"].unique().tolist() == ["simple/model1"]
-    assert trials["target"].tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(trials["confidence"], scores("colours_separate", "max_prob"))
     assert trials["chosen"].tolist() == scores("colours_separate", "predicted_index")
-    assert trials["correct"].tolist() == [
-        bool(x) for x in scores("colours_separate", "exact_match")
-    ]
+    assert trials["correct"].tolist() == scores("colours_separate", "exact_match")
     # One log-probability for each sign of an option, so that per token it is the option's.
-    odds = np.exp(LOGPROBS)
-    expected = odds / odds.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(trials["option_probabilities"].tolist(), expected)
+    check_colours(trials)
+
+
+def separate(option, mode, *logprobs):
+    """A request for one of the options " x y" and " z", token by token."""
+    tokens = [{"text": t, "logprob": p} for t, p in zip(OPTIONS[option], logprobs, strict=True)]
+    completions = [{"tokens": [{"text": "?", "logprob": -9.0}, *tokens]}]
+    state = {
+        "reference_index": option,
+        "request_mode": mode,
+        "result": {"completions": completions},
+    }
+    texts = ["".join(parts).strip() for parts in OPTIONS]
+    references = [{"output": {"text": t}, "tags": ["correct"][i:]} for i, t in enumerate(texts)]
+    return state | {"instance": {"id": "id0", "references": references}}
+
+
+OPTIONS = [[" x", " y"], [" z"]]
+ASKED = [separate(0, "original", -1.0, -2.0), separate(1, "original", -2.0)]
+BARE = [separate(0, "calibration", -2.5, -1.5), separate(1, "calibration", -2.5)]
+
+
+@pytest.mark.parametrize(
+    ("method", "states", "scored"),
+    [
+        # Per token; or less the option without the question.
+        ("multiple_choice_separate_original", ASKED, [-1.5, -2.0]),
+        ("multiple_choice_separate_calibrated", [*ASKED, *BARE], [1.0, 0.5]),
+    ],
+)
+def test_options_of_several_tokens_are_scored_as_helm_scores_them(write, method, states, scored):
+    trials = read_helm(write(states, method=method))
+    odds = np.exp(scored)
+    np.testing.assert_allclose(trials["option_probabilities"].item(), odds / odds.sum())
+    assert trials[["chosen", "correct"]].values.tolist() == [[0, True]]
 
 
 def test_a_joint_choice_has_the_probability_of_the_letter():
     trials = read_helm(LOGS / "colours_joint")
     assert trials["chosen"].tolist() == [0, 0, 0, 3]
-    assert trials["correct"].tolist() == [bool(x) for x in scores("colours_joint", "exact_match")]
+    assert trials["correct"].tolist() == scores("colours_joint", "exact_match")
     np.testing.assert_allclose(trials["confidence"], scores("colours_joint", "max_prob"))
     assert trials["option_probabilities"].tolist() == [None] * 4
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from logs.log_claims import check_colours
 
 from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
@@ -18,8 +19,6 @@ from hmetad.logs.lighteval import read_lighteval
 from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "lighteval"
-LOGPROBS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]
-LOGPROBS += [[-3.0, -3.5, -5.0, -1.0]]
 RUN = "2024-01-31T10-00-00.000001"
 CHOICE = "colours-0"
 OPEN = "colours_open-0"
@@ -50,14 +49,9 @@ def old(predictions=(-1.0, -2.0), gold=(0,), options=("a", "b"), **metrics):
 def test_options_become_probabilities_as_the_tool_scored_them():
     trials = read_log("auto", LOGS, task=CHOICE).sort_values("id")
     assert trials["model"].unique().tolist() == ["house/fixed"]
-    assert trials["target"].tolist() == [0, 1, 2, 3]
-    assert trials["chosen"].tolist() == [0, 0, 0, 3]
     # The tool's own metric, which the tables hold.
     assert trials["correct"].tolist() == [True, False, False, True]
-    odds = np.exp(LOGPROBS)
-    expected = odds / odds.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(trials["option_probabilities"].tolist(), expected)
-    np.testing.assert_allclose(trials["confidence"], expected.max(axis=1))
+    check_colours(trials)
     assert trials["item"].nunique() == 4
     assert trials.attrs["rejected"] == {}
 
@@ -94,36 +88,28 @@ def test_old_tables_text_and_unconditioned_options_say_the_same(write, row):
     assert trials["confidence"].item() == pytest.approx(1 / (1 + np.exp(-1)))
 
 
-def test_old_generation_tasks_have_text(write):
+def test_generation_tasks_have_text_and_several_responses_agree(write):
     row = {"example": "q", "choices": [], "gold_index": [], "gold": ["4"], "metrics": {"em": 1}}
-    trials = read_lighteval(
-        write([row | {"predictions": ["4. Confidence: 90%"]}]), field="confidence"
-    )
+    old_one = write([row | {"predictions": ["4. Confidence: 90%"]}])
+    trials = read_lighteval(old_one, field="confidence")
     assert trials[["target", "correct", "confidence"]].values.tolist() == [["4", True, 0.9]]
+    row = new(logprobs=[], text=["#### 4", "#### 5", "?"], options=["4"], **{"pass@1": 1})
+    trials = read_lighteval(write([row]), answer_pattern="#### ([0-9])")
+    assert trials["answers"].tolist() == [["4", "5", None]]
+    assert trials["chosen"].tolist() == [None]
+    assert trials.attrs["rejected"] == {"several answers": 1}
 
 
-def test_confidence_that_contradicts_the_metric_is_left_out(write):
+def test_metrics_lengths_and_several_right_options(write):
     trials = read_lighteval(write([new(acc=0), new(gold=1, acc=0, name="1")]))
     assert trials["confidence"].isna().tolist() == [True, False]
     assert trials.attrs["rejected"] == {"the option chosen contradicts the metric": 1}
     assert [notice.code for notice in frame_notices(trials)] == ["confidence-of-the-choice"]
-
-
-def test_lengths_and_several_right_options(write):
     rows = [new(options=(" aaaa", " b"), acc=1, acc_norm=0, gold=1, logprobs=(-2.0, -3.0))]
     trials = read_lighteval(write(rows), normalise="characters")
-    assert trials["chosen"].tolist() == [0]
-    assert trials["correct"].tolist() == [False]
+    assert trials[["chosen", "correct"]].values.tolist() == [[0, False]]
     both = read_lighteval(write([new(gold=[0, 1], acc=1)]))
-    assert both["target"].tolist() == ["[0, 1]"]
-    assert both["correct"].tolist() == [True]
-
-
-def test_several_responses_are_kept_for_their_agreement(write):
-    row = new(logprobs=[], text=["#### 4", "#### 5", "?"], options=["4"], **{"pass@1": 1})
-    trials = read_lighteval(write([row]), answer_pattern="#### ([0-9])")
-    assert trials["answers"].tolist() == [["4", "5", None]]
-    assert trials.attrs["rejected"] == {"several answers": 1}
+    assert both[["target", "correct"]].values.tolist() == [["[0, 1]", True]]
 
 
 def test_runs_and_metrics_are_chosen(write, tmp_path):

@@ -68,6 +68,7 @@ NUMBERS = {f"gen_args_{i}": {"arg_0": "?", "arg_1": f" {i + 1}"} for i in range(
         (choice(logs=(0.0, -math.inf), target="[0, 1]", acc=1.0), {}, [0, "[0, 1]", True], 1, ""),
         (choice(target="1"), {}, [0, 1, False], SURE, ""),
         (choice(target="xx"), {}, [0, 1, False], SURE, ""),
+        (choice(target=None, acc=1.0, arguments={"gen_args_0": {}}), {}, [0, None, True], SURE, ""),
         # A number is always that of an option, even where the options are numbers.
         (choice(target="1", arguments=NUMBERS), {}, [0, 1, False], SURE, ""),
         (choice(target="[0, 1]"), {}, [0, "[0, 1]", None], SURE, "no metric 'acc'"),
@@ -170,58 +171,39 @@ def test_text_is_data_and_partial_credit_needs_a_threshold(write):
     assert trials.attrs["rejected"] == {"score is partial credit": 1, "score is NaN": 1}
 
 
-def test_items_have_the_hash_that_newer_logs_write(write):
+def test_copies_are_counted_and_items_have_the_hash_that_newer_logs_write(write):
     doc = {"question": "Zürich?", "n": [1, 2.5, None]}
     text = json.dumps(doc, indent=2, ensure_ascii=False)
-    trials = read_lm_eval(write([choice(doc=doc)]))
-    assert trials["item"].tolist() == [hashlib.sha256(text.encode()).hexdigest()]
-
-
-def test_copies_are_counted_and_repeats_kept(write):
-    first, other = choice(0), choice(0, (-1.0, -3.0))
+    first, other = choice(doc=doc), choice(0, (-1.0, -3.0), doc=doc)
     trials = read_lm_eval(write([first, choice(1), first, other, other]))
+    assert trials["item"][0] == hashlib.sha256(text.encode()).hexdigest()
     assert trials[["doc_id", "repeat"]].values.tolist() == [[0, 1], [1, 1], [0, 2]]
     assert trials.attrs["duplicates"] == 2
 
 
-def test_tasks_and_models_of_a_folder_are_told_apart(write, tmp_path):
+def test_models_tasks_and_runs_of_a_folder_are_told_apart(write, tmp_path):
     write([choice(0), choice(1)], f"gpt/{NAME}")
     write([choice(0)], f"llama/{NAME}")
-    write([response(0)], "llama/samples_open_2026-01-31T10-00-00.jsonl")
-    trials = read_lm_eval(tmp_path)
+    sample = response(f1=0.0, metrics=["f1"])
+    del sample["exact_match"]
+    write([sample], f"llama/{NAME.replace('colours', 'spans')}")
+    with pytest.raises(InputError, match=r"metric: got none, for a sample with 'f1' \(.*line 1"):
+        read_lm_eval(tmp_path)
+    trials = read_lm_eval(tmp_path, metric={"spans": "f1"})
     keys = trials[["model", "task", "doc_id"]].values.tolist()
     assert keys[:2] == [["gpt", "colours", 0], ["gpt", "colours", 1]]
-    assert keys[2:] == [["llama", "colours", 0], ["llama", "open", 0]]
-    assert read_lm_eval(tmp_path, task="open")["chosen"].tolist() == ["green"]
-
-
-def test_several_runs_of_a_task_need_a_choice(write, tmp_path):
-    write([choice(0)], "samples_colours_2026-01-31T10-00-00.jsonl")
-    write([choice(0), choice(1)], "samples_colours_2026-02-01T10-00-00.jsonl")
+    assert keys[2:] == [["llama", "colours", 0], ["llama", "spans", 0]]
+    assert trials["correct"].tolist() == [True, True, True, False]
+    write([choice(0)], "gpt/samples_colours_2026-02-01T10-00-00.jsonl")
     with pytest.raises(InputError, match="runs: got none, for 2 runs of task 'colours'"):
         read_lm_eval(tmp_path)
-    assert len(read_lm_eval(tmp_path, runs="latest")) == 2
-    trials = read_lm_eval(tmp_path, runs="all")
-    assert trials["run"].nunique() == 2
-    assert trials["repeat"].tolist() == [1, 1, 1]
+    assert len(read_lm_eval(tmp_path, runs="latest", task="colours")) == 2
+    every = read_lm_eval(tmp_path, runs="all", task="colours")
+    assert every["run"].nunique() == 2
+    assert every["repeat"].tolist() == [1] * 4
 
 
-def test_of_several_filters_the_first_counts_and_that_is_said(write):
-    path = write([response(filter="strict"), response(filter="loose", answer="red")])
-    trials = read_lm_eval(path)
-    assert trials["filter"].tolist() == ["strict"]
-    assert trials.attrs["filters"] == {"colours": "strict"}
-    (notice,) = frame_notices(trials)
-    assert notice.code == "filter-chosen"
-    assert "the first of the log counts (colours: strict, not loose)" in notice.message
-    chosen = read_lm_eval(path, answer_filter="loose")
-    assert chosen["chosen"].tolist() == ["red"]
-    assert frame_notices(chosen) == []
-    with pytest.raises(InputError, match="Did you mean 'loose'"):
-        read_lm_eval(path, answer_filter="lose")
-
-
-def test_a_folder_of_tasks_is_read_at_once_with_a_filter_for_each(write, tmp_path):
+def test_the_first_filter_of_a_task_counts_or_the_one_chosen_for_it(write, tmp_path):
     write([response(filter="strict"), response(filter="loose", answer="red")])
     for task, filters in (("choices", ["none"]), ("sums", ["exact", "loose"])):
         name = NAME.replace("colours", task)
@@ -230,33 +212,23 @@ def test_a_folder_of_tasks_is_read_at_once_with_a_filter_for_each(write, tmp_pat
     def used(**options):
         trials = read_lm_eval(tmp_path, **options)
         assert trials.groupby("task")["filter"].first().to_dict() == trials.attrs["filters"]
-        return trials.attrs["filters"]
+        return trials.attrs["filters"], [one.code for one in frame_notices(trials)]
 
-    assert used() == {"choices": "none", "colours": "strict", "sums": "exact"}
-    loose = {"choices": "none", "colours": "loose", "sums": "loose"}
-    assert used(answer_filter="loose") == loose
+    said = "confidence-of-the-choice"
+    first = {"choices": "none", "colours": "strict", "sums": "exact"}
+    assert used() == (first, ["filter-chosen", said])
+    (notice, _) = frame_notices(read_lm_eval(tmp_path))
+    assert "colours: strict, not loose; sums: exact, not loose" in notice.message
+    assert used(answer_filter="loose")[0] == first | {"colours": "loose", "sums": "loose"}
     each = {"sums": "loose", "colours": "strict"}
-    assert used(answer_filter=each) == {"choices": "none", **each}
-    codes = [n.code for n in frame_notices(read_lm_eval(tmp_path, answer_filter=each))]
-    assert codes == ["confidence-of-the-choice"]
-    with pytest.raises(InputError, match=r"'strict', which .*sums.*For each task its own"):
-        read_lm_eval(tmp_path, answer_filter="strict")
-    with pytest.raises(InputError, match=r"answer_filter: got 'sum'.*Did you mean 'sums'"):
-        read_lm_eval(tmp_path, answer_filter={"sum": "loose"})
-
-
-def test_a_metric_is_chosen_for_each_task(write, tmp_path):
-    write([response(exact_match=1.0)])
-    sample = response(f1=0.0, metrics=["f1"])
-    del sample["exact_match"]
-    write([sample], NAME.replace("colours", "spans"))
-    with pytest.raises(InputError, match="metric: got none"):
-        read_lm_eval(tmp_path)
-    trials = read_lm_eval(tmp_path, metric={"spans": "f1"})
-    assert dict(zip(trials["task"], trials["correct"], strict=True)) == {
-        "colours": True,
-        "spans": False,
-    }
+    assert used(answer_filter=each) == (first | each, [said])
+    for choice_of, match in [
+        ("strict", r"'strict', which .*sums.*For each task its own"),
+        ({"sum": "loose"}, r"answer_filter: got 'sum'.*Did you mean 'sums'"),
+        ({"sums": "lose"}, "Did you mean 'loose'"),
+    ]:
+        with pytest.raises(InputError, match=match):
+            read_lm_eval(tmp_path, answer_filter=choice_of)
 
 
 def test_answers_of_several_responses_are_kept_for_their_agreement(write):

@@ -2,8 +2,9 @@
 
 import json
 import os
+import pickle
 import shutil
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -101,39 +102,48 @@ def two_filters(tmp_path):
     return tmp_path
 
 
-def test_filters_runs_and_notices_are_chosen_over_all_files(two_filters, pool):
-    old = two_filters / "one" / "samples_sums_2026-01-31T10-00-00.jsonl"
-    shutil.copy(old, old.with_name("samples_sums_2025-01-31T10-00-00.jsonl"))
-    expected = read_log("lm-eval", two_filters, runs="latest")
-    found = read_log("lm-eval", two_filters, runs="latest", executor=pool)
-    assert_same(found, expected)
-    assert expected.attrs["filters"] == {"arc": "none", "sums": "loose"}
-    assert "sums: loose, not strict" in expected.attrs["notices"]
-    assert expected.attrs["duplicates"] == 4
-    by_name = {"answer_filter": "strict", "runs": "latest"}
-    strict = read_log("lm-eval", two_filters, **by_name, executor=pool)
-    assert_same(strict, read_log("lm-eval", two_filters, **by_name))
-    with pytest.raises(InputError, match=r"executor: got 2, allowed is an executor of"):
-        read_log("lm-eval", two_filters, executor=2)
-
-
-def test_an_error_in_another_process_is_the_one_of_the_first_file_that_has_it(two_filters, pool):
-    for name in ("one/samples_sums", "two/samples_arc"):
-        two_filters.joinpath(f"{name}_2026-01-31T10-00-00.jsonl").write_text('{"doc_id": 1')
-    with pytest.raises(InputError) as here:
-        read_log("lm-eval", two_filters)
-    with pytest.raises(InputError) as there:
-        read_log("lm-eval", two_filters, executor=pool)
-    assert str(there.value) == str(here.value)
-    assert vars(there.value) == vars(here.value)
-    assert "samples_sums" in str(there.value)
-
-
-class Waiting:
-    """An executor whose first future has an error and whose others never run."""
+class Elsewhere:
+    """An executor that gives and takes what another process would, one file after the other."""
 
     def __init__(self):
         self.futures = []
+
+    def submit(self, function, file):
+        self.futures.append(Future())
+        try:
+            value = copied(function)(copied(file))
+            self.futures[-1].set_result(copied(value))
+        except InputError as error:
+            self.futures[-1].set_exception(copied(error))
+        return self.futures[-1]
+
+
+def copied(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+def test_filters_runs_and_notices_are_chosen_over_all_files(two_filters):
+    old = two_filters / "one" / "samples_sums_2026-01-31T10-00-00.jsonl"
+    shutil.copy(old, old.with_name("samples_sums_2025-01-31T10-00-00.jsonl"))
+    for options in ({"runs": "latest"}, {"runs": "latest", "answer_filter": "strict"}):
+        expected = read_log("lm-eval", two_filters, **options)
+        assert_same(read_log("lm-eval", two_filters, **options, executor=Elsewhere()), expected)
+        assert expected.attrs["duplicates"] == 4
+
+
+def test_an_error_is_the_one_of_the_first_file_that_has_it_and_others_are_not_read(two_filters):
+    for name in ("one/samples_sums", "two/samples_arc"):
+        two_filters.joinpath(f"{name}_2026-01-31T10-00-00.jsonl").write_text('{"doc_id": 1')
+    with pytest.raises(InputError, match="samples_sums") as here:
+        read_log("lm-eval", two_filters)
+    with pytest.raises(InputError) as there:
+        read_log("lm-eval", two_filters, executor=Elsewhere())
+    assert str(there.value) == str(here.value)
+    assert vars(there.value) == vars(here.value)
+
+
+class Waiting(Elsewhere):
+    """An executor whose futures never run, but for the first, which has an error."""
 
     def submit(self, *_):
         self.futures.append(Future())
@@ -149,23 +159,16 @@ def test_files_that_wait_are_not_read_after_an_error(two_filters):
     assert [future.cancelled() for future in waiting.futures] == [False, True, True, True]
 
 
+def test_files_are_not_all_read_ahead():
+    """What is read waits in memory, so that a slow first file could fill it."""
+    executor = Elsewhere()
+    values = of_each(str, range(1000), executor)
+    assert [next(values) for _ in range(3)] == ["0", "1", "2"]
+    assert len(executor.futures) < 100
+    assert [*values][-1] == "999"
+
+
 def test_a_worker_that_ends_is_an_error_in_words():
     executor = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with executor, pytest.raises(InputError, match="executor: got a worker that ended"):
         list(of_each(os._exit, [1, 2], executor))
-
-
-def test_files_are_not_all_read_ahead():
-    """What is read waits in memory, so that a slow first file could fill it."""
-    with ThreadPoolExecutor(1) as executor:
-        submitted = []
-
-        class Counting:
-            def submit(self, function, file):
-                submitted.append(file)
-                return executor.submit(function, file)
-
-        values = of_each(str, range(1000), Counting())
-        assert [next(values) for _ in range(3)] == ["0", "1", "2"]
-        assert len(submitted) < 100
-        assert [*values][-1] == "999"

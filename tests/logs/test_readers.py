@@ -7,11 +7,22 @@ import pytest
 
 from hmetad.errors import InputError
 from hmetad.files import TABLES
-from hmetad.logs.kinds import recognise_kind
+from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_every_reader_has_limits_an_executor_and_ways_to_state_confidence(kind):
+    # Matlab's files hold numbers: nothing is stated in words.
+    stated = set() if kind == "matlab" else {"field", "pattern", "words", "scale"}
+    assert stated | {"limits", "executor"} <= {*READERS[kind].options}
+    with pytest.raises(InputError, match="executor: got 2, allowed is an executor of"):
+        READERS[kind].read("t", executor=2)
+    with pytest.raises(InputError, match="no such file"):
+        read_log(kind, "nowhere.csv")
 
 
 def test_unknown_kinds_and_options_are_refused(tmp_path):

@@ -23,19 +23,17 @@ WIDE = pd.DataFrame(
 TEMPLATES = {"correct": "{model}_ok", "confidence": "{model}_conf"}
 
 
-def test_a_wide_table_becomes_long_as_melt_has_it():
+def test_a_wide_table_becomes_long_as_melt_has_it(tmp_path):
     long = long_table(WIDE, wide=TEMPLATES, keep=["item"])
     melted = WIDE.melt(id_vars="item", value_vars=["gpt-4.1_ok", "llama_ok"], value_name="correct")
-    assert long["correct"].tolist() == melted["correct"].tolist()
-    assert long["item"].tolist() == melted["item"].tolist()
+    assert long[["correct", "item"]].equals(melted[["correct", "item"]])
     assert long["model"].tolist() == ["gpt-4.1"] * 2 + ["llama"] * 2
-    assert long["confidence"].tolist() == [90, 60, 80, 20]
-
-
-def test_columns_that_are_kept_are_no_models():
-    table = pd.DataFrame({"item": ["a"], "gpt": [1], "llama": [0]})
-    long = long_table(table, wide={"correct": "{who}"}, keep="item", name="who")
-    assert long.to_dict("list") == {"item": ["a", "a"], "who": ["gpt", "llama"], "correct": [1, 0]}
+    WIDE.to_csv(tmp_path / "t.csv", index=False)
+    trials = read_trials(tmp_path / "t.csv", wide=TEMPLATES, keep=["item"], scale="percent")
+    assert trials["confidence"].tolist() == [0.9, 0.6, 0.8, 0.2]
+    # Columns that are kept are no models.
+    own = long_table(WIDE[["item", "llama_ok"]], wide={"ok": "{who}"}, keep="item", name="who")
+    assert own["who"].tolist() == ["llama_ok"] * 2
 
 
 @pytest.mark.parametrize(
@@ -50,39 +48,6 @@ def test_columns_that_are_kept_are_no_models():
         ({"wide": TEMPLATES, "keep": ["itm"]}, "Did you mean 'item'"),
         ({"wide": {"correct": "{model}", "confidence": "{model}_conf"}}, "tell the columns apart"),
         ({"wide": {"correct": "{model}_ok", "confidence": "l{model}_conf"}}, "no column"),
-    ],
-)
-def test_templates_that_do_not_fit_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        long_table(WIDE, **options)
-
-
-def test_a_table_is_read_renamed_and_parsed(tmp_path):
-    table = pd.DataFrame({"acc": [1, 0, 1], "sure": ["very", "8/10", "?"]})
-    table.to_csv(tmp_path / "t.csv", index=False)
-    columns = {"correct": "acc", "confidence": "sure"}
-    trials = read_trials(tmp_path / "t.csv", columns=columns, words={"very": 0.95})
-    np.testing.assert_allclose(trials["confidence"], [0.95, 0.8, np.nan])
-    assert trials["correct"].tolist() == [1, 0, 1]
-    assert trials.attrs["rejected"] == {"confidence: not understood": 1}
-    assert trials.attrs["examples"][0]["said"] == "?"
-
-
-def test_ratings_stay_as_they_are_unless_a_scale_is_named(tmp_path):
-    pd.DataFrame({"correct": [1, 0], "confidence": [4, 2]}).to_csv(tmp_path / "t.csv", index=False)
-    assert read_trials(tmp_path / "t.csv")["confidence"].tolist() == [4, 2]
-    assert read_trials(tmp_path / "t.csv", scale=(1, 5))["confidence"].tolist() == [0.75, 0.25]
-
-
-def test_a_wide_table_of_a_file_is_read_and_parsed(tmp_path):
-    WIDE.to_csv(tmp_path / "t.csv", index=False)
-    trials = read_trials(tmp_path / "t.csv", wide=TEMPLATES, keep=["item"], scale="percent")
-    np.testing.assert_allclose(trials["confidence"], [0.9, 0.6, 0.8, 0.2])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
         ({"columns": {"correct": "acc"}}, "Did you mean|There are"),
         ({"columns": ["acc"]}, "allowed is a mapping such as"),
         ({"columns": {"item": "llama_ok"}}, "beside a column 'item'"),
@@ -96,10 +61,29 @@ def test_columns_that_are_not_there_are_refused(options, message, tmp_path):
         read_trials(tmp_path / "t.csv", **options)
 
 
-def test_columns_may_swap_their_names(tmp_path):
-    pd.DataFrame({"a": [1], "b": [2]}).to_csv(tmp_path / "t.csv", index=False)
-    trials = read_trials(tmp_path / "t.csv", columns={"a": "b", "b": "a"})
-    assert trials.iloc[0].to_dict() == {"a": 2, "b": 1}
+@pytest.mark.parametrize(
+    ("table", "options", "expected"),
+    [
+        # Ratings stay as they are unless a scale is named; columns may swap their names.
+        ({"confidence": [4, 2]}, {}, {"confidence": [4, 2]}),
+        ({"confidence": [4, 2]}, {"scale": (1, 5)}, {"confidence": [0.75, 0.25]}),
+        ({"a": [1], "b": [2]}, {"columns": {"a": "b", "b": "a"}}, {"b": [1], "a": [2]}),
+    ],
+)
+def test_a_table_is_kept_but_for_what_is_asked(table, options, expected, tmp_path):
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    assert read_trials(tmp_path / "t.csv", **options).to_dict("list") == expected
+
+
+def test_a_table_is_read_renamed_and_parsed(tmp_path):
+    table = pd.DataFrame({"acc": [1, 0, 1], "sure": ["very", "8/10", "?"]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    columns = {"correct": "acc", "confidence": "sure"}
+    trials = read_trials(tmp_path / "t.csv", columns=columns, words={"very": 0.95})
+    np.testing.assert_allclose(trials["confidence"], [0.95, 0.8, np.nan])
+    assert trials["correct"].tolist() == [1, 0, 1]
+    assert trials.attrs["rejected"] == {"confidence: not understood": 1}
+    assert trials.attrs["examples"][0]["said"] == "?"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
