@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from hmetad import (
     InputError,
@@ -294,3 +295,12 @@ def test_intervals_and_likelihood_are_shown_where_they_are():
     for name in ("auroc2", "m_ratio", "dprime"):
         upper = found[name].sel(summary="upper")[0].item()
         assert f"{upper:.3f}" in page, name
+
+
+def test_the_first_by_d_prime_is_not_best_at_chance():
+    values = np.random.default_rng(1).normal([[-0.1], [-2.0]], 0.1, (2, 400))
+    cells = {"cell": ["a", "b"], "model": ("cell", ["a", "b"])}
+    draws = xr.Dataset({"dprime": (("cell", "draw"), values)}, cells)
+    (stratum,) = measure_strata(draws.mean("draw"), draws, "model", ["dprime"])
+    standing = standing_of(stratum, measure_named("dprime"), 0.95)
+    assert (standing.best, standing.reason) == ("", "a, the first, is at chance")
