@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -123,6 +123,7 @@ class Scanned:
         kinds = ", ".join(f"'own{place}': 'VARCHAR'" for place in range(len(self.own)))
         signs = f"delim = {literal(self.sep)}, quote = '\"', escape = '\"', nullstr = ''"
         options = f"header = true, auto_detect = false, max_line_size = {self.longest}"
+        options += f", skip = {blank_lines(self.readable)}"
         return f"read_csv({file}, columns = {{{kinds}}}, {signs}, {options})"
 
     @property
@@ -413,6 +414,12 @@ def long_columns(file: Scanned) -> set[str]:
         size[1] += chunk.values
     short = {name for name, (unpacked, values) in sizes.items() if unpacked <= LONG * values}
     return {name for name in file.own if name not in short}
+
+
+def blank_lines(path: Path) -> int:
+    """Number of lines without a sign before the header of a text."""
+    with path.open("rb") as file:
+        return sum(1 for _ in takewhile(lambda line: not line.strip(), file))
 
 
 def scanned(path: Path, folders: dict[str, str], limits: Limits, unpacked: "Unpacked") -> Scanned:

@@ -366,6 +366,26 @@ def test_damaged_files_are_refused_in_pieces(tmp_path, name, content, says):
         count_correct(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"model,correct,confidence\r\na,1,2\r\nb,0,1\r\n",
+        b"\xef\xbb\xbfmodel,correct,confidence\na,1,2\nb,0,1",
+        b"\n \nmodel,correct,confidence\n\na,1,2\n\nb,0,1\n",
+        b"model,correct,confidence,\na,1,2,\nb,0,1,\n",
+        b"model,MODEL,correct,confidence\na,z,1,2\nb,z,0,1\n",
+    ],
+    ids=["returns", "mark of the encoding", "blank lines", "comma at the end", "case"],
+)
+@pytest.mark.usefixtures("in_pieces")
+def test_texts_as_programs_write_them_are_read_whatever_their_size(tmp_path, content):
+    path = tmp_path / "it's [1]*?.csv"
+    path.write_bytes(content)
+    found = count_correct(path, by="model")
+    assert found["model"].values.tolist() == ["a", "b"]
+    assert found.values.tolist() == [[[0, 0], [0, 1]], [[1, 0], [0, 0]]]
+
+
 @pytest.mark.usefixtures("in_pieces")
 def test_small_packed_files_cannot_fill_memory(tmp_path):
     rows = b"correct,confidence\n" + b"1,1\n" * 8_000_000
