@@ -77,13 +77,14 @@ class NumberColumn:
                 f"SELECT {keys}bin, {table.number} AS n, any_value(wrong) AS wrong, "
                 "bool_or(isinf(value)) AS is_infinite FROM trials GROUP BY ALL ORDER BY ALL"
             )
+            bins, number = self.weighted(table, found)
         wrong = found["wrong"].dropna()
         if len(wrong):
             self.levels(wrong.astype(object))
         if found["is_infinite"].eq(True).any():
             argument = f"confidence column {self.column!r}"
             raise InputError(argument, "infinite values", "finite numbers")
-        return self.weighted(found.drop(columns=["wrong", "is_infinite"]))
+        return bins, number
 
     def values(self, bins: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
         """Groups, bins and single values of some bins, and the trials of each."""
@@ -94,7 +95,7 @@ class NumberColumn:
                 f"JOIN bins ON {self.same('bins', 'bin')} GROUP BY ALL ORDER BY ALL",
                 bins=bins,
             )
-        return self.weighted(found)
+            return self.weighted(table, found)
 
     def rated(self, bins: pd.DataFrame, values: pd.DataFrame) -> Tally:
         """Distinct rows of the kept columns with a rating (NaN where missing), and their trials.
@@ -121,13 +122,18 @@ class NumberColumn:
         equal = [f"trials.{one} IS NOT DISTINCT FROM {table}.{one}" for one in groups]
         return " AND ".join([*equal, f"trials.{name} = {table}.{name}"])
 
-    def weighted(self, found: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-        """Rows that stand for trials, and for how many."""
+    def weighted(self, table: Opened, found: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
+        """Groups and numbers that stand for trials, and for how many."""
+        names = [name for name in ("bin", "value") if name in found]
+        names = [*(key for key in self.keys if key != "weight"), *names]
+        number = found["n"]
         if self.n is not None:
-            found["n"] *= whole_weights(self.n, found.pop("weight"))
-            names = [name for name in found if name != "n"]
-            found = found[found["n"] > 0].groupby(names, dropna=False)["n"].sum().reset_index()
-        return found, found.pop("n").to_numpy(dtype=np.int64)
+            own = self.rows.own_names([self.n])
+            weights = table.decode(found[["weight"]].set_axis(["c0"], axis=1), own)
+            number = number * whole_weights(self.n, weights[own[0]])
+        sums = found.assign(n=number)[number > 0].groupby(names, dropna=False)["n"].sum()
+        together = sums.reset_index()
+        return together[names], together["n"].to_numpy(dtype=np.int64)
 
     @contextmanager
     def opened(self) -> Iterator[Opened]:

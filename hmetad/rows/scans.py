@@ -241,7 +241,9 @@ class FileSource:
         allowed = "a table"
         if self.files[0].suffix == ".jsonl":
             allowed, said = "a JSON object in each line", f"no JSON: {said}"
-        return InputError(where, f"a file that cannot be read ({said.splitlines()[0]})", allowed)
+        first, *others = said.splitlines()
+        told = [first, *(line for line in others if line.startswith("Expected Number"))]
+        return InputError(where, f"a file that cannot be read ({'; '.join(told)})", allowed)
 
     def decoded(self, found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         """Values of the columns, where `found` has them as DuckDB does."""

@@ -249,8 +249,11 @@ def test_rows_that_stand_for_no_trial_have_no_part_in_quantiles():
     never = pd.DataFrame({"model": ["a", "b"], "correct": True, "confidence": [9.0, -9.0], "n": 0})
     asked = {"by": "model", "quantiles": 4, "quantiles_within": "model"}
     found = count_correct(pa.Table.from_pandas(pd.concat([frame, never])), n="n", **asked)
-    plain = frame.loc[frame.index.repeat(frame["n"])]
-    np.testing.assert_array_equal(found, count_correct(plain, **asked))
+    plain = count_correct(frame.loc[frame.index.repeat(frame["n"])], **asked)
+    np.testing.assert_array_equal(found, plain)
+    for kind in ("Int64", object, str):
+        together = pd.concat([frame, never]).assign(n=lambda own, kind=kind: own["n"].astype(kind))
+        np.testing.assert_array_equal(count_correct(together, n="n", **asked), plain)
 
 
 @pytest.mark.parametrize(
