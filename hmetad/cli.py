@@ -34,6 +34,7 @@ from hmetad.commands import (
     reproduce,
     select,
 )
+from hmetad.commands.options import as_command
 from hmetad.errors import InputError
 from hmetad.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.report.terminal import say
@@ -80,7 +81,9 @@ def options(
 
 for name, (command, examples) in COMMANDS.items():
     # \b keeps the lines of a paragraph as they are.
-    app.command(name, epilog="\b\nExamples:\n" + indent(examples.strip(), "  "))(command)
+    app.command(name, epilog="\b\nExamples:\n" + indent(examples.strip(), "  "))(
+        as_command(command)
+    )
 
 
 def main() -> NoReturn:

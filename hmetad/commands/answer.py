@@ -13,8 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.commands.options import Format
-from hmetad.errors import InputError
+from hmetad.commands.options import Format, chosen_format
 from hmetad.files import write_together
 from hmetad.report.terminal import (
     csv_table,
@@ -119,13 +118,6 @@ def write_answer(answer: Answer, path: Path) -> None:
     """Write an answer as .csv or .json; the file is complete, or is not written."""
     chosen: Format = "csv" if path.suffix == ".csv" else "json"
     write_together({path: WRITERS[chosen](answer)})
-
-
-def chosen_format(print_as: Format | None, as_json: bool) -> Format:
-    """Format asked for by --format, or --json for short."""
-    if as_json and print_as not in (None, "json"):
-        raise InputError("--json", f"--format {print_as} beside it", "one of the two")
-    return "json" if as_json else print_as or "table"
 
 
 def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -13,8 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from hmetad.commands.options import split
 from hmetad.errors import InputError, nearest
 from hmetad.files import found_in, is_table, refuse_place, would_find
 
@@ -29,6 +28,7 @@ __all__ = [
     "columns_of",
     "given_options",
     "options_named",
+    "output_file",
     "parse_by",
     "parse_choices",
     "parse_correction",
@@ -41,7 +41,6 @@ __all__ = [
     "parse_scale",
     "parse_words",
     "refuse_codes",
-    "refuse_idle",
     "refuse_inputs",
     "refuse_kept",
     "sampling_options",
@@ -74,20 +73,6 @@ def options_named(names: Mapping[str, str]) -> Iterator[None]:
 def given_options(**options: Any) -> dict[str, Any]:
     """Options that were given; the others keep their defaults."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def refuse_idle(context: typer.Context, **needs: str) -> None:
-    """Refuse options that were typed and have no effect: by name, what they need, or nothing."""
-    for name, lacking in needs.items():
-        source = context.get_parameter_source(name)
-        if lacking and source is not None and source.name == "COMMANDLINE":
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(option, "it without effect", lacking, f"Else leave {option} out.")
-
-
-def split(names: list[str] | None) -> list[str]:
-    """Names separated by commas, in one option or several."""
-    return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
 
 
 def parse_correction(correction: str) -> Any:
@@ -129,9 +114,9 @@ def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def parse_by(given: list[str] | None) -> list[str] | dict[str, str]:
+def parse_by(given: Iterable[str] | None) -> list[str] | dict[str, str]:
     """Columns, or the names that a model card has for them: ``subject=participant,task``."""
-    parts = split(given)
+    parts = split([*(given or ())])
     if not any("=" in part for part in parts):
         return parts
     return {
@@ -262,6 +247,15 @@ def writable_file(path: Path, *suffixes: str) -> Path:
     refuse_place(path)
     writable_folder(Path(os.path.realpath(path)).parent)
     return path
+
+
+def output_file(output: Path | None, suffixes: Iterable[str], *inputs: Path | None) -> list[Path]:
+    """The output in a list, checked before the work begins: it is no input; or none."""
+    if output is None:
+        return []
+    path = writable_file(output, *suffixes)
+    refuse_inputs(path, *(given for given in inputs if given is not None))
+    return [path]
 
 
 def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = is_table) -> None:

@@ -4,49 +4,17 @@ Fits and a question → decisions, on the terminal, as a table or as a report.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import typer
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.answer import (
-    Answer,
-    chosen_format,
-    command_line,
-    give,
-    write_answer,
-)
+from hmetad.commands.answer import command_line, give, write_answer
 from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
+    output_file,
     parse_limits,
-    refuse_idle,
-    refuse_inputs,
-    split,
     writable_file,
-)
-from hmetad.commands.compare_options import (
-    Against,
-    Bonferroni,
-    ContrastKind,
-    FailIf,
-    FailUnless,
-    Files,
-    Matrix,
-    New,
-    Null,
-    Output,
-    Over,
-    Pool,
-    Population,
-    Rank,
-    Rope,
-    Sensitivity,
-    Var,
-    Weights,
-    Within,
-    Without,
 )
 from hmetad.commands.compared import (
     decisions_answer,
@@ -55,30 +23,32 @@ from hmetad.commands.compared import (
     with_left_out,
     with_new,
     with_others,
-    with_outcome,
     with_ranks,
 )
 from hmetad.commands.contrasting import (
-    Question,
+    CompareOptions,
     asked_draws,
     decided_otherwise,
     drawn_from,
-    needs_over,
     one_or_all,
     ranks_of,
     read_weights,
 )
-from hmetad.commands.draws import are_resampled
-from hmetad.commands.fits import fit_notices, judged_quantity, named_fits, read_fits
-from hmetad.commands.gate import asked_gate, judge_gate
-from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
+from hmetad.commands.fits import (
+    are_resampled,
+    fit_notices,
+    judged_quantity,
+    named_fits,
+    read_fits,
+)
+from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
 from hmetad.errors import InputError
-from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from hmetad.compare.decisions import Decisions
+    from hmetad.report.page.report import Report
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -101,190 +71,142 @@ hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
 type Fits = Mapping[str, "xr.DataTree"]
 
 
-def compare(
-    context: typer.Context,
-    files: Files,
-    over: Over = None,
-    rope: Rope = None,
-    var: Var = None,
-    population: Population = False,
-    new: New = None,
-    within: Within = None,
-    pool: Pool = None,
-    weights: Weights = "equal",
-    against: Against = None,
-    without: Without = None,
-    matrix: Matrix = None,
-    kind: ContrastKind = "difference",
-    null: Null = 0.0,
-    ci_prob: CiProb = 0.95,
-    ci_kind: CiKind = "eti",
-    bonferroni: Bonferroni = False,
-    rank: Rank = False,
-    sensitivity: Sensitivity = None,
-    fail_if: FailIf = None,
-    fail_unless: FailUnless = None,
-    output: Output = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+def compare(asked: CompareOptions) -> None:
     """Compare cells of fits, and judge each difference by a ROPE."""
-    chosen = chosen_format(print_as, as_json)
-    needs_over(over, kind, within=within, pool=pool, against=against, matrix=matrix, rank=rank)
-    needs_over(over, "difference", without=without)
-    refuse_together(weights, pool, population=population, new=new)
-    limits = limits_for(kind, rope, bool(sensitivity))
-    of_verdicts = "" if limits else "it beside verdicts, which --kind superiority has not"
-    refuse_idle(context, **dict.fromkeys(("null", "ci_kind", "bonferroni"), of_verdicts))
-    refuse_idle(context, ci_prob="" if limits or rank else "it beside verdicts, or --rank")
-    path = None if output is None else writable_file(output, *suffixes_for(limits))
-    refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
-    paths = named_fits(files)
-    if path is not None:
-        refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
-    own = None if matrix is None else read_weights(matrix)
+    chosen = asked.format
+    limits = limits_for(asked)
+    refuse_together(asked, has_verdicts=limits is not None)
+    paths = named_fits(asked.files)
+    suffixes = DATA_FILES if limits is None else (*DATA_FILES, *REPORTS)
+    if asked.output is not None:
+        writable_file(asked.output, *suffixes)
+    refuse_csv(asked)
+    written = output_file(asked.output, suffixes, *paths.values(), asked.matrix)
+    own = None if asked.matrix is None else read_weights(asked.matrix)
     fits = read_fits(paths)
-    may_repeat = repeats_decisions(sensitivity, fits, path)
-    asked = Question(
-        var or judged_quantity(fits),
-        over,
-        split(within),
-        against,
-        own,
-        kind,
-        split(pool),
-        weights,
-        population,
-        split(new),
-        without or [],
-    )
+    may_repeat = repeats_decisions(asked, fits)
+    asked = replace(asked, var=asked.var or judged_quantity(fits))
     sources = drawn_from(fits, asked)
-    draws = asked_draws(sources, fits, asked)
-    lacking = "--over and --rope" if limits is None or over is None else ""
-    gate = asked_gate(fail_if, fail_unless, asked.var, lacking=lacking)
-    decisions, others = None, {}
-    if limits:
-        decisions = hmetad.decide(
-            draws,
-            rope=limits,
-            null=null,
-            ci_prob=ci_prob,
-            ci_kind=ci_kind,
-            comparisons=number_of_places(draws) if bonferroni else 1,
-        )
+    draws = asked_draws(sources, fits, asked, own)
+    lacking = "--over and --rope" if limits is None or asked.over is None else ""
+    gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var), lacking=lacking)
+    decisions = None if limits is None else decided(draws, asked, limits)
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
-    ranks = ranks_of(sources, asked, ci_prob) if rank else None
+    ranks = ranks_of(sources, asked) if asked.rank else None
     if ranks is not None:
         answer = with_ranks(answer, ranks)
+    others = {}
     if may_repeat and decisions is not None:
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
-    answer = with_new(with_fits(answer, fits, paths), asked.new)
-    answer = with_left_out(answer, asked.without)
+    answer = with_fits(answer, fits, paths)
+    answer = with_left_out(with_new(answer, asked.new), asked.without or ())
     outcome = None
     if gate is not None and decisions is not None:
         outcome = judge_gate(gate, decisions, fits)
         answer = with_outcome(answer, gate, outcome)
-    if path is not None:
-        write(path, answer, fits, decisions, others, asked, ranks)
-    give(answer, chosen, [] if path is None else [path])
-    if outcome is not None:
-        say(f"{outcome.word}: {outcome.sentence}")
-        raise typer.Exit(outcome.status)
+    for path in written:
+        if decisions is None or path.suffix in DATA_FILES:
+            write_answer(answer, path)
+        else:
+            page_of(fits, decisions, asked, sensitivity=others, ranks=ranks).save(path)
+    give(answer, chosen, written)
+    end_by(outcome)
 
 
-def refuse_together(
-    weights: str, pool: list[str] | None, *, population: bool, new: list[str] | None
-) -> None:
+def decided(draws: "xr.DataArray", asked: CompareOptions, rope: tuple[float, float]) -> "Decisions":
+    """Decisions on draws; the correction is for the number of them."""
+    places = draws.size // (draws.sizes["chain"] * draws.sizes["draw"])
+    return hmetad.decide(
+        draws,
+        rope=rope,
+        null=asked.null,
+        ci_prob=asked.ci_prob,
+        ci_kind=asked.ci_kind,
+        comparisons=places if asked.bonferroni else 1,
+    )
+
+
+def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
     """Refuse options that exclude each other, or need one that is not there."""
-    if weights != "equal" and not pool:
-        raise InputError("--weights", f"{weights} without --pool", "a pool", "Add --pool COLUMN.")
-    if population and new:
+    for name in ("within", "pool", "against", "matrix", "rank", "kind", "without"):
+        is_given = asked.kind != "difference" if name == "kind" else getattr(asked, name)
+        if asked.over is None and is_given:
+            step = f"Add --over, or leave --{name} out."
+            raise InputError("--over", f"nothing, with --{name}", "a coordinate of cells", step)
+    if asked.weights != "equal" and not asked.pool:
+        got = f"{asked.weights} without --pool"
+        raise InputError("--weights", got, "a pool", "Add --pool COLUMN.")
+    if asked.population and asked.new:
         step = "--population is about average groups, --new about a single one."
         raise InputError("--population", "it beside --new", "one of the two", step)
+    lacking = "" if has_verdicts else "it beside verdicts, which --kind superiority has not"
+    asked.refuse_idle(**dict.fromkeys(("null", "ci_kind", "bonferroni"), lacking))
+    is_used = has_verdicts or asked.rank
+    asked.refuse_idle(ci_prob="" if is_used else "it beside verdicts, or --rank")
 
 
-def repeats_decisions(sensitivity: bool | None, fits: Fits, path: Path | None) -> bool:
+def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
     """Whether decisions are made again under other choices: as asked, else for a page of fits."""
     has_fits = not any(are_resampled(fit) for fit in fits.values())
-    if sensitivity and not has_fits:
+    if asked.sensitivity and not has_fits:
         raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
-    if sensitivity is not None:
-        return sensitivity
+    if asked.sensitivity is not None:
+        return asked.sensitivity
     # Four more fits of thousands of cells would take an hour or more.
     are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
-    return path is not None and path.suffix in REPORTS and has_fits and are_small
+    has_page = asked.output is not None and asked.output.suffix in REPORTS
+    return has_page and has_fits and are_small
 
 
-def limits_for(kind: Kind, rope: str | None, sensitivity: bool) -> tuple[float, float] | None:
+def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
     """Limits of the ROPE; None where nothing is judged."""
-    if kind == "superiority":
-        if sensitivity:
+    if asked.kind == "superiority":
+        if asked.sensitivity:
             step = "Without verdicts none can change: leave --sensitivity out."
             raise InputError("--sensitivity", "it beside --kind superiority", "verdicts", step)
-        if rope is not None:
+        if asked.rope is not None:
             step = "A probability is not judged by a ROPE: leave --rope out."
-            raise InputError("--rope", f"{rope!r} with --kind superiority", "none", step)
+            raise InputError("--rope", f"{asked.rope!r} with --kind superiority", "none", step)
         return None
-    if rope is None:
+    if asked.rope is None:
         step = "What is negligible is yours to say: --rope=-0.05,0.05."
         raise InputError("--rope", "nothing", "two numbers", step)
-    return parse_limits(rope)
+    return parse_limits(asked.rope)
 
 
-def suffixes_for(limits: tuple[float, float] | None) -> tuple[str, ...]:
-    """Files that an answer can be written to: pages are about decisions."""
-    return DATA_FILES if limits is None else (*DATA_FILES, *REPORTS)
-
-
-def refuse_csv(chosen: Format, path: Path | None, **asked: bool) -> None:
+def refuse_csv(asked: CompareOptions) -> None:
     """Refuse a second table in CSV, which holds one."""
-    for name in (name for name, value in asked.items() if value):
+    for name in ("rank", "sensitivity"):
+        if not getattr(asked, name):
+            continue
         step = f"One CSV is one table: take json, or leave --{name} out."
-        if chosen == "csv":
+        if asked.format == "csv":
             allowed = "table, json, markdown or latex"
             raise InputError("--format", f"csv with --{name}", allowed, step)
-        if path is not None and path.suffix == ".csv":
-            raise InputError("--output", f"{str(path)!r} with --{name}", "another suffix", step)
+        if asked.output is not None and asked.output.suffix == ".csv":
+            got = f"{str(asked.output)!r} with --{name}"
+            raise InputError("--output", got, "another suffix", step)
 
 
-def number_of_places(draws: "xr.DataArray") -> int:
-    """How many numbers are judged."""
-    return draws.size // (draws.sizes["chain"] * draws.sizes["draw"])
-
-
-def write(
-    path: Path,
-    answer: Answer,
-    fits: Fits,
-    decisions: "Decisions | None",
-    others: "Mapping[str, Decisions]",
-    asked: Question,
-    ranks: "xr.Dataset | None",
-) -> None:
-    """Write the rows, or a page about the decisions, by the suffix of the path."""
-    if decisions is None or path.suffix in DATA_FILES:
-        write_answer(answer, path)
-        return
-    again = command_line()
+def page_of(
+    fits: Fits, decisions: "Decisions", asked: CompareOptions, *, sensitivity: Any, ranks: Any
+) -> "Report":
+    """Page about decisions."""
+    shared: dict[str, Any] = {"command": command_line(), "ranks": ranks}
+    source = one_or_all(fits)
     if any(are_resampled(fit) for fit in fits.values()):
         method = " ".join(filter(None, (method_of(fits), predicted_words(asked))))
-        page = hmetad.report.decisions_report(
-            decisions, one_or_all(fits), method=method, command=again, ranks=ranks
-        )
-    else:
-        page = hmetad.report.fit_report(
-            one_or_all(fits), decisions, sensitivity=others, command=again, ranks=ranks
-        )
-    page.save(path)
+        return hmetad.report.decisions_report(decisions, source, method=method, **shared)
+    return hmetad.report.fit_report(source, decisions, sensitivity=sensitivity, **shared)
 
 
-def predicted_words(asked: Question) -> str:
+def predicted_words(asked: CompareOptions) -> str:
     """Sentence on what is predicted, where it is not what was estimated."""
     if asked.new:
         names = " and ".join(asked.new)
         return f"They are predictions for a new {names}, with effects drawn from its population."
-    return "They are of the population: of groups as they are on average." * asked.is_population
+    return "They are of the population: of groups as they are on average." * asked.population
 
 
 def method_of(fits: Fits) -> str:

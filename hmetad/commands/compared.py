@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
-from hmetad.commands.gate import Gate, Outcome
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
 from hmetad.results import shown_in
 from hmetad.text.names import column_name
@@ -29,7 +28,6 @@ __all__ = [
     "with_left_out",
     "with_new",
     "with_others",
-    "with_outcome",
     "with_ranks",
 ]
 
@@ -113,13 +111,6 @@ def with_new(answer: Answer, new: Sequence[str]) -> Answer:
 def with_left_out(answer: Answer, without: Sequence[str]) -> Answer:
     """Answer that says which levels were left out, where some were."""
     return replace(answer, more={**answer.more, "without": list(without)}) if without else answer
-
-
-def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
-    """Answer with whether the comparison passed."""
-    asked = "fail_unless" if gate.must_hold else "fail_if"
-    said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
-    return replace(answer, more={**answer.more, "gate": said})
 
 
 def reasons_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

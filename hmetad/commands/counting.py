@@ -6,11 +6,11 @@ Path of trials and options → count table.
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import columns_of, parse_by, parse_pairs, split
+from hmetad.commands.arguments import columns_of, parse_by, parse_pairs
+from hmetad.commands.options import TrialOptions, split
 from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
 
@@ -33,24 +33,16 @@ __all__ = [
 MOST_RATINGS = 20
 
 
-def scan_trials(
-    file: Path,
-    by: list[str] | None,
-    limit: list[str] | None,
-    within: Sequence[str] = (),
-    *,
-    columns: Mapping[str, str],
-    codes: list[str] | None = None,
-    labels: str = "",
-) -> "Rows":
+def scan_trials(asked: TrialOptions, by: Sequence[str], columns: Mapping[str, str]) -> "Rows":
     """Trials of files, not yet read, with grouping columns as text.
 
     `columns` are the others in use, by role, in which codes are missing values.
     """
-    text = [*columns_of(parse_by(by)), *within]
-    rows = hmetad.logs.scan_table(file, text=text, limits=chosen_limits(limit))
+    text = [*columns_of(parse_by(by)), *asked.quantiles_within]
+    rows = hmetad.logs.scan_table(asked.file, text=text, limits=chosen_limits(asked.limit))
     rows = rows.spelled([*columns.values(), *text])
-    rows = hmetad.counts.without_codes(rows, split(codes), columns, split([labels]))
+    codes = split(asked.missing_codes)
+    rows = hmetad.counts.without_codes(rows, codes, columns, split([asked.labels]))
     return rows.with_points([columns["confidence"]])
 
 
@@ -65,64 +57,47 @@ def are_numbers(trials: "Rows", confidence: str) -> bool:
 
 
 def count_file(
-    file: Path,
-    *,
-    by: list[str] | None,
-    limit: list[str] | None = None,
-    quantiles_within: Sequence[str] = (),
-    levels: list[str] | None = None,
-    missing_codes: list[str] | None = None,
-    **asked: Any,
+    asked: TrialOptions, by: Sequence[str], covariates: Sequence[str] = ()
 ) -> "xr.DataArray":
-    """Count table of files, as of `count_scanned`."""
-    columns = {name: asked[name] for name in ("stimulus", "response", "confidence")}
-    coded: dict[str, Any] = {"codes": missing_codes, "labels": asked["labels"]}
-    trials = scan_trials(file, by, limit, quantiles_within, columns=columns, **coded)
-    asked |= {"quantiles_within": quantiles_within, "levels": split(levels) or None}
-    return count_scanned(trials, by=by, **asked)
+    """Count table of files."""
+    columns = {name: getattr(asked, name) for name in ("stimulus", "response", "confidence")}
+    return count_scanned(scan_trials(asked, by, columns), asked, by, covariates=covariates)
 
 
 def count_scanned(
     trials: "Rows | pd.DataFrame",
+    asked: TrialOptions,
+    by: Sequence[str],
     *,
-    by: list[str] | None,
     covariates: Sequence[str] = (),
-    stimulus: str,
-    response: str,
-    confidence: str,
     correct: str | None = None,
-    ratings: int | None,
-    levels: Sequence[str] | None = None,
-    quantiles: int | None,
-    quantiles_within: Sequence[str] = (),
-    labels: str,
 ) -> "xr.DataArray":
     """Count table of trials; with a column of right and wrong, a type-2 table."""
-    if quantiles_within and quantiles is None:
+    if asked.quantiles_within and asked.quantiles is None:
         step = "Add --quantiles, or leave it out."
         raise InputError("--quantiles-within", "no --quantiles", "how many ratings to make", step)
-    for name in quantiles_within:
+    for name in asked.quantiles_within:
         if name not in trials.columns:
             step = nearest(name, trials.columns)
             raise InputError("--quantiles-within", repr(name), "a column of the trials", step)
-    asked: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "by": parse_by(by),
-        "confidence": confidence,
-        "ratings": ratings,
-        "levels": levels,
-        "quantiles": quantiles,
-        "quantiles_within": list(quantiles_within),
+        "confidence": asked.confidence,
+        "ratings": asked.ratings,
+        "levels": asked.levels or None,
+        "quantiles": asked.quantiles,
+        "quantiles_within": [*asked.quantiles_within],
     }
     with warnings_said():
         if correct is not None:
-            return hmetad.count_correct(trials, correct=correct, **asked)
+            return hmetad.count_correct(trials, correct=correct, **shared)
         return hmetad.count_trials(
             trials,
             covariates=covariates,
-            stimulus=stimulus,
-            response=response,
-            labels=split([labels]) or None,
-            **asked,
+            stimulus=asked.stimulus,
+            response=asked.response,
+            labels=split([asked.labels]) or None,
+            **shared,
         )
 
 

@@ -4,6 +4,7 @@ Table of estimates, or draws of measures, and a formula → file of the fit, and
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,17 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, chosen_format, give
-from hmetad.commands.arguments import (
-    as_seed,
-    refuse_codes,
-    refuse_idle,
-    refuse_inputs,
-    writable_file,
-)
+from hmetad.commands.answer import Answer, Listing, give
+from hmetad.commands.arguments import as_seed, output_file, refuse_codes
 from hmetad.commands.counting import chosen_limits
-from hmetad.commands.draws import DRAWS_FILE
-from hmetad.commands.options import AsJson, CiProb, Draws, Limit, PrintAs, Seed
+from hmetad.commands.fits import DRAWS_FILE
+from hmetad.commands.options import Limit, PrintOptions
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 from hmetad.variable_names import name_parts
@@ -39,57 +34,52 @@ hmetad estimates studies.csv --formula "effect ~ 1 + (1 | study)" --se error -o 
 SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 
 
-def estimates(
-    context: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Estimates: .csv, .tsv, .jsonl or .parquet; or draws of hmetad measures, or a "
-            "fit: .nc.",
-        ),
-    ],
-    formula: Annotated[
-        str,
-        typer.Option(metavar="FORMULA", help="The quantity and its formula, 'auroc2 ~ 1 + …'."),
-    ],
-    se: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Standard errors; not with draws."),
-    ] = None,
-    link: Annotated[
-        Literal["identity", "log", "logit", "fisher_z"],
-        typer.Option(metavar="NAME", help="Scale: identity, log, logit or fisher_z."),
-    ] = "identity",
-    limit: Limit = None,
-    ci_prob: CiProb = 0.95,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")
-    ] = Path("estimates.nc"),
-    draws: Draws = None,
-    seed: Seed = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EstimatesOptions(PrintOptions):
+    """Estimates, their formula, and how its model is drawn.
+
+    Parameters
+    ----------
+    file : FILE
+        Estimates: .csv, .tsv, .jsonl or .parquet; or draws of hmetad measures, or a fit: .nc.
+    formula : FORMULA
+        The quantity and its formula, 'auroc2 ~ 1 + …'.
+    se : COLUMN
+        Standard errors; not with draws.
+    link : NAME
+        Scale: identity, log, logit or fisher_z.
+    ci_prob : P
+        Probability of the intervals.
+    draws : N
+        Posterior draws of each chain.
+    seed : N
+        Same seed, same draws (same versions and caches).
+    output : FILE
+        The fit: .nc.
+    """
+
+    file: Annotated[Path, typer.Argument()]
+    formula: str
+    se: str | None = None
+    link: Literal["identity", "log", "logit", "fisher_z"] = "identity"
+    limit: Limit = None
+    ci_prob: float = 0.95
+    draws: Annotated[int, typer.Option(min=4)] = 1000
+    seed: Annotated[int | None, typer.Option(min=0)] = None
+    output: Annotated[Path, typer.Option("--output", "-o")] = Path("estimates.nc")
+
+
+def estimates(asked: EstimatesOptions) -> None:
     """Model estimates that have errors: populations, shrinkage, what differs between groups."""
-    chosen = chosen_format(print_as, as_json)
-    path = writable_file(output, ".nc")
-    refuse_inputs(path, file)
+    chosen, ci_prob = asked.format, asked.ci_prob
+    written = output_file(asked.output, [".nc"], asked.file)
     if not 0 < ci_prob < 1:
         raise InputError("--ci-prob", str(ci_prob), "a probability between 0 and 1")
-    is_drawn = file.suffix == DRAWS_FILE
-    refuse_idle(context, limit="it beside a table" if is_drawn else "")
-    source: Any = (
-        hmetad.bayes.load_source(file)
-        if is_drawn
-        else hmetad.logs.read_table(file, limits=chosen_limits(limit))
-    )
-    if is_drawn:
-        refuse_codes([formula.partition("~")[2] or "1"], source["posterior"].to_dataset())
     result = hmetad.bayes.fit_estimates(
-        source, formula, se=se, link=link, seed=seed, draws=1000 if draws is None else draws
-    )
-    hmetad.save_fit(result, path)
+        source_of(asked), asked.formula,
+        se=asked.se, link=asked.link, seed=asked.seed, draws=asked.draws,
+    )  # fmt: skip
+    hmetad.save_fit(result, *written)
     rows = [row for one in variables(result) for row in rows_of_variable(one, ci_prob)]
     shown = {**SHOWN, "lower": "lower", "upper": "upper"}
     title = f"{result.attrs['formula']}: posterior means, {100 * ci_prob:g} % intervals"
@@ -105,7 +95,18 @@ def estimates(
         read_attr(result.attrs, "versions"),
         said,
     )
-    give(answer, chosen, [path])
+    give(answer, chosen, written)
+
+
+def source_of(asked: EstimatesOptions) -> Any:
+    """Draws or a fit, where the file holds them; else a table of estimates."""
+    is_drawn = asked.file.suffix == DRAWS_FILE
+    asked.refuse_idle(limit="it beside a table" if is_drawn else "")
+    if not is_drawn:
+        return hmetad.logs.read_table(asked.file, limits=chosen_limits(asked.limit))
+    source = hmetad.bayes.load_source(asked.file)
+    refuse_codes([asked.formula.partition("~")[2] or "1"], source["posterior"].to_dataset())
+    return source
 
 
 def variables(fit: "xr.DataTree") -> Iterator["xr.DataArray"]:

@@ -6,43 +6,24 @@ File of trials and a model card → file of the fit, and estimates by cell.
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
+from hmetad.commands.answer import Answer, Listing, give, rows_of
 from hmetad.commands.arguments import (
     as_seed,
     given_options,
+    output_file,
     parse_formulas,
     refuse_codes,
-    refuse_inputs,
     sampling_options,
-    split,
-    writable_file,
 )
 from hmetad.commands.counting import count_file
-from hmetad.commands.options import (
-    AsJson,
-    By,
-    Confidence,
-    Draws,
-    Labels,
-    Levels,
-    Limit,
-    MissingCodes,
-    PrintAs,
-    Quantiles,
-    QuantilesWithin,
-    Ratings,
-    Response,
-    Seed,
-    Stimulus,
-    TargetAccept,
-    Trials,
-)
+from hmetad.commands.options import CellOptions
 from hmetad.errors import InputError
 from hmetad.memory import in_words
 from hmetad.text.names import symbol
@@ -59,73 +40,48 @@ hmetad fit trials.csv --by subject=participant,task --model group \\
   --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
 """
 
-# Options of this command alone.
-Covariates = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Columns for formulas; constant within a cell."),
-]
-Model = Annotated[
-    str, typer.Option(metavar="CARD", help="Model card, by name or path: hmetad models.")
-]
-Formula = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FORMULA", help="Of M, or parameter=formula; may be repeated."),
-]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")]
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(CellOptions):
+    """Trials, the model, and how it is sampled.
+
+    Parameters
+    ----------
+    covariates : COLUMNS
+        Columns for formulas; constant within a cell.
+    model : CARD
+        Model card, by name or path: hmetad models.
+    formula : FORMULA
+        Of M, or parameter=formula; may be repeated.
+    draws : N
+        Posterior draws of each chain; 1000 unless given.
+    target_accept : P
+        Target acceptance of chains; raise it against divergences. 0.8 unless given.
+    output : FILE
+        The fit: .nc.
+    """
+
+    covariates: tuple[str, ...] = ()
+    model: str = "individual"
+    formula: list[str] | None = None
+    draws: Annotated[int | None, typer.Option(min=4)] = None
+    target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
+    output: Annotated[Path, typer.Option("--output", "-o")] = Path("fit.nc")
 
 
-def fit(
-    file: Trials,
-    by: By = None,
-    covariates: Covariates = None,
-    stimulus: Stimulus = "stimulus",
-    response: Response = "response",
-    confidence: Confidence = "confidence",
-    ratings: Ratings = None,
-    levels: Levels = None,
-    missing_codes: MissingCodes = None,
-    quantiles: Quantiles = None,
-    quantiles_within: QuantilesWithin = None,
-    limit: Limit = None,
-    labels: Labels = "",
-    model: Model = "individual",
-    formula: Formula = None,
-    output: Output = Path("fit.nc"),
-    seed: Seed = None,
-    draws: Draws = None,
-    target_accept: TargetAccept = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+def fit(asked: FitOptions) -> None:
     """Count trials, sample a model's posterior, and write it."""
-    chosen = chosen_format(print_as, as_json)
-    path = writable_file(output, ".nc")
-    refuse_inputs(path, file, Path(model))
-    spec = hmetad.load_model(model)
-    formulas = parse_formulas(formula)
-    counts = count_file(
-        file,
-        by=by,
-        covariates=split(covariates),
-        stimulus=stimulus,
-        response=response,
-        confidence=confidence,
-        ratings=ratings,
-        levels=levels,
-        missing_codes=missing_codes,
-        quantiles=quantiles,
-        quantiles_within=split(quantiles_within),
-        limit=limit,
-        labels=labels,
-    )
+    chosen = asked.format
+    (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model))
+    spec = hmetad.load_model(asked.model)
+    formulas = parse_formulas(asked.formula)
+    counts = count_file(asked, asked.by, asked.covariates)
     if formulas:
         own = [formulas] if isinstance(formulas, str) else formulas.values()
         refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
-    options = {
-        **sampling_options(),
-        **given_options(random_seed=seed, draws=draws, target_accept=target_accept),
-    }
-    refuse_full_disk(path, counts, spec, draws)
+    given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
+    refuse_full_disk(path, counts, spec, asked.draws)
+    options = {**sampling_options(), **given_options(**given)}
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
     give(fit_answer(result, spec), chosen, [path])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.arguments import as_seed
-from hmetad.commands.draws import are_resampled
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 from hmetad.variable_names import is_dim_of
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
     from hmetad.notice import Notice
 
 __all__ = [
+    "DRAWS_FILE",
     "about_fits",
+    "are_resampled",
     "fit_notices",
     "judged_quantity",
     "levels_of",
@@ -29,7 +30,13 @@ __all__ = [
     "read_fits",
 ]
 
+DRAWS_FILE = ".nc"
 type Fits = Mapping[str, "xr.DataTree"]
+
+
+def are_resampled(source: "xr.DataTree") -> bool:
+    """Whether draws are of resampling, or of a model of estimates, and of no fit of counts."""
+    return "spec" not in source.attrs or "formula" in source.attrs
 
 
 def named_fits(files: Sequence[str]) -> dict[str, Path]:

@@ -4,13 +4,17 @@ Text such as "new worse than old" and decisions → outcome, its sentence and an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 import hmetad
+from hmetad.commands.answer import Answer
 from hmetad.commands.arguments import options_named
 from hmetad.errors import InputError
 from hmetad.notice_registry import short_words
+from hmetad.report.terminal import say
 from hmetad.results import best_end, refuse_biased
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent
@@ -21,7 +25,16 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
-__all__ = ["STATUS", "Gate", "Outcome", "asked_gate", "judge_gate", "parse_gate"]
+__all__ = [
+    "STATUS",
+    "Gate",
+    "Outcome",
+    "asked_gate",
+    "end_by",
+    "judge_gate",
+    "parse_gate",
+    "with_outcome",
+]
 
 PLAIN = ("worse than", "better than", "less than", "greater than", "different from")
 WORDS = (*(f"not {words}" for words in PLAIN), *PLAIN)
@@ -143,6 +156,20 @@ def judge_gate(
     basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
     word = "failed" if broken.any() else "passed"
     return Outcome(word, f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}")
+
+
+def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
+    """Answer with whether the comparison passed."""
+    asked = "fail_unless" if gate.must_hold else "fail_if"
+    said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
+    return replace(answer, more={**answer.more, "gate": said})
+
+
+def end_by(outcome: Outcome | None) -> None:
+    """Say the outcome of a condition, where one was asked for, and end with its status."""
+    if outcome is not None:
+        say(f"{outcome.word}: {outcome.sentence}")
+        raise typer.Exit(outcome.status)
 
 
 def coverage_words(gate: Gate, decisions: "Decisions") -> str:

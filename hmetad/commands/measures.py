@@ -3,9 +3,11 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +15,6 @@ import hmetad
 from hmetad.commands.answer import (
     Answer,
     Listing,
-    chosen_format,
     command_line,
     give,
     rows_of,
@@ -23,70 +24,28 @@ from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
     as_seed,
+    columns_of,
+    output_file,
     parse_by,
+    parse_correction,
     parse_limits,
-    refuse_idle,
-    refuse_inputs,
-    split,
-    writable_file,
 )
-from hmetad.commands.compared import with_outcome
-from hmetad.commands.counting import scan_trials
-from hmetad.commands.draws import DRAWS_FILE
-from hmetad.commands.gate import asked_gate, judge_gate
-from hmetad.commands.measures_options import (
-    Cluster,
-    CommonItems,
-    Correct,
-    Correction,
-    Draws,
-    Expected,
-    FailIf,
-    FailUnless,
-    Interval,
-    MetaD,
-    MetaNoise,
-    Method,
-    Missing,
-    Output,
-    Over,
-    Rope,
-    Var,
-)
-from hmetad.commands.measuring import (
-    Measured,
-    Request,
-    has_exact_confidence,
-    measured_trials,
-    trials_of_common_items,
-)
-from hmetad.commands.options import (
-    AsJson,
-    By,
-    CiProb,
-    Confidence,
-    Labels,
-    Levels,
-    Limit,
-    MissingCodes,
-    PrintAs,
-    Quantiles,
-    QuantilesWithin,
-    Ratings,
-    Response,
-    Seed,
-    Stimulus,
-    Trials,
-)
+from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
+from hmetad.commands.fits import DRAWS_FILE
+from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
+from hmetad.commands.options import CellOptions, Output, option_name
 from hmetad.errors import InputError
-from hmetad.report.terminal import say
 from hmetad.results import results
 from hmetad.text.names import column_name, in_percent
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from hmetad.compare.decisions import Decisions
+    from hmetad.notice import Notice
+    from hmetad.report.page.report import Report
+    from hmetad.rows.rows import Rows
 
 __all__ = ["EXAMPLES", "measures"]
 
@@ -109,123 +68,193 @@ hmetad measures answers.csv --by model --correct correct --interval --cluster it
 """
 
 
-def measures(
-    context: typer.Context,
-    file: Trials,
-    by: By = None,
-    stimulus: Stimulus = "stimulus",
-    response: Response = "response",
-    confidence: Confidence = "confidence",
-    correct: Correct = None,
-    ratings: Ratings = None,
-    levels: Levels = None,
-    missing_codes: MissingCodes = None,
-    quantiles: Quantiles = None,
-    quantiles_within: QuantilesWithin = None,
-    cluster: Cluster = None,
-    over: Over = None,
-    common_items: CommonItems = False,
-    missing: Missing = "drop",
-    var: Var = "auroc2",
-    rope: Rope = None,
-    fail_if: FailIf = None,
-    fail_unless: FailUnless = None,
-    limit: Limit = None,
-    labels: Labels = "",
-    correction: Correction = "none",
-    meta_d: MetaD = False,
-    expected: Expected = False,
-    meta_noise: MetaNoise = False,
-    interval: Interval = False,
-    method: Method = "percentile",
-    draws: Draws = 1000,
-    ci_prob: CiProb = 0.95,
-    output: Output = None,
-    seed: Seed = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class MeasuresOptions(CellOptions):
+    """Trials, what is measured of them, and what intervals are judged by.
+
+    Parameters
+    ----------
+    correct : COLUMN
+        Column with right or wrong, where there is no stimulus.
+    cluster : COLUMN
+        Of intervals: draw these whole, such as item or subject.
+    over : COLUMN
+        Column of --by whose levels a page or --fail-if compares; by default its first.
+    common_items : flag
+        Only the items that all compared levels of --over answered.
+    missing : RULE
+        What has no answer: drop; or wrong, in accuracy, with the items that another compared
+        level answered.
+    var : NAME
+        Of --fail-if: the measure, such as auroc2.
+    rope : A,B
+        Of --fail-if: differences that are negligible.
+    fail_if : CONDITION
+        With --interval, such as "new worse than old": the exit status is 1 where a verdict
+        shows it, 3 where there is no verdict, else 0.
+    fail_unless : CONDITION
+        With --interval, such as "new not worse than old", which is non-inferiority: the exit
+        status is 0 where the interval shows it, 3 where there is no verdict, else 1.
+    correction : NAME
+        none, loglinear, cell or a number.
+    meta_d : flag
+        Add meta-d′ by maximum likelihood.
+    expected : flag
+        Add what signal detection expects of type-2 measures.
+    meta_noise : flag
+        Add meta noise and meta-uncertainty (lognormal model).
+    interval : flag
+        Bootstrap intervals.
+    method : NAME
+        Of intervals: percentile, basic (suits the information measures) or bca.
+    ci_prob : P
+        Probability of the intervals.
+    draws : N
+        Bootstrap draws of each cell.
+    output : FILE
+        Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws, for hmetad compare: .nc,
+        with --interval.
+    """
+
+    correct: str | None = None
+    cluster: str | None = None
+    over: str | None = None
+    common_items: bool = False
+    missing: Literal["drop", "wrong"] = "drop"
+    var: str = "auroc2"
+    rope: str | None = None
+    fail_if: str | None = None
+    fail_unless: str | None = None
+    correction: str = "none"
+    meta_d: bool = False
+    expected: bool = False
+    meta_noise: bool = False
+    interval: bool = False
+    method: Literal["percentile", "basic", "bca"] = "percentile"
+    ci_prob: float = 0.95
+    draws: Annotated[int, typer.Option(min=10)] = 1000
+    output: Output = None
+
+    @property
+    def has_page(self) -> bool:
+        """Whether a page is written."""
+        return self.output is not None and self.output.suffix in REPORTS
+
+    @property
+    def answered(self) -> list[str]:
+        """Columns without which a trial has no answer."""
+        judged = [self.correct] if self.correct else [self.stimulus, self.response]
+        return [*judged, self.confidence]
+
+    @property
+    def resampled(self) -> dict[str, Any]:
+        """How trials are drawn again."""
+        return {"n": self.draws, "cluster": self.cluster, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Request:
+    """Options, and the trials that they are about.
+
+    Parameters
+    ----------
+    options : MeasuresOptions
+    trials : Rows or DataFrame
+    is_exact : bool
+        Whether confidence is taken as it is.
+    """
+
+    options: MeasuresOptions
+    trials: "Rows | pd.DataFrame"
+    is_exact: bool
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether trials are resampled; a page of confidence as it is says which is best."""
+        return self.options.interval or (self.is_exact and self.options.has_page)
+
+    @property
+    def titled(self) -> dict[str, Any]:
+        """Options of a page."""
+        return {"over": self.options.over, "title": f"Measures of {self.options.file.name}"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measures, and what else is made of the same trials.
+
+    Parameters
+    ----------
+    result : Dataset
+    draws : Dataset or None
+        Draws of the intervals, where there are some.
+    page : callable
+        ``command=`` that made it → Report.
+    notices : list of Notice
+        Beside those of the result.
+    """
+
+    result: "xr.Dataset"
+    draws: "xr.Dataset | None"
+    page: Callable[..., "Report"]
+    notices: "Sequence[Notice]" = ()
+
+
+def measures(options: MeasuresOptions) -> None:
     """Compute all measures that need no posterior.
 
     Confidence that is numbers, with --correct, is taken as it is; else trials are counted by
     rating.
     """
-    chosen = chosen_format(print_as, as_json)
-    path = output_path(output, file)
-    within = split(quantiles_within)
-    choices = {"correct": correct} if correct else {"stimulus": stimulus, "response": response}
-    columns = choices | {"confidence": confidence}
-    coded: dict[str, Any] = {"codes": missing_codes, "labels": labels}
-    trials = scan_trials(file, by, limit, within, columns=columns, **coded)
-    trials = trials.spelled([cluster])
-    counted: dict[str, Any] = {
-        "stimulus": stimulus,
-        "response": response,
-        "confidence": confidence,
-        "correct": correct,
-        "ratings": ratings,
-        "levels": split(levels) or None,
-        "quantiles": quantiles,
-        "quantiles_within": within,
-        "labels": labels,
-    }
-    is_exact = has_exact_confidence(trials, counted)
-    refuse_missing(missing, is_exact, common_items)
-    asked = Request(
-        trials_of_common_items(trials, by, counted, cluster, over) if common_items else trials,
-        by,
-        counted,
-        {
-            "correction": correction,
-            "meta_d": meta_d,
-            "expected": expected,
-            "meta_noise": meta_noise,
-        },
-        {"n": draws, "cluster": cluster, "seed": seed},
-        ci_prob,
-        method,
-        {"over": over, "title": f"Measures of {file.name}"},
-        missing,
-        is_exact,
-        # A page of confidence as it is says which is best, which takes draws.
-        has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
-    )
-    refuse_without_draws(asked, path)
-    refuse_idle(context, **needs_of_options(asked, path, fail_if or fail_unless, common_items))
-    are_judged = rope is not None and asked.has_draws and asked.by
+    chosen = options.format
+    written = output_file(options.output, (*DATA_FILES, *REPORTS, DRAWS_FILE), options.file)
+    asked = requested(options)
+    refuse_without_draws(asked)
+    options.refuse_idle(**needs_of_options(asked))
+    are_judged = options.rope is not None and asked.has_draws and options.by
     lacking = "" if are_judged else "--by, --interval and --rope"
-    gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
-    refuse_no_stimulus(trials.columns, counted)
+    gate = asked_gate(options.fail_if, options.fail_unless, options.var, lacking=lacking)
+    refuse_no_stimulus(options, asked.trials.columns)
     measured = measured_trials(asked)
     answer = measures_answer(asked, measured)
     outcome = None
-    if gate is not None and rope is not None and measured.draws is not None:
-        decisions = decided(asked, measured.draws, var, rope)
-        outcome = judge_gate(gate, decisions, {"": measured.draws})
+    if gate is not None and measured.draws is not None:
+        outcome = judge_gate(gate, decided(options, measured.draws), {"": measured.draws})
         answer = with_outcome(answer, gate, outcome)
-    if path is not None:
+    for path in written:
         write(path, answer, asked, measured)
-    give(answer, chosen, [] if path is None else [path])
-    if outcome is not None:
-        say(f"{outcome.word}: {outcome.sentence}")
-        raise typer.Exit(outcome.status)
+    give(answer, chosen, written)
+    end_by(outcome)
 
 
-def refuse_no_stimulus(columns: Sequence[object], counted: Mapping[str, Any]) -> None:
+def requested(options: MeasuresOptions) -> Request:
+    """Trials that options are about, not yet read where all are taken."""
+    own = ("correct",) if options.correct else ("stimulus", "response")
+    columns = {name: getattr(options, name) for name in (*own, "confidence")}
+    trials = scan_trials(options, options.by, columns).spelled([options.cluster])
+    are_rated = options.quantiles or options.ratings or options.levels
+    is_exact = bool(
+        options.correct is not None and not are_rated and are_numbers(trials, options.confidence)
+    )
+    refuse_missing(options, is_exact)
+    if not options.common_items:
+        return Request(options, trials, is_exact)
+    shared = hmetad.measures.common_items(
+        trials,
+        by=parse_by(options.by),
+        over=options.over,
+        item=options.cluster,
+        answered=options.answered,
+    )
+    return Request(options, shared, is_exact)
+
+
+def refuse_no_stimulus(options: MeasuresOptions, columns: Iterable[object]) -> None:
     """Refuse trials that say right or wrong alone, where they are to have a stimulus."""
-    has_some = {counted["stimulus"], counted["response"]} & {*columns}
-    if counted["correct"] is None and not has_some and "correct" in columns:
+    has_some = {options.stimulus, options.response} & {*columns}
+    if options.correct is None and not has_some and "correct" in columns:
         step = "Where trials say right or wrong alone: --correct correct."
-        raise InputError("--stimulus", repr(counted["stimulus"]), "a column of the trials", step)
-
-
-def output_path(output: Path | None, file: Path) -> Path | None:
-    """Path to write, once it is sure that it can be written and is no input."""
-    if output is None:
-        return None
-    path = writable_file(output, *DATA_FILES, *REPORTS, DRAWS_FILE)
-    refuse_inputs(path, file)
-    return path
+        raise InputError("--stimulus", repr(options.stimulus), "a column of the trials", step)
 
 
 def measures_answer(asked: Request, measured: Measured) -> Answer:
@@ -236,24 +265,30 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     found = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
         return Answer((listing,), found)
-    how = {"method": asked.method, "ci_prob": asked.ci_prob, "draws": asked.drawn["n"]}
+    options = asked.options
+    how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
     used = as_seed(measured.result.attrs["seed"])
     return Answer((listing,), found, used, more={"intervals": how})
 
 
 def titled(asked: Request, shown: Mapping[str, str]) -> str:
     """Title of the table on a terminal, with what "from" and "to" are."""
-    said = f"; from, to: {in_percent(asked.ci_prob)} interval" if "from" in shown.values() else ""
+    said = (
+        f"; from, to: {in_percent(asked.options.ci_prob)} interval"
+        if "from" in shown.values()
+        else ""
+    )
     return f"Measures; all of them by -o table.csv or --json{said}"
 
 
-def decided(asked: Request, draws: "xr.Dataset", var: str, rope: str) -> "Decisions":
+def decided(options: MeasuresOptions, draws: "xr.Dataset") -> "Decisions":
     """Decisions on the levels of one column of cells, within those of the others."""
-    names = list(parse_by(asked.by))
-    over = asked.titled["over"] or names[0]
+    names = list(parse_by(options.by))
+    over = options.over or names[0]
     within = [name for name in names if name != over]
-    differences = hmetad.contrast(draws, var=var, over=over, within=within)
-    return hmetad.decide(differences, rope=parse_limits(rope), ci_prob=asked.ci_prob)
+    differences = hmetad.contrast(draws, var=options.var, over=over, within=within)
+    limits = parse_limits(options.rope or "")
+    return hmetad.decide(differences, rope=limits, ci_prob=options.ci_prob)
 
 
 def write(path: Path, answer: Answer, asked: Request, measured: Measured) -> None:
@@ -263,7 +298,7 @@ def write(path: Path, answer: Answer, asked: Request, measured: Measured) -> Non
     elif path.suffix in DATA_FILES:
         write_answer(answer, path)
     else:
-        is_given = not asked.has_draws or asked.drawn["seed"] is not None
+        is_given = not asked.has_draws or asked.options.seed is not None
         seed = "" if is_given else f" --seed {measured.result.attrs['seed']}"
         measured.page(command=command_line() + seed).save(path)
 
@@ -284,44 +319,146 @@ def columns(is_exact: bool = False) -> dict[str, str]:
     return shown
 
 
-def refuse_missing(missing: str, is_exact: bool, common_items: bool) -> None:
+def refuse_missing(options: MeasuresOptions, is_exact: bool) -> None:
     """Refuse to count as wrong what ratings leave out, or what is left out for all."""
-    if missing == "drop":
+    if options.missing == "drop":
         return
-    if common_items:
+    if options.common_items:
         raise InputError("--common-items", "it beside --missing wrong", "one of the two")
     if not is_exact:
         step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
         raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
 
 
-def needs_of_options(
-    asked: Request, path: Path | None, condition: str | None, has_common_items: bool
-) -> dict[str, str]:
+def needs_of_options(asked: Request) -> dict[str, str]:
     """What options would need to have an effect; empty for those that have one."""
-    has_page = asked.has_draws and path is not None and path.suffix in REPORTS
+    options = asked.options
+    condition = options.fail_if or options.fail_unless
     # Levels that are compared share items, of which trials as they are say the coverage.
-    is_compared = has_page or condition or asked.is_exact or has_common_items
+    is_compared = condition or asked.is_exact or options.common_items
+    is_compared = is_compared or (asked.has_draws and options.has_page)
     of_gate = "" if condition else "it beside --fail-if or --fail-unless"
     of_draws = "" if asked.has_draws else "it beside --interval"
-    of_stimulus = "it without --correct" if asked.counted["correct"] is not None else ""
+    of_stimulus = "it without --correct" if options.correct is not None else ""
     return {
         **dict.fromkeys(("var", "rope"), of_gate),
         **dict.fromkeys(("method", "draws", "seed"), of_draws),
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "it beside a page of intervals, or a condition",
-        "quantiles_within": "" if asked.counted["quantiles"] else "it beside --quantiles",
+        "quantiles_within": "" if options.quantiles else "it beside --quantiles",
     }
 
 
-def refuse_without_draws(asked: Request, path: Path | None) -> None:
+def refuse_without_draws(asked: Request) -> None:
     """Refuse what asks for draws, where none are made."""
+    options = asked.options
     if asked.has_draws:
         return
-    if asked.drawn["cluster"] is not None:
+    if options.cluster is not None:
         raise InputError("--cluster", "it without --interval", "draws", "Add --interval.")
-    if path is not None and path.suffix == DRAWS_FILE:
-        raise InputError(
-            "--output", f"{str(path)!r} without --interval", "draws", "Add --interval."
+    if options.output is not None and options.output.suffix == DRAWS_FILE:
+        got = f"{str(options.output)!r} without --interval"
+        raise InputError("--output", got, "draws", "Add --interval.")
+
+
+def measured_trials(asked: Request) -> Measured:
+    """Measures of trials, by confidence as it is or by rating."""
+    refuse_grouped_cluster(asked.options)
+    return measured_exactly(asked) if asked.is_exact else measured_counts(asked)
+
+
+def refuse_grouped_cluster(options: MeasuresOptions) -> None:
+    """Refuse to group by what is drawn whole: a cell that is one unit has no spread."""
+    cluster = options.cluster
+    if cluster is not None and cluster in columns_of(parse_by(options.by)):
+        step = f"Leave {cluster} out of --by: --cluster draws it whole, for all cells at once."
+        got = f"{cluster!r}, which --cluster names too"
+        raise InputError("--by", got, "columns beside that of --cluster", step)
+
+
+def measured_exactly(asked: Request) -> Measured:
+    """Measures of trials whose confidence is taken as it is."""
+    options, trials = asked.options, asked.trials
+    refuse_with_numbers(options)
+    columns: dict[str, Any] = {
+        "by": parse_by(options.by),
+        "correct": options.correct,
+        "confidence": options.confidence,
+        "missing": options.missing,
+    }
+    shared, ci_prob, draws = {**columns, "over": options.over}, options.ci_prob, None
+    if asked.has_draws:
+        draws = hmetad.measures.resample_trials(trials, **shared, **options.resampled)
+        result = hmetad.measures.resample_trials_interval(
+            trials, **shared, ci_prob=ci_prob, draws=draws
         )
+    else:
+        result = hmetad.measures.measure_trials(trials, **shared, ci_prob=ci_prob)
+    titled: dict[str, Any] = {**columns, **asked.titled, "ci_prob": ci_prob, "draws": draws}
+    page = partial(hmetad.report.measures_report, trials, **titled)
+    return Measured(result, draws, page)
+
+
+def measured_counts(asked: Request) -> Measured:
+    """Measures of trials that are counted by rating."""
+    options = asked.options
+    cluster = options.cluster
+    by = [*options.by, *([cluster] if cluster else [])]
+    counts = count_scanned(asked.trials, options, by, correct=options.correct)
+    statistic = counts_statistic(asked)
+    # Of units drawn whole the counts are those of all of them.
+    pooled = counts if cluster is None else hmetad.counts.clusters_of(counts, cluster).pooled
+    draws, found = None, []
+    if asked.has_draws:
+        draws = hmetad.resample(counts, statistic, **options.resampled)
+        measured = hmetad.resample_interval(
+            counts, statistic, ci_prob=options.ci_prob, method=options.method, draws=draws
+        )
+        found = hmetad.measures.repeated_items(
+            asked.trials, by=parse_by(options.by), cluster=cluster
+        )
+    else:
+        measured = statistic(pooled)
+    found = [*found, *unequal_items(asked)]
+    more = {**asked.titled, "draws": draws, "notices": found}
+    page = partial(hmetad.report.measures_report, pooled, measured, **more)
+    return Measured(measured, draws, page, found)
+
+
+def unequal_items(asked: Request) -> "list[Notice]":
+    """Notice of levels with other items than those that they stand beside, unless draws say it."""
+    options = asked.options
+    if options.cluster is not None and asked.has_draws:
+        return []
+    found = hmetad.measures.unequal_answers(
+        asked.trials,
+        by=parse_by(options.by),
+        over=options.over,
+        answered=options.answered,
+    )
+    # People need not have equal numbers of trials.
+    is_judged = options.correct is not None
+    return [one for one in found if is_judged or "no column" not in one.message]
+
+
+def counts_statistic(asked: Request) -> Callable[["xr.DataArray"], "xr.Dataset"]:
+    """All measures of counts, as a function of them; with intervals they need no errors."""
+    options = asked.options
+    return partial(
+        hmetad.measure,
+        correction=parse_correction(options.correction),
+        meta_d=options.meta_d,
+        expected=options.expected,
+        meta_noise=options.meta_noise,
+        errors=not asked.has_draws,
+    )
+
+
+def refuse_with_numbers(options: MeasuresOptions) -> None:
+    """Refuse what needs ratings, where confidence is numbers."""
+    needs = {name: getattr(options, name) for name in ("meta_d", "expected", "meta_noise")}
+    for name, value in {**needs, "method": options.method != "percentile"}.items():
+        if value:
+            step = "Make ratings: --quantiles 4."
+            raise InputError(option_name(name), "confidence that is no rating", "ratings", step)

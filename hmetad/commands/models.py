@@ -4,8 +4,8 @@ Nothing → a row per card.
 """
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, chosen_format, give
-from hmetad.commands.options import AsJson, PrintAs
+from hmetad.commands.answer import Answer, Listing, give
+from hmetad.commands.options import PrintOptions
 
 __all__ = ["EXAMPLES", "models"]
 
@@ -16,7 +16,7 @@ hmetad models --json | jq '.rows[].model'
 CARDS = {"model": "model", "title": "title", "question": "question"}
 
 
-def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
+def models(asked: PrintOptions) -> None:
     """List the model cards."""
     cards = [
         {
@@ -28,4 +28,4 @@ def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
         }
         for spec in map(hmetad.load_model, hmetad.bayes.card_names())
     ]
-    give(Answer((Listing(cards, CARDS),)), chosen_format(print_as, as_json))
+    give(Answer((Listing(cards, CARDS),)), asked.format)

@@ -3,49 +3,33 @@
 Truth, design and ROPE → what studies of several sizes would find.
 """
 
+import math
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, chosen_format, give, write_answer
+from hmetad.commands.answer import Answer, Listing, give, write_answer
 from hmetad.commands.arguments import (
     DATA_FILES,
     given_options,
+    options_named,
+    output_file,
     parse_limits,
     parse_numbers,
-    refuse_inputs,
     refuse_kept,
-    writable_file,
+    sampling_options,
+    writable_folder,
 )
-from hmetad.commands.options import AsJson, CiProb, PrintAs, Seed
-from hmetad.commands.plan_options import (
-    BetweenSd,
-    Comparisons,
-    Cores,
-    CorrelationOfTasks,
-    Criterion,
-    Dprime,
-    DprimeSd,
-    Effect,
-    HalfWidth,
-    MetaCriterion,
-    MRatio,
-    NumberOfRatings,
-    Output,
-    Pilot,
-    Probability,
-    Question,
-    Resume,
-    Rope,
-    Studies,
-    Subjects,
-    TrialsOfACell,
-)
-from hmetad.commands.plan_people import people_remark, plan_people, refuse_people_options
+from hmetad.commands.options import Output, PrintOptions, option_name
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
+from hmetad.simulate.plan_questions import AskedQuestion
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,70 +54,126 @@ PLANNED = {
     "half_width": "half-width",
     "coverage": "coverage",
 }
+# Options that have a meaning only where hierarchical fits are planned.
+ONLY_PEOPLE = ("effect", "dprime_sd", "pilot", "resume", "cores")
+PAIRED = ("difference", "tasks")
 # Studies of each size: of single cells, and of people, of which each is sampled.
 STUDIES, STUDIES_OF_PEOPLE = 1000, 100
 
 
-def plan(
-    trials: TrialsOfACell = None,
-    m_ratio: MRatio = None,
-    dprime: Dprime = None,
-    c: Criterion = None,
-    ratings: NumberOfRatings = None,
-    subjects: Subjects = None,
-    between_sd: BetweenSd = None,
-    correlation: CorrelationOfTasks = None,
-    question: Question = None,
-    effect: Effect = None,
-    dprime_sd: DprimeSd = None,
-    pilot: Pilot = None,
-    resume: Resume = None,
-    cores: Cores = None,
-    rope: Rope = None,
-    ci_prob: CiProb = 0.95,
-    comparisons: Comparisons = 1,
-    meta_criterion: MetaCriterion = "relative",
-    probability: Probability = None,
-    half_width: HalfWidth = None,
-    draws: Studies = None,
-    seed: Seed = None,
-    output: Output = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(PrintOptions):
+    """What is true, how a study is made, and what it should find.
+
+    Parameters
+    ----------
+    trials : N,…
+        Trials of a cell: of one subject, one condition; 100,200,400,800,1600, or 200 where
+        people are planned for.
+    m_ratio : M[,M]
+        True M of one condition, or of two to compare; 1,0.8 if none.
+    dprime : D[,D]
+        True d′, of all conditions or of each; 1.5.
+    c : C[,C]
+        True criterion c, likewise; 0.
+    ratings : K
+        Number of ratings; 4.
+    subjects : N[,N…]
+        Subjects, 1 if none; with several, their mean is judged. Several numbers, or --question,
+        plan for people, 20,40,80 if none, and fit each study with a hierarchical model.
+    between_sd : SD
+        Of log M between subjects.
+    correlation : R
+        Of a subject's log M in the two conditions or tasks.
+    question : WHAT
+        Of people: the mean of a group; the difference between two groups, or two tasks of the
+        same people; the correlation between tasks; the slope on a covariate.
+    effect : E
+        Of people: true difference, correlation or slope.
+    dprime_sd : SD
+        Of people: of d′ between them.
+    pilot : FIT
+        Of people: a fit that supplies parameters not given.
+    resume : FOLDER
+        Of people: keep the studies that are done there, and go on from them.
+    cores : N
+        Of people: processes, one a CPU if none.
+    rope : LOW,HIGH
+        What is negligible in log M: --rope=-0.05,0.05.
+    comparisons : N
+        Comparisons to correct for (Bonferroni).
+    meta_criterion : RULE
+        relative, κ = M·c, or absolute, κ = c.
+    probability : P
+        Say how many trials, or people, give the true verdict with this probability.
+    half_width : W
+        Say how many trials, or people, give intervals with this half-width.
+    ci_prob : P
+        Probability of the intervals.
+    draws : N
+        Studies simulated of each size; 1000, of people 100.
+    seed : N
+        Same seed, same draws (same versions and caches).
+    output : FILE
+        Rows: .csv or .json.
+    """
+
+    trials: str | None = None
+    m_ratio: str | None = None
+    dprime: str | None = None
+    c: Annotated[str | None, typer.Option("--criterion")] = None
+    ratings: Annotated[int | None, typer.Option(min=2)] = None
+    subjects: str | None = None
+    between_sd: float | None = None
+    correlation: float | None = None
+    question: AskedQuestion | None = None
+    effect: float | None = None
+    dprime_sd: float | None = None
+    pilot: Path | None = None
+    resume: Path | None = None
+    cores: Annotated[int | None, typer.Option(min=1)] = None
+    rope: str | None = None
+    comparisons: Annotated[int, typer.Option(min=1)] = 1
+    meta_criterion: Literal["relative", "absolute"] = "relative"
+    probability: float | None = None
+    half_width: float | None = None
+    ci_prob: float = 0.95
+    draws: Annotated[int | None, typer.Option(min=2)] = None
+    seed: Annotated[int | None, typer.Option(min=0)] = None
+    output: Output = None
+
+    @property
+    def goal(self) -> dict[str, float]:
+        """What is to be reached, by name, where something is."""
+        return given_options(probability=self.probability, half_width=self.half_width)
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Arguments of both planners."""
+        return {
+            **given_options(
+                ratings=self.ratings, between_sd=self.between_sd, correlation=self.correlation
+            ),
+            "rope": None if self.rope is None else parse_limits(self.rope),
+            "ci_prob": self.ci_prob,
+            "comparisons": self.comparisons,
+            "meta_criterion": self.meta_criterion,
+        }
+
+
+def plan(asked: PlanOptions) -> None:
     """Say how many trials or people a question about M needs, by simulation."""
-    chosen = chosen_format(print_as, as_json)
-    written = [] if output is None else [writable_file(output, *DATA_FILES)]
-    for path in written:
-        refuse_inputs(path, *([] if pilot is None else [pilot]))
-        if resume is not None:
-            refuse_kept(path, resume)
-    needs_one_goal(probability, half_width, rope)
-    numbers = whole_numbers("--subjects", subjects or ("1" if question is None else "20,40,80"))
-    truth = {"m_ratio": m_ratio, "dprime": dprime, "c": c}
-    shared = {
-        **given_options(ratings=ratings, between_sd=between_sd, correlation=correlation),
-        "rope": None if rope is None else parse_limits(rope),
-        "ci_prob": ci_prob,
-        "comparisons": comparisons,
-        "meta_criterion": meta_criterion,
-        "seed": seed,
-    }
-    own = {"effect": effect, "dprime_sd": dprime_sd, "cores": cores}
-    if question is None and len(numbers) == 1:
-        refuse_people_options({**own, "pilot": pilot, "resume": resume})
-        found = plan_cells(truth, numbers[0], trials, draws or STUDIES, **shared)
+    chosen = asked.format
+    written = output_file(asked.output, DATA_FILES, asked.pilot)
+    if written and asked.resume is not None:
+        refuse_kept(written[0], asked.resume)
+    refuse_goals(asked)
+    numbers = whole_numbers("--subjects", asked.subjects or ("20,40,80" if asked.question else "1"))
+    if asked.question is None and len(numbers) == 1:
+        found = plan_cells(asked, numbers[0])
     else:
-        found = plan_people(
-            question or "difference",
-            {**truth, "pilot": pilot, "resume": resume},
-            subjects=numbers,
-            trials=whole_numbers("--trials", trials or "200"),
-            n=draws or STUDIES_OF_PEOPLE,
-            **given_options(**own),
-            **shared,
-        )
-    answer, remark = answer_of(found, probability=probability, half_width=half_width)
+        found = plan_people(asked, numbers)
+    answer, remark = answer_of(found, asked.goal)
     for path in written:
         write_answer(answer, path)
     give(answer, chosen, written)
@@ -141,32 +181,69 @@ def plan(
         say(remark)
 
 
-def plan_cells(
-    truth: Mapping[str, str | None],
-    subjects: int,
-    trials: str | None,
-    studies: int,
-    *,
-    seed: int | None,
-    **shared: Any,
-) -> "xr.Dataset":
-    """The plan of studies whose cells are fitted by maximum likelihood, from texts of options."""
+def plan_cells(asked: PlanOptions, subjects: int) -> "xr.Dataset":
+    """The plan of studies whose cells are fitted by maximum likelihood."""
+    for name in ONLY_PEOPLE:
+        if getattr(asked, name) is not None:
+            got = f"{getattr(asked, name)} without --question"
+            step = "Add --question, or several numbers of --subjects."
+            raise InputError(option_name(name), got, "both", step)
     return hmetad.simulate.plan_trials(
-        trials=whole_numbers("--trials", trials or "100,200,400,800,1600"),
-        m_ratio=parse_numbers("--m-ratio", truth["m_ratio"] or "1,0.8"),
-        dprime=one_or_more(parse_numbers("--dprime", truth["dprime"] or "1.5")),
-        c=one_or_more(parse_numbers("--criterion", truth["c"] or "0")),
+        trials=whole_numbers("--trials", asked.trials or "100,200,400,800,1600"),
+        m_ratio=parse_numbers("--m-ratio", asked.m_ratio or "1,0.8"),
+        dprime=one_or_more(parse_numbers("--dprime", asked.dprime or "1.5")),
+        c=one_or_more(parse_numbers("--criterion", asked.c or "0")),
         subjects=subjects,
-        n=studies,
+        n=asked.draws or STUDIES,
         # Without a seed one is drawn here, so that the answer can say it.
-        seed=secrets.randbelow(2**31) if seed is None else seed,
-        **shared,
+        seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
+        **asked.shared,
     )
 
 
-def answer_of(found: "xr.Dataset", **wanted: float | None) -> tuple[Answer, str]:
+def plan_people(asked: PlanOptions, subjects: list[int]) -> "xr.Dataset":
+    """The plan of studies that are fitted with a hierarchical model."""
+    question = asked.question or "difference"
+    own = given_options(dprime_sd=asked.dprime_sd, cores=asked.cores)
+    with options_named({"folder": "--resume"}):
+        return hmetad.simulate.plan_groups(
+            question,
+            subjects=subjects,
+            trials=whole_numbers("--trials", asked.trials or "200"),
+            n=asked.draws or STUDIES_OF_PEOPLE,
+            seed=asked.seed,
+            pilot=None if asked.pilot is None else hmetad.load_fit(asked.pilot),
+            folder=None if asked.resume is None else writable_folder(asked.resume),
+            progressbar=sampling_options()["progressbar"],
+            **guesses_of(asked, question),
+            **own,
+            **asked.shared,
+        )
+
+
+def guesses_of(asked: PlanOptions, question: str) -> dict[str, Any]:
+    """Guesses of `plan_groups`; of two M the ratio is the effect."""
+    found = given_options(effect=asked.effect)
+    for name, option in (("dprime", "--dprime"), ("c", "--criterion")):
+        text = getattr(asked, name)
+        if text is not None:
+            found[name] = one_number(option, text)
+    if asked.m_ratio is None:
+        return found
+    ratios = parse_numbers("--m-ratio", asked.m_ratio)
+    if len(ratios) == 1:
+        return found | {"m_ratio": ratios[0]}
+    if len(ratios) > 2 or question not in PAIRED or not min(ratios) > 0:
+        allowed = "one M above 0, or two to compare with --question difference or tasks"
+        raise InputError("--m-ratio", repr(asked.m_ratio), allowed)
+    if asked.effect is not None:
+        raise InputError("--effect", f"{asked.effect:g} beside two --m-ratio", "one of the two")
+    first, second = map(math.log, ratios)
+    return found | {"m_ratio": math.exp((first + second) / 2), "effect": first - second}
+
+
+def answer_of(found: "xr.Dataset", goal: Mapping[str, float]) -> tuple[Answer, str]:
     """The answer of a plan, and what it says of a goal in words."""
-    goal = given_options(**wanted)
     rows = rows_of_plan(found)
     shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
     said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
@@ -180,11 +257,12 @@ def answer_of(found: "xr.Dataset", **wanted: float | None) -> tuple[Answer, str]
     return Answer((listing,), hmetad.notices(found), seed, more=said), remark
 
 
-def needs_one_goal(probability: float | None, half_width: float | None, rope: str | None) -> None:
+def refuse_goals(asked: PlanOptions) -> None:
     """Refuse two goals at once, an impossible one, and a verdict without a ROPE."""
+    probability, half_width = asked.probability, asked.half_width
     if probability is not None and half_width is not None:
         raise InputError("--probability", f"{probability:g} and --half-width", "one of the two")
-    if probability is not None and rope is None:
+    if probability is not None and asked.rope is None:
         step = "Add --rope=-0.05,0.05, or ask for a --half-width."
         raise InputError("--probability", f"{probability:g} without --rope", "both", step)
     if probability is not None and not 0 < probability < 1:
@@ -196,7 +274,7 @@ def needs_one_goal(probability: float | None, half_width: float | None, rope: st
 def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None, str]:
     """Trials that a goal takes, None where the plan stops short of it; and that in words."""
     ((name, wanted),) = goal.items()
-    option = f"--{name.replace('_', '-')}"
+    option = option_name(name)
     try:
         number = hmetad.simulate.trials_needed(found, **goal)
     except InputError as error:
@@ -206,12 +284,38 @@ def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None
     return number, f"{option} {wanted:g}: about {number} trials are needed."
 
 
+def people_remark(
+    found: "xr.Dataset", goal: Mapping[str, Any]
+) -> tuple[dict[str, int | None], str]:
+    """People that a goal takes with each number of trials, None where none suffices; in words."""
+    ((name, wanted),) = goal.items()
+    numbers = hmetad.simulate.subjects_needed(found, **goal)
+    most = int(found["subjects"].max())
+    who = "people in both groups" if found.attrs["question"] == "difference" else "people"
+    needed: dict[str, int | None] = {}
+    parts = []
+    for trials, number in zip(numbers["trials"].values.tolist(), numbers.values, strict=True):
+        is_enough = math.isfinite(number)
+        needed[str(trials)] = int(number) if is_enough else None
+        said = f"about {number:.0f} {who}" if is_enough else f"more than {most} {who}"
+        parts.append(f"{said} with {trials} trials")
+    return needed, f"{option_name(name)} {wanted:g}: {', '.join(parts)}."
+
+
 def whole_numbers(option: str, text: str) -> list[int]:
     """Whole numbers separated by commas."""
     numbers = parse_numbers(option, text)
     if not all(number.is_integer() for number in numbers):
         raise InputError(option, repr(text), "whole numbers, separated by commas")
     return [int(number) for number in numbers]
+
+
+def one_number(option: str, text: str) -> float:
+    """The one number of an option that may hold several elsewhere."""
+    numbers = parse_numbers(option, text)
+    if len(numbers) != 1:
+        raise InputError(option, repr(text), "one number, where people are planned for")
+    return numbers[0]
 
 
 def one_or_more(numbers: list[float]) -> Any:

@@ -3,46 +3,25 @@
 File of trials → reliability of each measure by split halves, or over sessions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import ceil, isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of, write_answer
+from hmetad.commands.answer import Answer, Listing, give, rows_of, write_answer
 from hmetad.commands.arguments import (
     DATA_FILES,
-    as_seed,
     columns_of,
+    output_file,
     parse_by,
     parse_correction,
-    refuse_idle,
-    refuse_inputs,
-    split,
-    writable_file,
 )
 from hmetad.commands.counting import count_file
-from hmetad.commands.options import (
-    AsJson,
-    By,
-    CiProb,
-    Confidence,
-    Labels,
-    Levels,
-    Limit,
-    MissingCodes,
-    PrintAs,
-    Quantiles,
-    QuantilesWithin,
-    Ratings,
-    Response,
-    Seed,
-    Stimulus,
-    Trials,
-)
+from hmetad.commands.options import CellOptions, Output
 from hmetad.errors import InputError
 from hmetad.results import results
 from hmetad.text.names import column_name
@@ -66,81 +45,59 @@ SESSIONS |= {"icc_lower": "lower", "icc_upper": "upper", "people": "people"}
 FITTED = ("meta_d", "m_ratio", "log_m")
 BESIDE = ("confidence_mean", "phi")
 
-# Options of this command alone.
-Session = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column of --by with sessions: ICC over them."),
-]
-Correction = Annotated[str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")]
-Splits = Annotated[int, typer.Option(min=1, metavar="N", help="Random splits.")]
-Goal = Annotated[float, typer.Option(metavar="R", help="Reliability that trials should reach.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Rows: .csv, .json."),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class ReliabilityOptions(CellOptions):
+    """Trials of people, and what their measures are held against.
+
+    Parameters
+    ----------
+    session : COLUMN
+        Column of --by with sessions: ICC over them.
+    correction : NAME
+        none, loglinear, cell or a number.
+    splits : N
+        Random splits.
+    goal : R
+        Reliability that trials should reach.
+    ci_prob : P
+        Probability of the intervals.
+    output : FILE
+        Rows: .csv, .json.
+    """
+
+    session: str | None = None
+    correction: str = "none"
+    splits: Annotated[int, typer.Option(min=1)] = 50
+    goal: float = 0.8
+    ci_prob: float = 0.95
+    output: Output = None
 
 
-def reliability(
-    context: typer.Context,
-    file: Trials,
-    by: By = None,
-    session: Session = None,
-    stimulus: Stimulus = "stimulus",
-    response: Response = "response",
-    confidence: Confidence = "confidence",
-    ratings: Ratings = None,
-    levels: Levels = None,
-    missing_codes: MissingCodes = None,
-    quantiles: Quantiles = None,
-    quantiles_within: QuantilesWithin = None,
-    limit: Limit = None,
-    labels: Labels = "",
-    correction: Correction = "none",
-    splits: Splits = 50,
-    goal: Goal = 0.8,
-    ci_prob: CiProb = 0.95,
-    output: Output = None,
-    seed: Seed = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+def reliability(asked: ReliabilityOptions) -> None:
     """Say how reliable measures of people are, between halves of trials or sessions."""
-    chosen = chosen_format(print_as, as_json)
-    path = None if output is None else writable_file(output, *DATA_FILES)
-    if path is not None:
-        refuse_inputs(path, file)
-    check_by(by, session)
-    of_halves = "it without --session" if session is not None else ""
-    refuse_idle(context, **dict.fromkeys(("splits", "goal", "seed"), of_halves))
-    counts = count_file(
-        file,
-        by=by,
-        stimulus=stimulus,
-        response=response,
-        confidence=confidence,
-        ratings=ratings,
-        levels=levels,
-        missing_codes=missing_codes,
-        quantiles=quantiles,
-        quantiles_within=split(quantiles_within),
-        limit=limit,
-        labels=labels,
-    )
+    chosen = asked.format
+    written = output_file(asked.output, DATA_FILES, asked.file)
+    check_by(asked.by, asked.session)
+    of_halves = "it without --session" if asked.session is not None else ""
+    asked.refuse_idle(**dict.fromkeys(("splits", "goal", "seed"), of_halves))
+    counts = count_file(asked, asked.by)
     statistic = partial(
-        hmetad.measure, correction=parse_correction(correction), meta_d=True, errors=False
+        hmetad.measure, correction=parse_correction(asked.correction), meta_d=True, errors=False
     )
-    if session is not None:
-        rows = session_rows(statistic(counts), session, ci_prob)
-        title = f"Intraclass correlations over {session}"
+    if asked.session is not None:
+        rows = session_rows(statistic(counts), asked.session, asked.ci_prob)
+        title = f"Intraclass correlations over {asked.session}"
         answer = Answer((Listing(rows, SESSIONS, title),), hmetad.notices(counts))
     else:
+        seed, goal = asked.seed or 0, asked.goal
         found = hmetad.measures.split_half(
-            counts, statistic, n=splits, goal=goal, ci_prob=ci_prob, seed=seed or 0
+            counts, statistic, n=asked.splits, goal=goal, ci_prob=asked.ci_prob, seed=seed
         )
-        answer = halves_answer(found, splits, goal, seed or 0)
-    if path is not None:
+        answer = halves_answer(found, asked.splits, goal, seed)
+    for path in written:
         write_answer(answer, path)
-    give(answer, chosen, [] if path is None else [path])
+    give(answer, chosen, written)
 
 
 def halves_answer(found: "xr.Dataset", splits: int, goal: float, seed: int) -> Answer:
@@ -152,12 +109,10 @@ def halves_answer(found: "xr.Dataset", splits: int, goal: float, seed: int) -> A
     if len(found["group"]) == 1:
         columns.pop("group")
     more = {"splits": splits, "goal": goal, "measures": rows}
-    return Answer(
-        (Listing(shown, columns, title),), hmetad.notices(found), as_seed(seed), more=more
-    )
+    return Answer((Listing(shown, columns, title),), hmetad.notices(found), seed, more=more)
 
 
-def check_by(by: list[str] | None, session: str | None) -> None:
+def check_by(by: Sequence[str], session: str | None) -> None:
     """Refuse to go on without people, and a session that is not counted by."""
     columns = parse_by(by)
     names = [*columns] if isinstance(columns, dict) else columns_of(columns)

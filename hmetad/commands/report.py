@@ -4,6 +4,7 @@ Fit, or folder of fits → page.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,16 +12,9 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
-from hmetad.commands.arguments import (
-    REPORTS,
-    STORE,
-    parse_pairs,
-    refuse_idle,
-    refuse_inputs,
-    writable_file,
-)
-from hmetad.commands.draws import are_resampled
-from hmetad.commands.fits import about_fits, fit_notices, read_fits
+from hmetad.commands.arguments import REPORTS, STORE, output_file, parse_pairs
+from hmetad.commands.fits import about_fits, are_resampled, fit_notices, read_fits
+from hmetad.commands.options import Options, Output
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
@@ -38,37 +32,42 @@ hmetad report fit.nc --json
 """
 
 
-def report(
-    context: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE|DIR", help="A fit, a folder of draws, or a folder of fits."),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Page: .html, .md, .tex, .docx or .json."
-        ),
-    ] = None,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "",
-    question: Annotated[str, typer.Option(metavar="TEXT", help="What the page answers.")] = "",
-    label: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=WORDS", help="Words for columns and levels: group=Diagnosis."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole report as JSON.")
-    ] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(Options):
+    """Fits, and what their page says.
+
+    Parameters
+    ----------
+    file : FILE|DIR
+        A fit, a folder of draws, or a folder of fits.
+    title : TEXT
+        Heading of the page.
+    question : TEXT
+        What the page answers.
+    label : NAME=WORDS
+        Words for columns and levels: group=Diagnosis.
+    output : FILE
+        Page: .html, .md, .tex, .docx or .json.
+    as_json : flag
+        Print the whole report as JSON.
+    """
+
+    file: Annotated[Path, typer.Argument()]
+    title: str = ""
+    question: str = ""
+    label: list[str] | None = None
+    output: Output = None
+    as_json: Annotated[bool, typer.Option("--json")] = False
+
+
+def report(asked: ReportOptions) -> None:
     """Write the report of a fit, of a folder of draws, or of all fits (.nc) in a folder."""
-    path = None if output is None else writable_file(output, *REPORTS, ".json")
-    if path is None and not as_json:
+    if asked.output is None and not asked.as_json:
         raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
-    paths = fits_in(file)
-    if path is not None:
-        refuse_inputs(path, *paths.values())
-    refuse_idle(context, question="it beside one fit" if len(paths) > 1 else "")
-    labels = parse_pairs("--label", label) or {}
+    paths = fits_in(asked.file)
+    written = output_file(asked.output, (*REPORTS, ".json"), *paths.values())
+    asked.refuse_idle(question="it beside one fit" if len(paths) > 1 else "")
+    labels = parse_pairs("--label", asked.label) or {}
     fits = read_fits(paths)
     for name, fit in fits.items():
         if are_resampled(fit) and "formula" not in fit.attrs:
@@ -79,17 +78,21 @@ def report(
     if len(fits) == 1:
         fit = next(iter(fits.values()))
         page = hmetad.report.fit_report(
-            fit, title=title, question=question, command=command_line(), labels=labels
+            fit,
+            title=asked.title,
+            question=asked.question,
+            command=command_line(),
+            labels=labels,
         )
     else:
         pages = {name: hmetad.report.fit_report(fit, labels=labels) for name, fit in fits.items()}
-        page = hmetad.report.combine_reports(title or f"Fits in {file.name}", pages)
-    if path is not None:
+        page = hmetad.report.combine_reports(asked.title or f"Fits in {asked.file.name}", pages)
+    for path in written:
         page.save(path)
-    if as_json:
-        give(whole(page, fits, paths, labels), "json", [] if path is None else [path])
+    if asked.as_json:
+        give(whole(page, fits, paths, labels), "json", written)
     else:
-        say(f"Written: {path}")
+        say(f"Written: {asked.output}")
 
 
 def fits_in(file: Path) -> dict[str, Path]:

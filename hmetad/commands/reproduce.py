@@ -4,19 +4,20 @@ Name of a study → printed numbers beside ours, comparison.csv and report.html.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
+from hmetad.commands.answer import Answer, Listing, give, rows_of
 from hmetad.commands.arguments import (
     given_options,
     refuse_inputs,
     sampling_options,
     writable_folder,
 )
-from hmetad.commands.options import AsJson, Draws, PrintAs, Seed
+from hmetad.commands.options import PrintOptions
 from hmetad.files import refuse_place
 from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, check_study
@@ -39,32 +40,43 @@ MOST_ROWS = 40
 type Rows = Sequence[Mapping[str, Any]]
 
 
-def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for comparison.csv and report.html.")
-    ] = Path("results"),
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="What the authors deposited, where a study takes it."),
-    ] = None,
-    seed: Seed = 1,
-    draws: Draws = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions(PrintOptions):
+    """A study, its data and where its page goes.
+
+    Parameters
+    ----------
+    out : DIR
+        Folder for comparison.csv and report.html.
+    data : PATH
+        What the authors deposited, where a study takes it.
+    draws : N
+        Posterior draws of each chain; those of the study unless given.
+    seed : N
+        Same seed, same draws (same versions and caches).
+    """
+
+    study: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")]
+    out: Path = Path("results")
+    data: Path | None = None
+    draws: Annotated[int | None, typer.Option(min=4)] = None
+    seed: Annotated[int, typer.Option(min=0)] = 1
+
+
+def reproduce(asked: ReproduceOptions) -> int:
     """Reproduce a paper: every printed number beside ours.
 
     Exit status 0 if every number agrees or its difference is explained, else 1.
     """
-    chosen = chosen_format(print_as, as_json)
+    chosen, study = asked.format, asked.study
     check_study(study)
-    folder = writable_folder(out)
+    folder = writable_folder(asked.out)
     files = [folder / "comparison.csv", folder / "report.html"]
+    inputs = [] if asked.data is None else [asked.data]
     for path in files:
         refuse_place(path)
-        refuse_inputs(path, *([] if data is None else [data]), is_read=lambda name: ".json" in name)
-    options = given_options(seed=seed, draws=draws, data=data)
+        refuse_inputs(path, *inputs, is_read=lambda name: ".json" in name)
+    options = given_options(seed=asked.seed, draws=asked.draws, data=asked.data)
     comparison = run_study(study, folder, **options, **sampling_options())
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
     rows = rows_of(comparison)
@@ -72,7 +84,7 @@ def reproduce(
     agreeing = sum(row["agrees"] for row in rows)
     more = {"study": study, "agreeing": agreeing, "explained": explained}
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
-    give(Answer(shown, seed=seed, more=more), chosen, files)
+    give(Answer(shown, seed=asked.seed, more=more), chosen, files)
     return 0 if explained else 1
 
 
