@@ -53,16 +53,6 @@ def test_chains_begin_around_the_starting_point(counts):
     assert abs(own - start).max() <= 1
 
 
-def test_the_same_seed_gives_the_same_draws(counts):
-    first, second = (
-        fit(counts, "individual", draws=50, tune=50, chains=2, random_seed=4, **QUIET)
-        for _ in range(2)
-    )
-    assert first.attrs["density"] == "compiled"
-    np.testing.assert_array_equal(first["posterior"]["log_m"], second["posterior"]["log_m"])
-    assert first["observed_data"]["counts"].equals(second["observed_data"]["counts"])
-
-
 @pytest.mark.integration
 def test_pymcs_model_has_the_same_posterior(counts):
     ours = fit(counts, "group", draws=2000, random_seed=1, **QUIET)

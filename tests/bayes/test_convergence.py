@@ -45,32 +45,31 @@ def good():
     return np.random.default_rng(0).normal(size=(4, 1000, 2))
 
 
-def test_good_chains_raise_nothing(good):
-    assert chain_notices(fake_fit(good)) == []
-
-
 def test_chains_that_drift_together_are_found_in_their_cell(good):
     good[..., 1] = good[..., 1] * 0.1 + np.linspace(0, 3, 1000)
     found = {notice.code: notice for notice in chain_notices(fake_fit(good))}
     assert found["rhat"].cells == ("c1",)
     assert found["ess"].cells == ("c1",)
     assert "dprime" in found["rhat"].message
+    # Constants that were plugged in are not judged.
+    assert not any("plugged" in notice.message for notice in found.values())
 
 
-def test_divergences_are_counted(good):
-    (notice,) = chain_notices(fake_fit(good, diverging=7))
-    assert notice.message.startswith("7 divergent transitions:")
-    (notice,) = chain_notices(fake_fit(good, diverging=1))
-    assert notice.message.startswith("1 divergent transition:")
-
-
-def test_one_chain_cannot_be_checked(good):
-    (notice,) = chain_notices(fake_fit(good[:1]))
-    assert notice.code == "one-chain"
-
-
-def test_constants_that_were_plugged_in_are_not_judged(good):
-    assert not any("plugged" in n.message for n in chain_notices(fake_fit(good[:, :20])))
+@pytest.mark.parametrize(
+    ("chains", "diverging", "code", "says"),
+    [
+        (4, 7, "divergences", "7 divergent transitions:"),
+        (4, 1, "divergences", "1 divergent transition:"),
+        (1, 0, "one-chain", ""),
+    ],
+)
+def test_divergences_are_counted_and_one_chain_cannot_be_checked(
+    good, chains, diverging, code, says
+):
+    assert chain_notices(fake_fit(good)) == []
+    (notice,) = chain_notices(fake_fit(good[:chains], diverging))
+    assert notice.code == code
+    assert notice.message.startswith(says)
 
 
 def test_draws_of_which_none_varies_have_no_rhat(good):
@@ -226,26 +225,19 @@ def test_the_mean_of_people_is_judged_where_their_population_is_not():
     assert {one.severity for one in notices(people)} == {"warning"}
 
 
-def test_divergences_withhold_everything():
+def test_divergences_withhold_everything_but_those_of_a_cell_that_shares_nothing():
     fit = group_fit("")
     stats = fit["sample_stats"].to_dataset()
     stats["diverging"][0, :3] = True
-    fit = fit.assign(sample_stats=xr.DataTree(stats))
-    fit = noticed(fit)
-    assert codes(between_tasks(fit)) == ["divergences"]
-
-
-def test_divergences_of_a_cell_that_shares_nothing_are_its_own():
-    fit = group_fit("")
-    stats = fit["sample_stats"].to_dataset()
-    stats["diverging"][0, :3] = True
+    assert codes(between_tasks(noticed(fit.assign(sample_stats=xr.DataTree(stats))))) == [
+        "divergences"
+    ]
     number = xr.zeros_like(fit["posterior"]["cell"], dtype=int)
     number[0] = 3
-    fit = fit.assign(sample_stats=xr.DataTree(stats.assign(divergences=number)))
-    fit = noticed(fit)
-    (said,) = notices(fit)
+    own = noticed(fit.assign(sample_stats=xr.DataTree(stats.assign(divergences=number))))
+    (said,) = notices(own)
     assert said.cells == ("a | x",)
     assert said.message.startswith("3 divergent")
-    judged = decide(contrast(fit, var="log_m", over="subject", within="task"), rope=ROPE)
+    judged = decide(contrast(own, var="log_m", over="subject", within="task"), rope=ROPE)
     # Of task x, a against the three others; then the others, and task y.
     assert codes(judged) == ["divergences"] * 3 + [""] * 9

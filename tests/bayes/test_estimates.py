@@ -5,6 +5,7 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
+from drawn_cells import drawn_cells
 from scipy.stats import halfnorm, norm
 
 import hmetad
@@ -23,14 +24,14 @@ MODELS, SETS = list("abc"), [f"s{i}" for i in range(6)]
 BOTH = "y ~ 0 + model + (1 | set) + (1 | model:set)"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def schools():
     """Coaching in eight schools (Rubin 1981b)."""
     effects = {"y": [28, 8, -3, 7, -1, 1, 18, 12], "se": [15, 10, 16, 11, 9, 11, 10, 18]}
     return pd.DataFrame({"school": list("ABCDEFGH"), **effects})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table():
     """Three models in six sets."""
     rng = np.random.default_rng(4)
@@ -41,6 +42,18 @@ def table():
     true = [0.4 * MODELS.index(m) + of_set[s] for m, s in cells] + rng.normal(0, 0.1, len(frame))
     frame["y"] = true + frame["se"] * rng.normal(size=len(frame))
     return frame
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    """The three models in their sets, fitted once."""
+    return fit_estimates(table, BOTH, se="se", seed=1)
+
+
+def drawn_of(table, values):
+    """Draws (cell, draw) of the cells of a table."""
+    columns = {name: table[name].to_numpy(dtype=str) for name in ("model", "set")}
+    return drawn_cells(values.T, "y", **columns).transpose("cell", "draw")
 
 
 def moments(values):
@@ -168,13 +181,8 @@ def test_the_truth_is_covered_as_often_as_it_should_be():
         fit = fit_estimates(data, BOTH, se="se", priors=priors, draws=500, chains=2, seed=seed)
         drawn = fit["posterior"].to_dataset()
         truths = {"y_model": mean, "y_1|set_sigma": sigma[0], "y_1|model:set_sigma": sigma[1]}
-        ranks = [
-            np.atleast_1d((drawn[name] < value).mean(["chain", "draw"]).values)
-            if np.ndim(value) == 0
-            else (drawn[name].values < value).mean(axis=(0, 1))
-            for name, value in truths.items()
-        ]
-        inside.append(np.concatenate(ranks))
+        ranks = [(drawn[x].values < value).mean(axis=(0, 1)) for x, value in truths.items()]
+        inside.append(np.hstack(ranks))
     ranks = np.array(inside)
     # Ranks are uniform: SD of a mean of 60 is .037, of a share of one half .065.
     np.testing.assert_allclose(ranks.mean(axis=0), 0.5, atol=0.13)
@@ -216,10 +224,7 @@ def test_draws_keep_their_covariance(table):
     rng = np.random.default_rng(6)
     shared = rng.normal(0, 0.5, (1, 4000))
     values = table["y"].to_numpy()[:, None] + shared + rng.normal(0, 0.05, (len(table), 4000))
-    coords = {name: ("cell", table[name].to_numpy(dtype=str)) for name in ("model", "set")}
-    labels = [f"{m} | {s}" for m, s in table[["model", "set"]].to_numpy()]
-    drawn = xr.DataArray(values, dims=("cell", "draw"), coords={"cell": labels, **coords}, name="y")
-    fit = fit_estimates(drawn, BOTH, seed=1)
+    fit = fit_estimates(drawn_of(table, values), BOTH, seed=1)
     observed = fit["observed_data"].to_dataset()
     factor = 3999 / (4000 - len(table) - 2)
     np.testing.assert_allclose(observed["covariance"], np.cov(values) * factor)
@@ -232,16 +237,16 @@ def test_draws_keep_their_covariance(table):
     assert float(wide.std("draw").min()) > float(difference.std("draw").max())
 
 
-def test_a_link_takes_errors_along_and_comes_back(table):
+def test_a_link_takes_errors_along_and_comes_back(table, fitted):
     share = 1 / (1 + np.exp(-table["y"]))
     frame = table.assign(auroc2=share, se=table["se"] * share * (1 - share))
     fit = fit_estimates(frame, BOTH.replace("y ~", "auroc2 ~"), se="se", link="logit", seed=1)
-    plain = fit_estimates(table, BOTH, se="se", seed=1)
+    posterior = fit["posterior"]
     # Rounding of the scale is all that differs.
-    np.testing.assert_allclose(fit["posterior"]["logit_auroc2"], plain["posterior"]["y"], atol=1e-6)
-    back = 1 / (1 + np.exp(-fit["posterior"]["logit_auroc2"]))
-    np.testing.assert_allclose(fit["posterior"]["auroc2"], back)
-    assert "logit_auroc2_1|set_sigma" in fit["posterior"]
+    np.testing.assert_allclose(posterior["logit_auroc2"], fitted["posterior"]["y"], atol=1e-6)
+    back = 1 / (1 + np.exp(-posterior["logit_auroc2"]))
+    np.testing.assert_allclose(posterior["auroc2"], back)
+    assert "logit_auroc2_1|set_sigma" in posterior
     predicted = predict_estimates(fit, new="set", seed=1)
     assert set(predicted.data_vars) == {"logit_auroc2", "auroc2"}
 
@@ -312,41 +317,32 @@ def test_draws_at_the_edge_are_moved_in_by_half_a_unit():
 
 
 def test_estimates_at_the_edge_are_moved_in_where_trials_say_how_far():
-    values = xr.Dataset(
-        {
-            "auroc2": ("cell", [0.7, 0.8, 1.0]),
-            "auroc2_se": ("cell", [0.05, 0.05, 0.02]),
-            "trials": ("cell", [50, 50, 50]),
-        },
-        {"cell": ["a", "b", "c"], "set": ("cell", ["a", "b", "c"])},
-    )
+    of_cells = {"auroc2": [0.7, 0.8, 1.0], "auroc2_se": [0.05, 0.05, 0.02], "trials": [50] * 3}
+    values = xr.Dataset({name: ("cell", x) for name, x in of_cells.items()}, {"cell": [*"abc"]})
+    values = values.assign_coords(set=("cell", [*"abc"]))
     fit = fit_areas(values)
     assert float(fit["observed_data"]["estimate"][2]) == pytest.approx(np.log(99))
-    assert [one.code for one in notices(fit)] == ["estimates-at-edge"]
-    assert [one.code for one in notices(fit_areas(values.drop_vars("trials")))] == [
-        "estimates-left-out"
-    ]
+    without = fit_areas(values.drop_vars("trials"))
+    found = [[one.code for one in notices(x)] for x in (fit, without)]
+    assert found == [["estimates-at-edge"], ["estimates-left-out"]]
 
 
-def test_a_formula_that_explains_too_little_has_a_notice(table):
+def test_a_formula_that_explains_too_little_has_a_notice(table, fitted):
     [notice] = notices(fit_estimates(table.assign(se=0.01), "y ~ 0 + model + (1 | set)", se="se"))
     assert notice.code == "estimates-misfit"
-    assert notices(fit_estimates(table, BOTH, se="se")) == []
+    assert notices(fitted) == []
 
 
-def test_fits_of_estimates_are_saved_compared_and_decided(table, tmp_path):
-    fit = fit_estimates(table, BOTH, se="se", seed=1)
-    path = hmetad.save_fit(fit, tmp_path / "fit.nc")
-    again = hmetad.load_fit(path)
-    xr.testing.assert_identical(again["posterior"].to_dataset(), fit["posterior"].to_dataset())
-    made = hmetad.decide(
-        hmetad.contrast(again, var="y_model", over="model", against="a"), rope=(-0.1, 0.1)
-    )
-    assert made.table()["label"].tolist() == ["b − a", "c − a"]
+def test_fits_of_estimates_are_saved_compared_and_decided(table, fitted, tmp_path):
+    again = hmetad.load_fit(hmetad.save_fit(fitted, tmp_path / "fit.nc"))
+    draws = fitted["posterior"].to_dataset()
+    xr.testing.assert_identical(again["posterior"].to_dataset(), draws)
+    apart = hmetad.contrast(again, var="y_model", over="model", against="a")
+    assert hmetad.decide(apart, rope=(-0.1, 0.1)).table()["label"].tolist() == ["b − a", "c − a"]
     ranks = hmetad.rank(again, var="y", over="model", pool="set")
     assert ranks["model"].values[np.argmax(ranks["p_best"].values)] == "c"
     repeated = fit_estimates(table, BOTH, se="se", seed=1)["posterior"].to_dataset()
-    xr.testing.assert_equal(repeated, fit["posterior"].to_dataset())
+    xr.testing.assert_equal(repeated, draws)
     decided = hmetad.decide(again["posterior"]["y_1|set_sigma"], rope=(-0.05, 0.05))
     assert decided.results["mean"].item() > 0
 
@@ -358,19 +354,18 @@ def changed(fit, **attrs):
     return other
 
 
-def test_a_changed_file_of_estimates_is_refused(table, tmp_path):
-    fit = fit_estimates(table, BOTH, se="se", seed=1)
-    posterior = fit["posterior"].to_dataset()
+def test_a_changed_file_of_estimates_is_refused(fitted, tmp_path):
+    posterior = fitted["posterior"].to_dataset()
     broken = [
-        changed(fit, formula="y ~ __import__('os')"),
-        changed(fit, link="exp"),
-        changed(fit, spec="{"),
-        changed(fit, spec=hmetad.load_model("individual").to_json()),
-        changed(fit, quantity="z"),
-        fit.assign(posterior=xr.DataTree(posterior.drop_vars("y_model"))),
-        fit.assign(posterior=xr.DataTree(posterior * np.nan)),
-        fit.assign(posterior=xr.DataTree(posterior.isel(cell=slice(3)))),
-        fit.drop_nodes("observed_data"),
+        changed(fitted, formula="y ~ __import__('os')"),
+        changed(fitted, link="exp"),
+        changed(fitted, spec="{"),
+        changed(fitted, spec=hmetad.load_model("individual").to_json()),
+        changed(fitted, quantity="z"),
+        fitted.assign(posterior=xr.DataTree(posterior.drop_vars("y_model"))),
+        fitted.assign(posterior=xr.DataTree(posterior * np.nan)),
+        fitted.assign(posterior=xr.DataTree(posterior.isel(cell=slice(3)))),
+        fitted.drop_nodes("observed_data"),
     ]
     for other in broken:
         with pytest.raises(InputError):
@@ -399,16 +394,11 @@ def test_what_cannot_be_fitted_is_refused(table, asked, says):
 
 
 def test_too_few_draws_for_their_covariance_are_refused():
-    values = np.random.default_rng(1).normal(size=(20, 60))
-    coords = {"cell": [str(i) for i in range(20)]}
-    drawn = xr.DataArray(values, dims=("cell", "draw"), coords=coords, name="y")
-    with pytest.raises(InputError, match="at least 100"):
-        fit_estimates(drawn, "y ~ 1")
-    twice = xr.concat([drawn.isel(cell=[0]), drawn.isel(cell=[0])], "cell").assign_coords(
-        cell=["a", "b"]
-    )
-    with pytest.raises(InputError, match="singular covariance"):
-        fit_estimates(twice, "y ~ 1")
+    drawn = drawn_cells(np.random.default_rng(1).normal(size=(60, 20)), "y")
+    twice = drawn_cells(np.repeat(drawn.values[:, :1], 2, axis=1), "y")
+    for draws, says in ((drawn, "at least 100"), (twice, "singular covariance")):
+        with pytest.raises(InputError, match=says):
+            fit_estimates(draws, "y ~ 1")
 
 
 def test_people_in_conditions_are_blocks_of_their_own_with_the_same_density():
@@ -440,16 +430,13 @@ def test_people_in_conditions_are_blocks_of_their_own_with_the_same_density():
 
 def test_errors_of_cells_that_are_kept_withhold_verdicts(table):
     values = np.random.default_rng(1).normal(table["y"].to_numpy()[:, None], 0.1, (18, 500))
-    labels = [f"{m} | {s}" for m, s in table[["model", "set"]].to_numpy()]
-    coords = {name: ("cell", table[name].to_numpy(dtype=str)) for name in ("model", "set")}
-    drawn = xr.Dataset({"y": (("cell", "draw"), values)}, {"cell": labels, **coords})
-    drawn["y"][3] = np.nan
-    said = [notice_of("ess", [labels[3]], names="y"), notice_of("ess", [labels[0]], names="y")]
+    values[3] = np.nan
+    drawn = drawn_of(table, values).to_dataset()
+    said = [notice_of("ess", [str(drawn["cell"].values[k])], names="y") for k in (3, 0)]
     fit = fit_estimates(with_notices(drawn, said), BOTH, seed=1)
-    kept = [one for one in notices(fit) if one.code == "ess"]
-    assert [one.cells for one in kept] == [(labels[0],)]
+    assert [one.cells for one in notices(fit) if one.code == "ess"] == [said[1].cells]
     judged = hmetad.decide(fit["posterior"]["y"], rope=(-0.1, 0.1)).table()
-    assert (judged["verdict"] == "unreliable").tolist()[0]
+    assert judged["verdict"].tolist()[0] == "unreliable"
     assert judged["withheld"].tolist()[1:] == [""] * 16
 
 
@@ -467,13 +454,11 @@ def test_files_with_variables_of_other_sizes_are_refused(table):
     assert predict_estimates(fit, new="set", seed=1)["y"].sizes["cell"] == 3
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_chains_draw_the_same_posterior_in_any_unit(table, monkeypatch, unit):
     values = np.random.default_rng(6).normal(0, 0.1, (len(table), 2000))
     values = unit * (table["y"].to_numpy()[:, None] + values + values[:1])
-    coords = {name: ("cell", table[name].to_numpy(dtype=str)) for name in ("model", "set")}
-    labels = [f"{m} | {s}" for m, s in table[["model", "set"]].to_numpy()]
-    drawn = xr.DataArray(values, {"cell": labels, **coords}, ("cell", "draw"), name="y")
+    drawn = drawn_of(table, values)
     scaled = table.assign(y=unit * table["y"], se=unit * table["se"])
     for source, se in ((scaled, "se"), (drawn, None)):
         with monkeypatch.context() as patch:
@@ -502,11 +487,10 @@ def test_where_weights_are_bad_chains_draw_and_are_checked(tmp_path):
     assert predict_estimates(again, new="set", seed=1)["y"].sizes["cell"] == 6
 
 
-def test_what_needs_counts_is_refused_of_a_fit_of_estimates(table):
-    fit = fit_estimates(table, BOTH, se="se", draws=50, seed=1)
+def test_what_needs_counts_is_refused_of_a_fit_of_estimates(fitted):
     for ask in (hmetad.loo, hmetad.sensitivity, hmetad.bayes.predicted_counts):
         with pytest.raises(InputError, match="fit of estimates"):
-            ask(fit)
+            ask(fitted)
 
 
 @pytest.mark.parametrize("name", ["cell", "draw", "trials", "y_Intercept"])

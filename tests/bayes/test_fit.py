@@ -11,7 +11,7 @@ import xarray as xr
 from hmetad.bayes.fit import fit, refuse_undefined
 from hmetad.bayes.model import without_remarks
 from hmetad.bayes.predict import predict
-from hmetad.bayes.predictive import draw_prior
+from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
@@ -30,50 +30,62 @@ def two_cells():
     return fit(counts, draws=1000, tune=500, chains=4, random_seed=1, **QUIET)
 
 
-@pytest.mark.integration
-def test_the_estimated_hmetad_posterior_is_that_of_jags():
-    draws = fit(from_nr(*A), "hmetad_single", draws=4000, random_seed=1, **QUIET)
-    posterior = draws["posterior"].to_dataset().squeeze("cell")
-    mean, sd = posterior.mean(["chain", "draw"]), posterior.std(["chain", "draw"])
-    # JAGS, 3 × 10,000 draws and more; .02 is some ten Monte Carlo errors of either run.
-    jags = {"meta_d": 1.578, "dprime": 1.533, "c": -0.008, "m_ratio": 1.038}
-    for name, value in jags.items():
-        assert float(mean[name]) == pytest.approx(value, abs=0.015), name
-    for name, value in {"meta_d": 0.207, "dprime": 0.139, "c": 0.069, "m_ratio": 0.166}.items():
-        assert float(sd[name]) == pytest.approx(value, rel=0.05), name
-    bounds = posterior["meta_d"].quantile([0.025, 0.975])
-    np.testing.assert_allclose(bounds, [1.169, 1.979], atol=0.03)
-    criteria = [[-0.502, -0.973, -1.4225], [0.498, 0.982, 1.530]]
-    np.testing.assert_allclose(mean["criteria"], criteria, atol=0.01)
-    assert notices(draws) == []
+# JAGS, 3 × 10,000 draws and more, of the subject A; 3 × 100,000 of one of reference/groups.
+JAGS = {
+    "estimated": (
+        {},
+        {"meta_d": (1.578, 0.207), "dprime": (1.533, 0.139), "c": (-0.008, 0.069)}
+        | {"m_ratio": (1.038, 0.166)},
+        [[-0.502, -0.973, -1.4225], [0.498, 0.982, 1.530]],
+        [1.169, 1.979],
+    ),
+    "plugged in": (
+        {"type1": "plug_in"},
+        {"meta_d": (1.577, 0.2065)},
+        [[-0.496, -0.968, -1.419], [0.502, 0.985, 1.532]],
+        [1.169, 1.977],
+    ),
+}
 
 
 @pytest.mark.integration
-def test_the_plugged_in_hmetad_posterior_is_that_of_jags():
-    spec = load_model("hmetad_single", type1="plug_in")
+@pytest.mark.parametrize(("choices", "moments", "criteria", "bounds"), JAGS.values(), ids=JAGS)
+def test_the_hmetad_posterior_is_that_of_jags(choices, moments, criteria, bounds):
+    spec = load_model("hmetad_single", **choices)
     draws = fit(from_nr(*A), spec, draws=4000, random_seed=1, **QUIET)
     posterior = draws["posterior"].to_dataset().squeeze("cell")
-    mean = posterior.mean(["chain", "draw"])
-    assert float(mean["meta_d"]) == pytest.approx(1.577, abs=0.015)
-    assert float(posterior["meta_d"].std()) == pytest.approx(0.2065, rel=0.05)
-    bounds = posterior["meta_d"].quantile([0.025, 0.975])
-    np.testing.assert_allclose(bounds, [1.169, 1.977], atol=0.03)
-    criteria = [[-0.496, -0.968, -1.419], [0.502, 0.985, 1.532]]
-    np.testing.assert_allclose(mean["criteria"], criteria, atol=0.01)
-    assert np.ptp(posterior["dprime"].values) == 0
+    # .02 is some ten Monte Carlo errors of either run.
+    for name, (mean, sd) in moments.items():
+        assert float(posterior[name].mean()) == pytest.approx(mean, abs=0.015), name
+        assert float(posterior[name].std()) == pytest.approx(sd, rel=0.05), name
+    found = posterior["criteria"].mean(["chain", "draw"])
+    np.testing.assert_allclose(found, criteria, atol=0.01)
+    np.testing.assert_allclose(posterior["meta_d"].quantile([0.025, 0.975]), bounds, atol=0.03)
+    if choices:
+        assert np.ptp(posterior["dprime"].values) == 0
+    else:
+        assert notices(draws) == []
 
 
-def test_every_parameter_is_there_for_every_cell(two_cells):
+@pytest.mark.integration
+def test_a_second_subject_is_that_of_jags_too(shared):
+    rows = pd.read_csv(shared / "reference" / "groups" / "single.csv")
+    trials = rows.loc[rows.index.repeat(rows["count"])]
+    counts = count_trials(trials, confidence="rating", ratings=4)
+    spec = load_model("hmetad_single", type1="plug_in")
+    draws = fit(counts, spec, draws=4000, random_seed=1, **QUIET)["posterior"]
+    for name, mean, sd in (("meta_d", 1.67518, 0.15417), ("m_ratio", 0.78408, 0.07216)):
+        assert float(draws[name].mean()) == pytest.approx(mean, abs=0.1 * sd), name
+        assert float(draws[name].std()) == pytest.approx(sd, rel=0.05), name
+
+
+def test_every_parameter_is_there_for_every_cell_under_its_coordinates(two_cells):
     posterior = two_cells["posterior"]
     for name in ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c"):
         assert posterior[name].dims == ("chain", "draw", "cell"), name
     assert posterior["criteria"].dims == ("chain", "draw", "cell", "response", "criterion")
-    np.testing.assert_allclose(
-        posterior["meta_d"], posterior["m_ratio"] * posterior["dprime"], rtol=1e-12
-    )
-
-
-def test_cells_keep_their_coordinates_in_every_group(two_cells):
+    product = posterior["m_ratio"] * posterior["dprime"]
+    np.testing.assert_allclose(posterior["meta_d"], product, rtol=1e-12)
     for group in ("posterior", "observed_data"):
         assert two_cells[group]["model"].values.tolist() == ["good", "poor"]
         assert two_cells[group]["size"].values.tolist() == [7, 70]
@@ -128,25 +140,10 @@ def test_a_seed_that_was_not_given_can_be_read_back():
     np.testing.assert_array_equal(first["posterior"]["c"], again["posterior"]["c"])
 
 
-@pytest.mark.parametrize("name", ["dprime", "log_m", "criteria", "log_gap", "log_m_size"])
-@pytest.mark.parametrize("function", [fit, draw_prior])
-def test_a_grouping_column_called_like_a_variable_is_refused_before_sampling(function, name):
-    counts = from_nr(*zip(A, A, strict=True), size=[1.0, 2.0], **{name: ["a", "b"]})
-    with pytest.raises(InputError, match=f"by: got '{name}'.*my_{name}"):
-        function(counts, load_model("individual", formula={"log_m": "1 + size"}))
-
-
 @pytest.mark.integration
 def test_new_cells_with_a_column_called_like_a_parameter_are_refused():
-    drawn = fit(
-        from_nr(*zip(A, A, strict=True), size=[1.0, 2.0]),
-        formula="1 + size",
-        draws=20,
-        tune=20,
-        chains=1,
-        random_seed=1,
-        **QUIET,
-    )
+    counts = from_nr(*zip(A, A, strict=True), size=[1.0, 2.0])
+    drawn = fit(counts, formula="1 + size", draws=20, tune=20, chains=1, random_seed=1, **QUIET)
     with pytest.raises(InputError, match="by: got 'm_ratio'"):
         predict(drawn, {"size": [1.5], "m_ratio": [1.0]})
 
@@ -180,26 +177,6 @@ def test_predict_gives_the_cells_asked_for(two_cells):
     )
     with pytest.raises(InputError, match="Did you mean"):
         predict(two_cells, ["good | 8"])
-
-
-@pytest.mark.integration
-def test_a_second_subject_is_that_of_jags_too(shared):
-    trials = pd.read_csv(shared / "reference" / "groups" / "single.csv")
-    table = trials.set_index(["stimulus", "response", "rating"])["count"]
-    vectors = [
-        [
-            int(table.get((s, r, k), 0))
-            for r, ks in ((0, (4, 3, 2, 1)), (1, (1, 2, 3, 4)))
-            for k in ks
-        ]
-        for s in (0, 1)
-    ]
-    spec = load_model("hmetad_single", type1="plug_in")
-    draws = fit(from_nr(*vectors), spec, draws=4000, random_seed=1, **QUIET)["posterior"]
-    # JAGS, 3 × 100,000 draws: meta_d 1.67518 ± .15417, M .78408 ± .07216.
-    for name, mean, sd in (("meta_d", 1.67518, 0.15417), ("m_ratio", 0.78408, 0.07216)):
-        assert float(draws[name].mean()) == pytest.approx(mean, abs=0.1 * sd), name
-        assert float(draws[name].std()) == pytest.approx(sd, rel=0.05), name
 
 
 def test_without_progress_a_fit_is_silent_but_for_warnings(caplog):

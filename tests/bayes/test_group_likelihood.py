@@ -105,18 +105,17 @@ def test_correlated_effects_are_integrated_with_their_correlation():
 
 
 @pytest.mark.parametrize(
-    ("card", "by", "said"), [("group", "task", "subject"), ("hmetad_group", "subject", "group")]
+    ("card", "tasks", "by", "said"),
+    [
+        ("group", {}, "task", "subject"),
+        ("hmetad_group", {}, "subject", "group"),
+        # Groups that cut across all effects.
+        ("group", {"task": [*"xyxy"]}, "task", "without effects of their own, allowed is subject"),
+    ],
 )
-def test_what_cannot_be_left_out_is_refused(card, by, said):
-    counts = hmetad.simulate_counts(np.full(4, 1.5), coords={"subject": list("abcd")}, seed=1)
-    fit = hmetad.fit(counts, card, draws=100, chains=2, **QUIET)
+def test_what_cannot_be_left_out_is_refused(card, tasks, by, said):
+    people = {"subject": [*"aabb"] if tasks else [*"abcd"], **tasks}
+    counts = hmetad.simulate_counts(np.full(4, 1.5), coords=people, seed=1)
+    fit = hmetad.fit(counts, card, draws=50, tune=50, chains=2, **QUIET)
     with pytest.raises(InputError, match=said):
         loo(fit, by=by)
-
-
-def test_groups_that_cut_across_all_effects_are_refused():
-    people = {"subject": ["a", "a", "b", "b"], "task": ["x", "y"] * 2}
-    counts = hmetad.simulate_counts(np.full(4, 1.5), coords=people, seed=1)
-    fit = hmetad.fit(counts, "group", draws=50, tune=50, chains=2, **QUIET)
-    with pytest.raises(InputError, match="without effects of their own, allowed is subject"):
-        loo(fit, by="task")

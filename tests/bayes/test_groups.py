@@ -116,6 +116,15 @@ def test_main_effects_and_interaction_of_two_crossed_conditions_are_recovered():
     assert by_level["a2"] == pytest.approx(0, abs=0.2)
 
 
+def people(rng, number, log_m, **options):
+    """Counts of people of these log M, whose d′, c and criteria are drawn."""
+    drawn = rng.normal(1.7, 0.3, number), rng.normal(0, 0.3, number)
+    gaps = np.exp(rng.normal(-0.7, 0.2, (number, 2, 3)))
+    coords = {"subject": [str(i) for i in range(number)]}
+    options |= {"gaps": gaps, "trials": 1000, "coords": coords}
+    return simulate_counts(*drawn, np.exp(log_m), seed=rng, **options)
+
+
 def assert_recovered(posterior, truths, largest_sd):
     """Every truth lies within three posterior SDs of the mean, and the SDs are small."""
     for name, expected in truths.items():
@@ -131,15 +140,7 @@ def test_efficiency_of_each_response_is_recovered(seed):
     subjects = 30
     truth, spread = np.log([0.6, 1.0]), np.array([0.2, 0.3])
     log_m = truth + spread * rng.normal(size=(subjects, 2))
-    counts = simulate_counts(
-        rng.normal(1.7, 0.3, subjects),
-        rng.normal(0, 0.3, subjects),
-        np.exp(log_m),
-        gaps=np.exp(rng.normal(-0.7, 0.2, (subjects, 2, 3))),
-        trials=1000,
-        coords={"subject": [str(i) for i in range(subjects)]},
-        seed=rng,
-    )
+    counts = people(rng, subjects, log_m)
     draws = fit(counts, "response_conditional", random_seed=1, draws=2000, **QUIET)
     assert not {n.code for n in notices(draws)} & {"rhat", "divergences"}
     truths = {
@@ -158,16 +159,7 @@ def test_unequal_variance_is_recovered_along_with_efficiency(seed):
     subjects = 30
     log_s = rng.normal(np.log(0.75), 0.1, subjects)
     log_m = rng.normal(np.log(0.8), 0.2, subjects)
-    counts = simulate_counts(
-        rng.normal(1.7, 0.3, subjects),
-        rng.normal(0, 0.3, subjects),
-        np.exp(log_m),
-        s=np.exp(log_s),
-        gaps=np.exp(rng.normal(-0.7, 0.2, (subjects, 2, 3))),
-        trials=1000,
-        coords={"subject": [str(i) for i in range(subjects)]},
-        seed=rng,
-    )
+    counts = people(rng, subjects, log_m, s=np.exp(log_s))
     draws = fit(counts, "unequal_variance", random_seed=1, **QUIET)
     assert not {n.code for n in notices(draws)} & {"rhat", "divergences"}
     truths = {

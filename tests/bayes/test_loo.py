@@ -36,6 +36,14 @@ def of_trials(fit):
     return fitted.log_probabilities(fitted.posterior)
 
 
+def by_pymc(draws):
+    """Log likelihood and log prior of the draws, as PyMC computes them."""
+    with rebuild_model(draws):
+        quiet = {"extend_inferencedata": False, "progressbar": False}
+        likelihood = pm.stats.compute_log_likelihood(draws, **quiet)
+        return likelihood, pm.stats.compute_log_prior(draws, **quiet)
+
+
 @pytest.fixture(scope="module")
 def equal():
     return fit(COUNTS, draws=500, **QUIET)
@@ -84,12 +92,9 @@ def test_unequal_variance_is_found_to_predict_better(equal, unequal):
 @pytest.mark.integration
 def test_pymc_takes_a_loaded_fit_with_its_model(equal, tmp_path):
     loaded = load_fit(save_fit(equal, tmp_path / "fit.nc"))
-    with rebuild_model(loaded):
-        quiet = {"extend_inferencedata": False, "progressbar": False}
-        likelihood = pm.stats.compute_log_likelihood(loaded, **quiet)["counts"]
-        prior = pm.stats.compute_log_prior(loaded, **quiet)
+    likelihood, prior = by_pymc(loaded)
     ours = (of_trials(loaded) * COUNTS).sum(["stimulus", "response", "rating"])
-    np.testing.assert_allclose(likelihood.values, ours.values, rtol=1e-9)
+    np.testing.assert_allclose(likelihood["counts"].values, ours.values, rtol=1e-9)
     assert set(prior.data_vars) == {"dprime", "c", "log_m", "log_gap"}
     log_m = loaded["posterior"]["log_m"]
     expected = -(log_m**2) / 2 - np.log(2 * np.pi) / 2
@@ -105,12 +110,9 @@ def test_pymc_takes_a_fit_with_correlated_effects(formula):
     counts = simulate_counts([1.5] * 6, trials=400, coords=coords, seed=1)
     draws = fit(counts, formula=formula, draws=20, tune=100, **QUIET)
     posterior = draws["posterior"].to_dataset()
-    with rebuild_model(draws):
-        quiet = {"extend_inferencedata": False, "progressbar": False}
-        likelihood = pm.stats.compute_log_likelihood(draws, **quiet)["counts"]
-        prior = pm.stats.compute_log_prior(draws, **quiet)
+    likelihood, prior = by_pymc(draws)
     ours = (of_trials(draws) * counts).sum(["stimulus", "response", "rating"])
-    np.testing.assert_allclose(likelihood.values, ours.values, rtol=1e-6)
+    np.testing.assert_allclose(likelihood["counts"].values, ours.values, rtol=1e-6)
     names = [name for name in posterior if str(name).endswith("|subject")]
     found = sum(prior[name].sum(set(prior[name].dims) - {"chain", "draw"}) for name in names)
     first = posterior.isel(chain=0, draw=0)
@@ -123,10 +125,7 @@ def test_pymc_takes_a_fit_with_correlated_effects(formula):
 
 def prior_sensitivity(draws):
     """ArviZ's power-scaling sensitivity of log M to the prior."""
-    with rebuild_model(draws):
-        quiet = {"extend_inferencedata": False, "progressbar": False}
-        likelihood = pm.stats.compute_log_likelihood(draws, **quiet)
-        prior = pm.stats.compute_log_prior(draws, **quiet)
+    likelihood, prior = by_pymc(draws)
     tree = draws.assign(log_likelihood=xr.DataTree(likelihood), log_prior=xr.DataTree(prior))
     return az.psense_summary(tree, var_names=["log_m"])["prior"].astype(float).mean()
 
@@ -202,17 +201,16 @@ def test_draws_of_any_number_of_the_population(population):
     named, given = influence(population), influence(population, 2 * values)
     np.testing.assert_allclose(given["shift"], named["shift"])
     np.testing.assert_allclose(given["mean_without"], 2 * named["mean_without"])
-    with pytest.raises(InputError, match="isel"):
-        influence(population, population["posterior"]["log_m"])
 
 
 def test_what_has_no_influence_is_refused(people, population):
-    with pytest.raises(InputError, match="one number of the population"):
-        influence(population, "m_ratio")
-    with pytest.raises(InputError, match="by"):
-        influence(population, by="task")
-    with pytest.raises(InputError, match="seed"):
-        influence(population, seed=np.random.default_rng(1))
     alone = hmetad.fit(people.isel(cell=slice(0, 2)), draws=50, chains=2, **SILENT)
-    with pytest.raises(InputError):
-        influence(alone)
+    for fitted, var, options, says in (
+        (population, "m_ratio", {}, "one number of the population"),
+        (population, population["posterior"]["log_m"], {}, "isel"),
+        (population, None, {"by": "task"}, "by"),
+        (population, None, {"seed": np.random.default_rng(1)}, "seed"),
+        (alone, None, {}, "."),
+    ):
+        with pytest.raises(InputError, match=says):
+            influence(fitted, var, **options)

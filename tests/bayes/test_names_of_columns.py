@@ -1,5 +1,7 @@
 """A column named like a variable of a result is refused: no result loses a variable to it."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +26,7 @@ def named(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["c", "log_m", "criteria", "log_m_Intercept", "dprime_1|subject_sigma"]
+    "name", ["c", "log_m", "dprime", "criteria", "log_m_Intercept", "dprime_1|subject_sigma"]
 )
 @pytest.mark.parametrize("is_stored", [False, True])
 def test_a_fit_keeps_its_variables(name, is_stored, tmp_path):
@@ -33,6 +35,8 @@ def test_a_fit_keeps_its_variables(name, is_stored, tmp_path):
     with pytest.raises(InputError, match=TAKEN):
         hmetad.fit(named(name), "group", **stored, **SHORT)
     assert not folder.exists()
+    with pytest.raises(InputError, match=f"by: got '{re.escape(name)}'"):
+        hmetad.bayes.draw_prior(named(name), "group")
 
 
 def test_a_grouping_column_is_refused_as_a_covariate_is(tmp_path):
@@ -44,12 +48,12 @@ def test_a_grouping_column_is_refused_as_a_covariate_is(tmp_path):
         lambda: hmetad.measure(counts),
         lambda: hmetad.resample(counts, hmetad.sdt, n=2, seed=1),
     ):
-        with pytest.raises(InputError, match=TAKEN):
+        with pytest.raises(InputError, match=f"by: got 'c'.*my_c.*{TAKEN}|{TAKEN}.*my_c"):
             call()
 
 
-@pytest.mark.parametrize("name", ["pareto_k", "by_chains", "divergences", "diverging"])
-def test_a_fit_keeps_the_statistics_of_its_cells(name):
+@pytest.mark.parametrize("name", ["log_gap", "pareto_k", "by_chains", "divergences", "diverging"])
+def test_a_fit_of_cells_keeps_their_variables_and_statistics(name):
     with pytest.raises(InputError, match=TAKEN):
         hmetad.fit(named(name), **SHORT)
 

@@ -35,7 +35,7 @@ def test_a_grouping_column_called_like_a_prediction_is_refused(fit, name):
 
 
 @pytest.mark.integration
-def test_predicted_means_are_near_what_was_observed(fit):
+def test_predicted_means_are_near_what_was_observed_and_a_model_that_fits_is_not_noticed(fit):
     predicted = predicted_counts(fit)
     assert predicted["mean"].dims == ("cell", "stimulus", "response", "rating")
     # d′, c and criteria are free: what is left is the noise of the ratings, some 5 of 60 trials.
@@ -44,6 +44,8 @@ def test_predicted_means_are_near_what_was_observed(fit):
     totals = predicted["mean"].sum(["response", "rating"])
     np.testing.assert_allclose(totals, 1000, rtol=1e-12)
     assert predicted["model"].to_numpy().tolist() == ["a", "b"]
+    assert (predicted["outside"] <= 0.2).all()
+    assert "poor-fit" not in [notice.code for notice in notices(predicted)]
 
 
 @pytest.mark.integration
@@ -67,13 +69,6 @@ def test_roc_of_observed_counts_is_that_of_the_counts(fit):
 
 
 @pytest.mark.integration
-def test_a_model_that_fits_is_not_noticed(fit):
-    predicted = predicted_counts(fit)
-    assert (predicted["outside"] <= 0.2).all()
-    assert "poor-fit" not in [notice.code for notice in notices(predicted)]
-
-
-@pytest.mark.integration
 def test_evidence_of_another_shape_is_noticed():
     # Confidence of S2 responses is the same whatever the stimulus, of S1 responses all there is.
     odd = from_nr([900, 50, 30, 20, 5, 40, 40, 15], [10, 10, 10, 470, 25, 200, 200, 75])
@@ -87,14 +82,6 @@ def test_the_same_seed_gives_the_same_replications(fit):
     first, again, other = (predicted_counts(fit, draws=50, seed=seed) for seed in (1, 1, 2))
     assert first.equals(again)
     assert not first["upper"].equals(other["upper"])
-
-
-@pytest.mark.integration
-def test_wrong_arguments_are_refused(fit):
-    with pytest.raises(InputError, match="draws: got 1"):
-        predicted_counts(fit, draws=1)
-    with pytest.raises(InputError, match="ci_prob: got 95"):
-        predicted_counts(fit, ci_prob=95)
 
 
 @pytest.fixture(scope="module")
@@ -134,11 +121,6 @@ def test_predicted_tables_have_the_trials_and_means_of_the_model(fitted):
     expected = mean_counts(fitted).transpose(*observed.dims)
     np.testing.assert_allclose(drawn.mean(["chain", "draw"]), expected, atol=1.5)
     assert "posterior_predictive" not in fitted
-
-
-def test_other_groups_are_refused(fitted):
-    with pytest.raises(InputError, match="log_likelihood"):
-        add_groups(fitted, ["loglikelihood"])
 
 
 def design_of(name):
@@ -191,21 +173,22 @@ def test_every_card_has_a_prior(name):
     assert np.isfinite(drawn["prior"]["dprime"]).all()
 
 
-def test_the_same_seed_gives_the_same_draws():
-    first, second = (draw_prior(design_of("group"), "group", draws=2, seed=5) for _ in range(2))
+def test_the_same_seed_gives_the_same_draws_with_the_coordinates_of_the_design():
+    design = simulate_counts([1.0, 1.5], coords={"subject": ["a", "b"]}, seed=1)
+    first, second = (draw_prior(design, "group", draws=2, seed=5) for _ in range(2))
     assert first.identical(second)
-
-
-def test_cells_keep_their_coordinates():
-    design = simulate_counts([1.0, 1.5], coords={"model": ["a", "b"]}, seed=1)
-    drawn = draw_prior(design, draws=1, seed=1)
     for group in ("prior", "prior_predictive"):
-        assert drawn[group]["model"].values.tolist() == ["a", "b"]
+        assert first[group]["subject"].values.tolist() == ["a", "b"]
 
 
-def test_what_has_no_prior_or_no_number_is_refused():
+def test_what_cannot_be_drawn_is_refused(fitted):
     plugged = load_model("hmetad_single", type1="plug_in")
-    with pytest.raises(InputError, match="type1='joint'"):
-        draw_prior(design_of("hmetad_single"), plugged)
-    with pytest.raises(InputError, match="draws: got 0"):
-        draw_prior(design_of("individual"), draws=0)
+    for call, says in (
+        (lambda: draw_prior(design_of("hmetad_single"), plugged), "type1='joint'"),
+        (lambda: draw_prior(design_of("individual"), draws=0), "draws: got 0"),
+        (lambda: predicted_counts(fitted, draws=1), "draws: got 1"),
+        (lambda: predicted_counts(fitted, ci_prob=95), "ci_prob: got 95"),
+        (lambda: add_groups(fitted, ["loglikelihood"]), "log_likelihood"),
+    ):
+        with pytest.raises(InputError, match=says):
+            call()

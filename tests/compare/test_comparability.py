@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from drawn_cells import drawn_cells
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
@@ -18,12 +19,11 @@ PAIR = csr_array([[1.0, -1.0]])
 
 
 def fit_of(dprime):
-    """Posterior of two cells with these draws of d′, and others that do not differ."""
+    """Posterior of cells with these draws of d′, and others that do not differ."""
     noise = np.random.default_rng(1).normal(0, 0.1, (2, *dprime.shape))
-    dims = ("chain", "draw", "cell")
-    coords = {"cell": ["a", "b"], "model": ("cell", ["a", "b"])}
     values = {"log_m": noise[0], "c": noise[1], "dprime": dprime}
-    return xr.Dataset({name: (dims, x) for name, x in values.items()}, coords)
+    models = "abc"[: dprime.shape[-1]]
+    return xr.Dataset({name: drawn_cells(x, name, model=models) for name, x in values.items()})
 
 
 def codes(fit):
@@ -90,12 +90,7 @@ def test_d_of_both_responses_is_compared_where_each_has_an_m():
 def test_pairs_that_differ_are_named_and_no_others():
     # The first is known too badly to differ from the second.
     dprime = np.random.default_rng(2).normal([1.5, 1.0, 6.0], [1.0, 0.1, 0.1], (4, 100, 3))
-    noise = np.random.default_rng(1).normal(0, 0.1, (2, *dprime.shape))
-    values = {"log_m": noise[0], "c": noise[1], "dprime": dprime}
-    coords = {"cell": list("abc"), "model": ("cell", list("abc"))}
-    dims = ("chain", "draw", "cell")
-    fit = xr.Dataset({name: (dims, x) for name, x in values.items()}, coords)
-    (notice,) = notices(contrast(fit, var="log_m", over="model"))
+    (notice,) = notices(contrast(fit_of(dprime), var="log_m", over="model"))
     assert notice.cells == ("a − c", "b − c")
 
 
@@ -146,19 +141,28 @@ def test_alike_numbers_are_compared_as_ever():
     assert hmetad.rank(draws, var="ece_debiased", over="model")["withheld"].values[0] == ""
 
 
+def in_two_sets(first, second, *more):
+    """Draws of measures of both models in two sets, of so many trials each, and of more rows."""
+    parts = [calibrated_and_not(k, trials=n).assign(set=k) for k, n in ((1, first), (2, second))]
+    return resample_trials(pd.concat([*parts, *more]), by=["model", "set"], n=400, seed=1)
+
+
 def test_the_numbers_that_count_are_those_of_what_is_compared():
     """Sets of unlike sizes are pooled; in each of them both models answered as much."""
-    parts = [calibrated_and_not(k, trials=(n, n)).assign(set=k) for k, n in ((1, 200), (2, 2000))]
-    draws = resample_trials(pd.concat(parts), by=["model", "set"], n=400, seed=1)
     asked = {"var": "resolution", "over": "model"}
+    draws = in_two_sets((200, 200), (2000, 2000))
     for options in ({"within": "set"}, {"pool": "set"}):
         assert (hmetad.contrast(draws, **asked, **options)["withheld"] == "").all()
         assert (hmetad.rank(draws, **asked, **options)["withheld"] == "").all()
-    with_more = pd.concat([*parts, parts[0][parts[0]["model"] == "too sure"]])
-    draws = resample_trials(with_more, by=["model", "set"], n=400, seed=1)
+    again = calibrated_and_not(1, trials=(200, 200)).query("model == 'too sure'").assign(set=1)
+    draws = in_two_sets((200, 200), (2000, 2000), again)
     of_sets = hmetad.contrast(draws, **asked, within="set")
     assert of_sets["withheld"].values.tolist() == ["raised-by-chance", ""]
     assert hmetad.rank(draws, **asked, pool="set")["withheld"].values[0] == "raised-by-chance"
+    # In each set one model answered ten times as much; over both sets they are alike.
+    draws = in_two_sets((200, 2000), (2000, 200))
+    assert hmetad.contrast(draws, **asked, pool="set")["withheld"].values.tolist() == [""]
+    assert (hmetad.rank(draws, **asked, pool="set")["withheld"] == "").all()
 
 
 def test_the_worse_of_two_is_not_called_best_for_having_more_answers():
@@ -221,27 +225,12 @@ def test_the_table_names_the_measures_whose_bias_depends_on_trials(measured):
     assert raised == {name for name in found if name in RAISED}
 
 
-def test_what_takes_the_place_of_another_is_a_result_without_a_twin_of_its_own():
+def test_the_table_of_results_agrees_with_itself():
+    """What takes the place of another is a result without a twin; a name has one best end."""
     names = {x.name for x in results()}
     for result in results():
+        assert result.best in ("", BEST.get(result.name)), result.name
         if result.debiased:
             assert result.debiased in names
             assert result.debiased not in DEBIASED
             assert BEST[result.debiased] == BEST[result.name]
-
-
-def test_results_of_one_name_have_one_best_end():
-    for result in results():
-        assert result.best in ("", BEST.get(result.name)), result.name
-
-
-def test_ranks_and_contrasts_of_pools_count_the_same_trials():
-    """In each set one model answered ten times as much; over both sets they are alike."""
-    parts = [
-        calibrated_and_not(k, trials=n).assign(set=k)
-        for k, n in ((1, (200, 2000)), (2, (2000, 200)))
-    ]
-    draws = resample_trials(pd.concat(parts), by=["model", "set"], n=400, seed=1)
-    asked = {"var": "resolution", "over": "model", "pool": "set"}
-    assert hmetad.contrast(draws, **asked)["withheld"].values.tolist() == [""]
-    assert (hmetad.rank(draws, **asked)["withheld"] == "").all()

@@ -5,25 +5,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from drawn_cells import drawn_cells
 
-import hmetad
 from hmetad import InputError, contrast, decide, decide_normal
-from hmetad.compare import relation_table, repeat_decisions
+from hmetad.compare import relation_table, repeat_decisions, superiority_table
 
 UNEVEN_ROPE = (-0.02, 0.05)
-RELATIONS = ("less than", "greater than", "different from")
 
 
 def decided(mean, sd=0.005, draws=1000, rope=UNEVEN_ROPE, **options):
     """Decisions on the difference of level a from level b, with a ROPE that is not symmetric."""
-    rng = np.random.default_rng(1)
-    values = xr.DataArray(
-        rng.normal([mean, 0], [sd, 1e-6], (4, draws, 2)),
-        dims=("chain", "draw", "cell"),
-        coords={"cell": ["a", "b"], "model": ("cell", ["a", "b"])},
-        name="auroc2",
-    )
-    return hmetad.decide(hmetad.contrast(values, over="model", **options), rope=rope)
+    values = np.random.default_rng(1).normal([mean, 0], [sd, 1e-6], (4, draws, 2))
+    found = contrast(drawn_cells(values, "auroc2", model="ab"), over="model", **options)
+    return decide(found, rope=rope)
 
 
 def shown(decisions, level, relation, other):
@@ -39,7 +33,11 @@ CASES = [
     (0.05, (False, False, False), (True, False, False)),
     (0.2, (False, True, True), (True, False, False)),
 ]
-TURNED = {"less than": "greater than", "greater than": "less than"}
+RELATIONS = {
+    "less than": "greater than",
+    "greater than": "less than",
+    "different from": "different from",
+}
 
 
 @pytest.mark.parametrize(("mean", "plain", "negated"), CASES)
@@ -47,10 +45,9 @@ TURNED = {"less than": "greater than", "greater than": "less than"}
 def test_a_relation_is_shown_whichever_way_the_contrast_was_taken(mean, plain, negated, against):
     rope = UNEVEN_ROPE if against == "b" else (-UNEVEN_ROPE[1], -UNEVEN_ROPE[0])
     decisions = decided(mean, rope=rope, against=against)
-    for relation, is_so, is_not in zip(RELATIONS, plain, negated, strict=True):
+    for (relation, turned), is_so, is_not in zip(RELATIONS.items(), plain, negated, strict=True):
         assert shown(decisions, "a", relation, "b") is is_so
         assert shown(decisions, "a", f"not {relation}", "b") is is_not
-        turned = TURNED.get(relation, relation)
         assert shown(decisions, "b", turned, "a") is is_so
         assert shown(decisions, "b", f"not {turned}", "a") is is_not
 
@@ -66,7 +63,7 @@ def test_the_interval_is_that_of_the_first_minus_the_second():
 
 
 def test_an_end_near_the_rope_leaves_its_own_answer_open_alone():
-    """The lower end is a hundredth of its Monte Carlo error from that of the UNEVEN_ROPE."""
+    """The lower end is a hundredth of its Monte Carlo error from that of the ROPE."""
     lower = decided(0.0, sd=0.1).table()["lower"].item()
     decisions = decided(0.0, sd=0.1, rope=(lower + 1e-5, 1.0))
     assert shown(decisions, "a", "not less than", "b") is None
@@ -75,42 +72,32 @@ def test_an_end_near_the_rope_leaves_its_own_answer_open_alone():
 
 def test_what_is_withheld_shows_nothing():
     decisions = decided(0.2, draws=3)
-    assert relation_table(decisions, "a", "greater than", "b")["shown"].tolist() == [None]
-    assert relation_table(decisions, "a", "not less than", "b")["shown"].tolist() == [None]
+    assert shown(decisions, "a", "greater than", "b") is None
+    assert shown(decisions, "a", "not less than", "b") is None
 
 
 def test_what_is_no_contrast_of_these_levels_is_refused():
-    with pytest.raises(hmetad.InputError, match="level: got 'c'"):
-        relation_table(decided(0.2), "c", "less than", "b")
-    alone = hmetad.decide_normal([0.4], [0.05], rope=UNEVEN_ROPE)
-    with pytest.raises(hmetad.InputError, match="no contrasts"):
-        relation_table(alone, "a", "less than", "b")
-    with pytest.raises(hmetad.InputError, match="relation"):
-        relation_table(decided(0.2), "a", "worse than", "b")
+    alone = decide_normal([0.4], [0.05], rope=UNEVEN_ROPE)
+    for decisions, level, relation, says in (
+        (decided(0.2), "c", "less than", "level: got 'c'"),
+        (alone, "a", "less than", "no contrasts"),
+        (decided(0.2), "a", "worse than", "relation"),
+    ):
+        with pytest.raises(InputError, match=says):
+            relation_table(decisions, level, relation, "b")
 
 
 def test_estimates_have_relations_as_draws_have():
     labels = {"left": ("pair", ["a"]), "right": ("pair", ["b"]), "pair": ["a − b"]}
     apart, error = (xr.DataArray([x], labels, ["pair"], "auroc2") for x in (0.2, 0.01))
-    made = hmetad.decide_normal(apart, error, rope=UNEVEN_ROPE)
+    made = decide_normal(apart, error, rope=UNEVEN_ROPE)
     assert shown(made, "a", "greater than", "b") is True
     assert shown(made, "b", "not less than", "a") is False
 
 
-def draws_of_models(values, **attrs):
-    cells = [f"model {i}" for i in range(values.shape[-1])]
-    return xr.DataArray(
-        values,
-        dims=("chain", "draw", "cell"),
-        coords={"cell": cells, "model": ("cell", cells)},
-        name="log_m",
-        attrs=attrs,
-    )
-
-
-def superior(values, **options):
-    draws = hmetad.contrast(draws_of_models(values), over="model", kind="superiority", **options)
-    return draws, hmetad.compare.superiority_table(draws)
+def superior(values, **columns):
+    draws = contrast(drawn_cells(values, **columns), over="model", kind="superiority")
+    return draws, superiority_table(draws)
 
 
 def test_the_probability_is_the_share_of_draws_and_its_error_is_arviz_s():
@@ -123,37 +110,27 @@ def test_the_probability_is_the_share_of_draws_and_its_error_is_arviz_s():
     assert table["mcse"].to_numpy() == pytest.approx(errors.to_numpy(), rel=0.01)
 
 
-def test_a_row_says_what_was_compared_and_what_was_held_equal():
-    values = np.random.default_rng(1).normal(size=(4, 100, 4))
-    coords = {"model": ("cell", list("aabb")), "task": ("cell", list("xyxy"))}
-    draws = draws_of_models(values).assign_coords(coords)
-    contrast = hmetad.contrast(draws, over="model", within="task", kind="superiority")
-    said = hmetad.compare.superiority_table(contrast)[["label", "left", "right", "task"]]
-    assert said.to_numpy().tolist() == [["a − b | x", "a", "b", "x"], ["a − b | y", "a", "b", "y"]]
-
-
 def test_certainty_has_no_error_and_what_is_undefined_has_no_probability():
     values = np.random.default_rng(1).normal([9.0, 0.0, 0.1], 0.5, (4, 100, 3))
     values[0, :21, 2] = np.nan
     table = superior(values)[1].set_index("label")
-    assert table.loc["model 0 − model 1", "p_superior"] == 1
-    assert np.isnan(table.loc["model 0 − model 1", "mcse"])
-    assert np.isnan(table.loc["model 0 − model 2", "p_superior"])
+    assert table.loc["m0 − m1", "p_superior"] == 1
+    assert np.isnan(table.loc["m0 − m1", "mcse"])
+    assert np.isnan(table.loc["m0 − m2", "p_superior"])
 
 
-def test_draws_of_a_difference_are_refused():
-    values = np.random.default_rng(1).normal(size=(4, 100, 2))
-    with pytest.raises(hmetad.InputError, match="draws of superiority"):
-        hmetad.compare.superiority_table(hmetad.contrast(draws_of_models(values), over="model"))
-
-
-@pytest.mark.parametrize("name", ["p_superior", "mcse"])
-def test_a_column_held_equal_is_not_called_like_the_probability(name):
-    values = np.random.default_rng(1).normal(size=(4, 100, 2))
-    draws = draws_of_models(values).assign_coords({name: ("cell", ["x", "x"])})
-    found = hmetad.contrast(draws, over="model", within=name, kind="superiority")
-    with pytest.raises(hmetad.InputError, match=f"by: got '{name}'"):
-        hmetad.compare.superiority_table(found)
+def test_a_row_says_what_was_compared_and_held_equal():
+    values = np.random.default_rng(1).normal(size=(4, 100, 4))
+    draws = drawn_cells(values, model="aabb", task="xyxy")
+    table = superiority_table(contrast(draws, over="model", within="task", kind="superiority"))
+    rows = table[["label", "left", "right", "task"]].to_numpy().tolist()
+    assert rows == [["a − b | x", "a", "b", "x"], ["a − b | y", "a", "b", "y"]]
+    with pytest.raises(InputError, match="draws of superiority"):
+        superiority_table(contrast(draws, over="model", within="task"))
+    for name in ("p_superior", "mcse"):
+        odd = draws.rename(task=name)
+        with pytest.raises(InputError, match=f"by: got '{name}'"):
+            superiority_table(contrast(odd, over="model", within=name, kind="superiority"))
 
 
 ROPE = (-0.1, 0.1)
@@ -162,48 +139,62 @@ ROPE = (-0.1, 0.1)
 def draws_of(seed, name="log_m", levels=("a", "b", "c"), tasks=(1, 2)):
     """Cells of a design levels × tasks, with means that differ."""
     rng = np.random.default_rng(seed)
-    cells = [(level, task) for level in levels for task in tasks]
-    means = 1 + rng.normal(size=len(cells))
-    return xr.DataArray(
-        np.abs(rng.normal(means, 0.1, (2, 400, len(cells)))),
-        dims=("chain", "draw", "cell"),
-        coords={
-            "cell": [f"{a} | {b}" for a, b in cells],
-            "model": ("cell", [a for a, _ in cells]),
-            "task": ("cell", [b for _, b in cells]),
-        },
-        name=name,
-    )
+    models, tasks = [a for a in levels for _ in tasks], [b for _ in levels for b in tasks]
+    means = 1 + rng.normal(size=len(models))
+    values = np.abs(rng.normal(means, 0.1, (2, 400, len(models))))
+    return drawn_cells(values, name, model=models, task=tasks)
+
+
+def is_repeated(first, other, call, **rule):
+    """Whether what was decided on the first is decided on the other as the same call would."""
+    made = decide(call(first), rope=ROPE, **rule)
+    again = repeat_decisions(made, {"other": other})["other"]
+    expected = decide(call(other), rope=ROPE, **rule)
+    pd.testing.assert_frame_equal(again.table(), expected.table())
+    for field in ("quantity", "rope", "null", "ci_prob", "ci_kind", "comparisons"):
+        assert getattr(again, field) == getattr(made, field)
+    return not again.table()["mean"].equals(made.table()["mean"])
 
 
 MATRIX = pd.DataFrame({"a": [1, 1 / 3], "b": [-0.5, 1 / 3], "c": [-0.5, -2 / 3]}, index=["p", "q"])
+BY_TASK = {"over": "model", "within": "task"}
 
 
 @pytest.mark.parametrize(
-    "request_",
+    "asked",
     [
-        {"over": "model", "within": "task"},
-        {"over": "model", "within": "task", "against": "b"},
-        {"over": "model", "within": ["task"], "against": "a"},
+        BY_TASK,
+        BY_TASK | {"against": "b"},
+        BY_TASK | {"within": ["task"], "against": "a"},
         {"over": "task", "within": "model"},
         {"over": "task", "within": "model", "against": 2},
-        {"over": "model", "within": "task", "kind": "log_ratio"},
-        {"over": "model", "within": "task", "matrix": MATRIX},
-        {"over": "model", "within": "task", "independent": True},
+        BY_TASK | {"kind": "log_ratio"},
+        BY_TASK | {"matrix": MATRIX},
+        BY_TASK | {"independent": True},
     ],
     ids=str,
 )
-def test_a_repeated_contrast_is_that_of_the_same_call(request_):
-    name = "m_ratio" if request_.get("kind") else "log_m"
+def test_a_repeated_contrast_is_that_of_the_same_call(asked):
+    name = "m_ratio" if asked.get("kind") else "log_m"
+    rule = {"null": 0.05, "ci_prob": 0.9, "ci_kind": "hdi", "comparisons": 3}
     first, other = draws_of(1, name), draws_of(2, name)
-    rule = {"rope": ROPE, "null": 0.05, "ci_prob": 0.9, "ci_kind": "hdi", "comparisons": 3}
-    made = decide(contrast(first, **request_), **rule)
-    again = repeat_decisions(made, {"other": other})["other"]
-    expected = decide(contrast(other, **request_), **rule)
-    pd.testing.assert_frame_equal(again.table(), expected.table())
-    assert not again.table()["mean"].equals(made.table()["mean"])
-    for field in ("quantity", "rope", "null", "ci_prob", "ci_kind", "comparisons"):
-        assert getattr(again, field) == getattr(made, field)
+    assert is_repeated(first, other, lambda x: contrast(x, **asked), **rule)
+    assert not is_repeated(first, first, lambda x: contrast(x, **asked), **rule)
+
+
+def test_pairs_cells_and_separate_fits_stay_as_they_were_chosen():
+    first, other = draws_of(1), draws_of(2)
+    assert is_repeated(first, other, lambda x: contrast(x, **BY_TASK).isel(pair=[1, 4]))
+    assert is_repeated(first, other, lambda x: x.isel(cell=[0, 3]))
+    apart = [
+        {k: draws_of(seed + (k == "b"), levels=(k,), tasks=(1,)) for k in "ab"} for seed in (1, 3)
+    ]
+    asked = {"var": "log_m", "over": "model", "independent": True}
+    assert is_repeated(*apart, lambda x: contrast(x, **asked))
+    number = first.isel(cell=0, drop=True).rename("mu_log_m")
+    made = decide(number, rope=ROPE)
+    again = repeat_decisions(made, {"other": (number + 1).to_dataset(name="mu_log_m")})["other"]
+    assert again.results["mean"].item() == pytest.approx(made.results["mean"].item() + 1)
 
 
 @pytest.mark.parametrize(
@@ -212,65 +203,23 @@ def test_a_repeated_contrast_is_that_of_the_same_call(request_):
 def test_levels_that_look_like_something_else_are_found_again_in_a_matrix(levels):
     draws = draws_of(1, levels=levels, tasks=(1,))
     matrix = pd.DataFrame(MATRIX.to_numpy(), index=["1", "2021-01"], columns=levels)
-    made = decide(contrast(draws, over="model", matrix=matrix), rope=ROPE)
-    again = repeat_decisions(made, {"same": draws})["same"]
-    pd.testing.assert_frame_equal(again.table(), made.table())
-
-
-def test_the_same_draws_give_the_same_decisions():
-    draws = draws_of(1)
-    made = decide(contrast(draws, over="model", within="task"), rope=ROPE)
-    again = repeat_decisions(made, {"same": draws})["same"]
-    pd.testing.assert_frame_equal(again.table(), made.table())
-
-
-def test_pairs_that_were_chosen_stay_chosen():
-    first, other = draws_of(1), draws_of(2)
-    chosen = contrast(first, over="model", within="task").isel(pair=[1, 4])
-    made = decide(chosen, rope=ROPE)
-    again = repeat_decisions(made, {"other": other})["other"]
-    expected = decide(contrast(other, over="model", within="task").isel(pair=[1, 4]), rope=ROPE)
-    pd.testing.assert_frame_equal(again.table(), expected.table())
+    is_repeated(draws, draws, lambda x: contrast(x, over="model", matrix=matrix))
 
 
 def test_fits_and_posteriors_are_found_by_the_quantity():
     first, other = draws_of(1), draws_of(2)
-    made = decide(contrast(first, over="model", within="task"), rope=ROPE)
+    made = decide(contrast(first, **BY_TASK), rope=ROPE)
     dataset = other.to_dataset().assign(dprime=other + 1)
     tree = xr.DataTree.from_dict({"posterior": dataset})
     again = repeat_decisions(made, {"array": other, "dataset": dataset, "fit": tree})
-    tables = [one.table() for one in again.values()]
-    pd.testing.assert_frame_equal(tables[0], tables[1])
-    pd.testing.assert_frame_equal(tables[0], tables[2])
-
-
-def test_separate_fits_are_compared_as_separate_again():
-    first, other = (
-        {level: draws_of(seed, levels=(level,), tasks=(1,)) for level in "ab"} for seed in (1, 2)
-    )
-    request_ = {"var": "log_m", "over": "model", "independent": True}
-    made = decide(contrast(first, **request_), rope=ROPE)
-    again = repeat_decisions(made, {"other": other})["other"]
-    expected = decide(contrast(other, **request_), rope=ROPE)
-    pd.testing.assert_frame_equal(again.table(), expected.table())
-
-
-def test_quantities_of_cells_and_single_numbers_are_judged_again():
-    first, other = draws_of(1), draws_of(2)
-    made = decide(first.isel(cell=[0, 3]), rope=ROPE)
-    again = repeat_decisions(made, {"other": other})["other"]
-    pd.testing.assert_frame_equal(again.table(), decide(other.isel(cell=[0, 3]), rope=ROPE).table())
-    number = first.isel(cell=0, drop=True).rename("mu_log_m")
-    made = decide(number, rope=ROPE)
-    again = repeat_decisions(made, {"other": (number + 1).to_dataset(name="mu_log_m")})["other"]
-    assert again.results["mean"].item() == pytest.approx(made.results["mean"].item() + 1)
+    for name in ("dataset", "fit"):
+        pd.testing.assert_frame_equal(again["array"].table(), again[name].table())
 
 
 def test_what_cannot_be_repeated_is_refused():
-    made = decide(contrast(draws_of(1), over="model", within="task"), rope=ROPE)
-    fewer = draws_of(2, levels=("a", "b"))
+    fewer = {"fewer": draws_of(2, levels=("a", "b"))}
+    made = decide(contrast(draws_of(1), **BY_TASK), rope=ROPE)
     with pytest.raises(InputError, match="fits: got 'fewer' without 'a − c"):
-        repeat_decisions(made, {"fewer": fewer})
-    normal = decide_normal([0.1], [0.2], rope=ROPE)
+        repeat_decisions(made, fewer)
     with pytest.raises(InputError, match="decide_normal"):
-        repeat_decisions(normal, {"other": fewer})
+        repeat_decisions(decide_normal([0.1], [0.2], rope=ROPE), fewer)

@@ -1,11 +1,11 @@
 """The posterior of ranks is that of draws ranked one by one."""
 
-import json
 from itertools import permutations
 
 import numpy as np
 import pytest
 import xarray as xr
+from drawn_cells import drawn_cells, said
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
@@ -19,17 +19,7 @@ from hmetad.notice import notices
 def draws_of(values, models=None, tasks=None, name="log_m"):
     values = np.asarray(values, dtype=float)
     models = models or [f"m{i}" for i in range(values.shape[-1])]
-    tasks = tasks or ["A"] * len(models)
-    return xr.DataArray(
-        values,
-        dims=("chain", "draw", "cell"),
-        coords={
-            "cell": [f"{m} | {t}" for m, t in zip(models, tasks, strict=True)],
-            "model": ("cell", models),
-            "task": ("cell", tasks),
-        },
-        name=name,
-    )
+    return drawn_cells(values, name, model=models, task=tasks or ["A"] * len(models))
 
 
 def shares_by_hand(values, largest_first):
@@ -134,8 +124,7 @@ def test_strata_are_ranked_by_themselves():
 def test_a_level_that_cannot_be_trusted_withholds_its_stratum():
     values = np.random.default_rng(1).normal([0, 1, 2, 1, 0], 0.1, (4, 200, 5))
     draws = draws_of(values, ["a", "b", "c", "a", "b"], [*"AAABB"])
-    said = [{"code": "rhat", "severity": "error", "message": "", "cells": ["a | A"]}]
-    told = rank(draws.assign_attrs(notices=json.dumps(said)), over="model", within="task")
+    told = rank(draws.assign_attrs(said(("rhat", ["a | A"]))), over="model", within="task")
     assert told["withheld"].values.tolist() == ["rhat"] * 3 + [""] * 2
     assert told["verdict"].values.tolist() == ["unreliable"] * 3 + ["best", "not best"]
     draws[0, :, 3] += 0.5
@@ -187,17 +176,14 @@ def test_a_level_alone_is_no_best():
     assert found["verdict"].values.tolist() == ["not best", "best", "unreliable"]
 
 
-def test_a_probability_near_the_threshold_settles_nothing():
+def test_what_the_draws_leave_open_settles_nothing():
     # P(b > a) = Φ(1.645) = .95.
-    values = np.random.default_rng(1).normal([0, 1.645], np.sqrt(0.5), (4, 1000, 2))
-    assert rank(draws_of(values), over="model")["verdict"].values.tolist() == ["unreliable"] * 2
-
-
-def test_levels_that_are_never_best_are_held_to_the_draws_there_are():
-    """None of 40 draws: that leaves probabilities up to .09."""
-    values = np.random.default_rng(3).normal([0, 5, 5.1], 0.1, (2, 20, 3))
-    assert rank(draws_of(values), over="model")["p_best"][0].item() == 0
-    assert rank(draws_of(values), over="model")["verdict"][0].item() == "unreliable"
+    near = np.random.default_rng(1).normal([0, 1.645], np.sqrt(0.5), (4, 1000, 2))
+    assert rank(draws_of(near), over="model")["verdict"].values.tolist() == ["unreliable"] * 2
+    # A level that is best in none of 40 draws: that leaves probabilities up to .09.
+    never = np.random.default_rng(3).normal([0, 5, 5.1], 0.1, (2, 20, 3))
+    found = rank(draws_of(never), over="model")
+    assert (found["p_best"][0].item(), found["verdict"][0].item()) == (0, "unreliable")
 
 
 def test_separate_fits_leave_no_trace_of_equal_seeds():
@@ -211,16 +197,19 @@ def test_separate_fits_leave_no_trace_of_equal_seeds():
     assert [n.code for n in notices(apart)] == ["separate-fits"]
 
 
-def test_what_cannot_be_ranked_is_refused():
-    draws = draws_of(np.zeros((2, 5, 3)), [*"aba"], [*"AAB"])
-    with pytest.raises(InputError, match="Add to within: task"):
-        rank(draws, over="model")
-    with pytest.raises(InputError, match="to rank"):
-        rank(draws.isel(cell=[0]), over="model")
-    with pytest.raises(InputError, match="probability"):
-        rank(draws, over="model", within="task", ci_prob=95)
-    with pytest.raises(InputError, match="ci_prob"):
-        rank(draws, over="model", within="task", ci_prob=1)
+@pytest.mark.parametrize(
+    ("cells", "options", "says"),
+    [
+        (3, {"within": ()}, "Add to within: task"),
+        (1, {}, "to rank"),
+        (3, {"ci_prob": 95}, "probability"),
+        (3, {"ci_prob": 1}, "ci_prob"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(cells, options, says):
+    draws = draws_of(np.zeros((2, 5, 3)), [*"aba"], [*"AAB"])[..., :cells]
+    with pytest.raises(InputError, match=says):
+        rank(draws, **{"over": "model", "within": "task"} | options)
 
 
 def test_results_say_what_they_are_and_travel(tmp_path):

@@ -102,17 +102,14 @@ def test_a_grouping_column_called_like_a_bayes_factor_is_refused(name):
         bayes_factor(tree(draws, draws, ("cell",), coords, "log_m"), var="log_m")
 
 
-def test_a_null_beyond_the_draws_is_not_estimated():
-    found = bayes_factor(tree(*conjugate(3.0, 0.2)), var="log_m_task")
-    assert np.isnan(found["bf01"]).all()
-    assert found["withheld"].values.tolist() == ["outside"]
+def test_what_cannot_be_estimated_is_withheld_and_says_why():
     posterior, prior = conjugate(3.0, 0.2)
-    posterior[0, 0] = -1
-    stray = bayes_factor(tree(posterior, prior), var="log_m_task")
-    assert stray["withheld"].values.tolist() == ["outside"]
-    posterior[0, 0] = np.nan
-    undefined = bayes_factor(tree(posterior, prior), var="log_m_task")
-    assert undefined["withheld"].values.tolist() == ["undefined"]
+    stray, undefined = posterior.copy(), posterior.copy()
+    stray[0, 0], undefined[0, 0] = -1, np.nan
+    for draws, code in ((posterior, "outside"), (stray, "outside"), (undefined, "undefined")):
+        found = bayes_factor(tree(draws, prior), var="log_m_task")
+        assert np.isnan(found["bf01"]).all()
+        assert found["withheld"].values.tolist() == [code]
 
 
 def test_errors_of_a_fit_are_named():
@@ -124,15 +121,16 @@ def test_errors_of_a_fit_are_named():
 
 
 def test_a_fit_without_a_prior_is_told_how_to_get_one():
-    posterior = xr.DataTree.from_dict({"posterior": tree(*conjugate(0, 1))["posterior"]})
-    with pytest.raises(InputError, match=r"rebuild_model.*sample_prior_predictive.*log_m_task"):
-        bayes_factor(posterior, var="log_m_task")
-    with pytest.raises(InputError, match="group prior"):
-        bayes_factor(tree(*conjugate(0, 1)), var="log_m_tusk")
-    with pytest.raises(InputError, match="DataTree"):
-        bayes_factor(posterior["posterior"].to_dataset(), var="log_m_task")
-    with pytest.raises(InputError, match="finite"):
-        bayes_factor(tree(*conjugate(0, 1)), var="log_m_task", null=np.nan)
+    both = tree(*conjugate(0, 1))
+    posterior = xr.DataTree.from_dict({"posterior": both["posterior"]})
+    for data, options, says in (
+        (posterior, {}, r"rebuild_model.*sample_prior_predictive.*log_m_task"),
+        (both, {"var": "log_m_tusk"}, "group prior"),
+        (posterior["posterior"].to_dataset(), {}, "DataTree"),
+        (both, {"null": np.nan}, "finite"),
+    ):
+        with pytest.raises(InputError, match=says):
+            bayes_factor(data, **{"var": "log_m_task"} | options)
 
 
 @pytest.mark.integration

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import xarray as xr
+from drawn_cells import drawn_cells
 
 import hmetad
 from hmetad.notice import notices
@@ -20,13 +20,8 @@ def draws_of(undefined, sets=("x",), chains=1, draws=2000):
         lost = rng.choice(draws, round(draws * undefined.get((model, one), 0)), replace=False)
         # Of several chains the first lacks most.
         values[0, lost, place] = np.nan
-    dims = ("chain", "draw", "cell")
-    coords = {
-        "cell": [f"{m} | {s}" for m, s in cells],
-        "model": ("cell", [m for m, _ in cells]),
-        "set": ("cell", [s for _, s in cells]),
-    }
-    found = xr.DataArray(values, coords, dims, name="auroc2")
+    columns = {"model": [m for m, _ in cells], "set": [s for _, s in cells]}
+    found = drawn_cells(values, "auroc2", **columns)
     return found if chains > 1 else found.isel(chain=0).assign_attrs(sampling="independent")
 
 

@@ -10,7 +10,6 @@ from scipy.special import ndtr
 
 from hmetad.bayes.model import build_model
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.likelihood.ratings import type2_criteria
 from hmetad.mle.dmc import fit_dmc, limiting_loss
@@ -346,26 +345,6 @@ def test_only_proportions_count():
         assert often[name].item() == pytest.approx(once[name].item(), abs=1e-10)
 
 
-def test_further_dims_and_coordinates_are_kept():
-    draws = xr.concat([A, B + 0.25], "draw").assign_coords(draw=[7, 9])
-    fitted = fit_dmc(draws.transpose("rating", "draw", "stimulus", "cell", "response"))
-    assert fitted["meta_d"].dims == fitted["loss"].dims == ("draw", "cell")
-    assert fitted["criteria"].dims == ("draw", "cell", "response", "criterion")
-    assert fitted["draw"].values.tolist() == [7, 9]
-    alone = [fit_dmc(x)["meta_d"].item() for x in (A, B + 0.25)]
-    np.testing.assert_array_equal(fitted["meta_d"].values[:, 0], alone)
-
-
-def test_cells_do_not_know_of_each_other():
-    counts = simulate_counts(np.linspace(0.3, 2, 2500), trials=400, seed=3).astype(float)
-    counts[7] = 0
-    together = fit_dmc(counts, correction="cell")
-    assert np.flatnonzero(together["meta_d"].isnull()).tolist() == [7]
-    for i in (0, 1999, 2000, 2499):
-        alone = fit_dmc(counts.isel(cell=[i]), correction="cell")
-        assert together["meta_d"][i].item() == alone["meta_d"].item()
-
-
 @pytest.mark.parametrize("ratings", [2, 3, 6, 11])
 def test_the_truth_is_found_in_huge_tables(ratings):
     options = {"m_ratio": 0.7, "meta_criterion": "absolute", "trials": 20_000_000}
@@ -386,23 +365,6 @@ def test_every_variable_says_what_it_is():
         assert set(fitted[name].attrs) - {"notices"} == {"long_name", "units", "source"}
     kept = {name: fitted.attrs[name] for name in ("correction", "bounded", "meta_criterion")}
     assert kept == {"correction": "cell", "bounded": 0, "meta_criterion": "absolute"}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"bounded": "yes"}, "bounded: got 'yes'"), ({"correction": "some"}, "correction")],
-)
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        fit_dmc(A, **options)
-
-
-def test_tables_without_stimulus_or_ratings_are_refused():
-    type2 = xr.DataArray(np.ones((1, 2, 4), int), dims=("cell", "correct", "rating"))
-    with pytest.raises(InputError, match="stimulus"):
-        fit_dmc(type2)
-    with pytest.raises(InputError, match="one rating"):
-        fit_dmc(A.sum("rating", keepdims=True))
 
 
 @pytest.mark.integration

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 from real_data import hellmann2023_counts
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import norm
@@ -11,12 +10,9 @@ from scipy.stats import norm
 import hmetad
 from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.measures.sdt import sdt
-from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
-from hmetad.mle.uvsdt import uvsdt
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
@@ -292,53 +288,12 @@ def test_standard_errors_of_each_response_are_the_spread_over_samples():
     np.testing.assert_allclose(ratio, 1, atol=0.06)
 
 
-def test_further_dims_and_coordinates_are_kept():
-    draws = xr.concat([A, B], "draw")
-    fitted = fit_mle(draws.transpose("rating", "draw", "stimulus", "cell", "response"))
-    assert fitted["meta_d"].dims == ("draw", "cell")
-    alone = [fit_mle(x)["meta_d"].item() for x in (A, B)]
-    np.testing.assert_array_equal(fitted["meta_d"].values[:, 0], alone)
-
-
-def test_cells_do_not_know_of_each_other():
-    counts = simulate_counts(np.linspace(0.3, 3, 4500), trials=200, seed=3)
-    together = fit_mle(counts, correction="cell")["meta_d"]
-    for i in (0, 1999, 2000, 4499):
-        alone = fit_mle(counts.isel(cell=[i]), correction="cell")["meta_d"].item()
-        assert together[i].item() == alone
-
-
 @pytest.mark.parametrize("ratings", [2, 3, 6, 11])
 def test_any_number_of_ratings_is_fitted(ratings):
     counts = simulate_counts([1.5], m_ratio=0.7, trials=200_000, ratings=ratings, seed=4)
     fitted = fit_mle(counts)
     assert fitted["m_ratio"].item() == pytest.approx(0.7, abs=4 * fitted["m_ratio_se"].item())
     assert fitted["converged"].item()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"meta_criterion": "both"}, "meta_criterion"),
-        ({"s": 0}, "s: got"),
-        ({"s": "wide"}, "s: got"),
-        ({"s": None}, "s: got None"),
-        ({"s": [1.0, 2.0]}, "s: got"),
-        ({"s": True}, "s: got True"),
-        ({"correction": "some"}, "correction"),
-    ],
-)
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        fit_mle(A, **options)
-
-
-def test_tables_without_stimulus_or_ratings_are_refused():
-    type2 = xr.DataArray(np.ones((1, 2, 4), int), dims=("cell", "correct", "rating"))
-    with pytest.raises(InputError, match="stimulus"):
-        fit_mle(type2)
-    with pytest.raises(InputError, match="one rating"):
-        fit_mle(A.sum("rating", keepdims=True))
 
 
 def test_responses_against_the_stimuli_have_no_log_m_and_say_so():
@@ -349,27 +304,3 @@ def test_responses_against_the_stimuli_have_no_log_m_and_say_so():
     assert "dprime-sign" in codes(fitted)
     assert "dprime-sign" in codes(sdt(flipped))
     assert "dprime-sign" not in codes(fit_mle(A))
-
-
-@pytest.mark.parametrize("estimate", [fit_mle, fit_dmc, uvsdt, sdt])
-@pytest.mark.parametrize(("wrong", "said"), [(-1, "got -1"), (np.nan, "got nan")])
-def test_counts_below_zero_or_missing_are_refused(estimate, wrong, said):
-    counts = from_nr([10, 5, 3, 2], [2, 3, 5, 10])
-    with pytest.raises(InputError, match=f"{said}, allowed is counts of 0 or more"):
-        estimate(counts.where(counts != 3, wrong))
-
-
-def test_a_flag_that_is_no_flag_is_refused():
-    with pytest.raises(InputError, match="response_conditional"):
-        fit_mle(A, response_conditional="yes")
-
-
-@pytest.mark.parametrize(
-    "estimate", [fit_mle, lambda counts: fit_mle(counts, "individual"), uvsdt, fit_dmc]
-)
-def test_stimuli_and_responses_without_labels_are_s1_and_s2(estimate):
-    counts = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
-    expected = estimate(counts).drop_vars("cell", errors="ignore")
-    found = estimate(counts.drop_vars(["stimulus", "response"])).drop_vars("cell", errors="ignore")
-    xr.testing.assert_equal(expected, found)
-    assert found["response"].values.tolist() == ["S1", "S2"]

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from hmetad import InputError, fit_mle, from_nr, notices, sdt, simulate_counts, uvsdt
+from hmetad import fit_mle, from_nr, notices, sdt, simulate_counts, uvsdt
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 B = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
@@ -151,17 +150,3 @@ def test_separated_stimuli_have_no_roc():
 def test_a_correction_is_part_of_the_counts():
     padded = uvsdt(B + 0.125)
     np.testing.assert_allclose(uvsdt(B, correction="cell")["s"], padded["s"], rtol=1e-12)
-
-
-def test_further_dims_are_kept():
-    both = uvsdt(xr.concat([A, B], "draw"))
-    assert both["s"].dims == ("draw", "cell")
-    assert both["criteria"].dims == ("draw", "cell", "response", "criterion")
-    assert both["s"].to_numpy()[1, 0] == uvsdt(B)["s"].item()
-
-
-def test_tables_without_stimulus_or_ratings_are_refused():
-    with pytest.raises(InputError, match="stimulus"):
-        uvsdt(xr.DataArray(np.ones((1, 2, 4), int), dims=("cell", "correct", "rating")))
-    with pytest.raises(InputError, match="one rating"):
-        uvsdt(A.sum("rating", keepdims=True))

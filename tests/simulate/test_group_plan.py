@@ -56,18 +56,15 @@ def test_dims_attrs_and_long_names():
     assert plan["probability"].dims == ("subjects", "trials", "verdict")
     assert plan["coverage"].dims == ("subjects", "trials")
     np.testing.assert_allclose(plan["probability"].sum("verdict"), 1)
-    assert plan.attrs["truth"] == "different"
-    assert plan.attrs["truth_value"] == 0.4
-    assert plan.attrs["judged"] == "difference in log M between two groups"
+    told = {name: plan.attrs[name] for name in ("truth", "truth_value", "judged")}
+    judged = "difference in log M between two groups"
+    assert told == {"truth": "different", "truth_value": 0.4, "judged": judged}
     assert all(values.attrs["long_name"] for values in plan.values())
     assert json.loads(json.dumps(plan.attrs)) == plan.attrs
-
-
-def test_without_a_rope_precision_alone_is_planned():
-    plan = planned(rope=None)
-    assert "probability" not in plan
-    assert "truth" not in plan.attrs
-    assert (plan["half_width"] > 0).all()
+    precise = planned(rope=None)
+    assert "probability" not in precise
+    assert "truth" not in precise.attrs
+    assert (precise["half_width"] > 0).all()
 
 
 def test_results_of_a_size_are_those_of_its_intervals():
@@ -82,19 +79,22 @@ def test_results_of_a_size_are_those_of_its_intervals():
     assert found["coverage"][0] == pytest.approx(2 / 3)
     assert found["bias"][0] == pytest.approx(0.2 - 0.3)
     assert found["unreliable"][1] == pytest.approx(np.sqrt(0.4 * 0.6 / 5))
-
-
-def test_where_no_fit_can_be_relied_on_nothing_else_is_said():
+    # Where no fit can be relied on, nothing else is said.
     bad = {"mean": 0.1, "lower": 0.0, "upper": 0.2, **GOOD, "ess": 10.0}
     found = summarise_studies([bad, bad], 0.1, ROPE)
     assert found["unreliable"][0] == 1
-    assert np.isnan([found["half_width"][0], found["coverage"][0], found["bias"][0]]).all()
+    assert np.isnan([found[name][0] for name in ("half_width", "coverage", "bias")]).all()
 
 
-def test_comparisons_widen_the_intervals():
-    one, five = planned()["half_width"], planned(comparisons=5)["half_width"]
+def test_comparisons_widen_the_intervals_and_other_sizes_change_nothing():
+    one, five = planned(), planned(comparisons=5)
     ratio = stats.norm.isf(0.005) / stats.norm.isf(0.025)
-    np.testing.assert_allclose(five / one, ratio)
+    np.testing.assert_allclose(five["half_width"] / one["half_width"], ratio)
+    alone = planned(subjects=[40], trials=[200])
+    xr.testing.assert_equal(one.sel(subjects=[40], trials=[200]), alone)
+    # A plan without a seed says the one it drew.
+    plan = planned(seed=None)
+    xr.testing.assert_identical(planned(seed=int(plan.attrs["seed"])), plan)
 
 
 @pytest.mark.parametrize("question", sorted(QUESTIONS))
@@ -124,21 +124,10 @@ def test_the_judged_draws_are_those_of_the_labelled_levels():
 
 def test_the_same_seed_gives_the_same_table_in_threads_too():
     one = plan_groups("mean", cores=1, **SMALL)
-    xr.testing.assert_identical(plan_groups("mean", cores=1, **SMALL), one)
     with ThreadPoolExecutor(2) as pool:
         xr.testing.assert_identical(plan_groups("mean", executor=pool, **SMALL), one)
     other = plan_groups("mean", cores=1, **{**SMALL, "seed": 2})
     assert not other["bias"].equals(one["bias"])
-
-
-def test_studies_do_not_depend_on_the_other_sizes():
-    both, one = planned(), planned(subjects=[40], trials=[200])
-    xr.testing.assert_equal(both.sel(subjects=[40], trials=[200]), one)
-
-
-def test_a_plan_without_a_seed_says_the_one_it_drew():
-    plan = planned(seed=None)
-    xr.testing.assert_identical(planned(seed=int(plan.attrs["seed"])), plan)
 
 
 def test_a_plan_that_was_ended_does_only_what_is_missing(tmp_path):
@@ -193,11 +182,11 @@ def test_studies_of_another_plan_are_refused(tmp_path, changes, says):
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path):
-    (tmp_path / "thesis.docx").write_text("all of it", encoding="ascii")
-    with pytest.raises(InputError, match=r"folder: .*thesis.docx"):
-        planned(folder=tmp_path)
-    with pytest.raises(InputError, match="folder: got the file"):
-        planned(folder=tmp_path / "thesis.docx")
+    other = tmp_path / "thesis.docx"
+    other.write_text("all of it", encoding="ascii")
+    for folder, says in ((tmp_path, r"folder: .*thesis.docx"), (other, "folder: got the file")):
+        with pytest.raises(InputError, match=says):
+            planned(folder=folder)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
 
 
@@ -261,16 +250,14 @@ def test_people_needed_are_said_for_each_number_of_trials():
     np.testing.assert_array_equal(subjects_needed(plan, probability=0.8), [68, np.nan])
     # Half-widths fall with the root of the number: half of it takes four times as many.
     np.testing.assert_array_equal(subjects_needed(plan, half_width=0.4 / 2**0.5), [40, 20])
-    with pytest.raises(InputError, match="one of the two"):
-        subjects_needed(plan)
-
-
-def test_a_plan_of_other_sizes_is_refused():
-    plan = planned()
-    with pytest.raises(InputError, match="Of the other plan: subjects_needed"):
-        trials_needed(plan, probability=0.5)
-    with pytest.raises(InputError, match="Of the other plan: trials_needed"):
-        subjects_needed(plan.isel(subjects=0, drop=True), probability=0.5)
+    of_trials = plan.isel(subjects=0, drop=True)
+    for needed, given, wish, says in (
+        (subjects_needed, plan, {}, "one of the two"),
+        (trials_needed, plan, {"probability": 0.5}, "Of the other plan: subjects_needed"),
+        (subjects_needed, of_trials, {"probability": 0.5}, "Of the other plan: trials_needed"),
+    ):
+        with pytest.raises(InputError, match=says):
+            needed(given, **wish)
 
 
 def tasks_of(question="mean", number=4, **changes):

@@ -10,7 +10,7 @@ from hmetad.simulate.recovery import draw_people
 
 
 def test_shares_add_up_and_seeds_make_them_again():
-    options = {"trials": 1500, "people": 3, "n": 2, "seed": 4}
+    options = {"trials": 1500, "people": 3, "n": 1, "seed": 4}
     found = recover_models(["sdt", "wev", "meta_d"], **options)
     np.testing.assert_allclose(found["people"].sum("winning"), 1)
     np.testing.assert_allclose(found["groups"].sum("winning"), 1)

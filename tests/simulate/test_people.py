@@ -58,14 +58,6 @@ def test_the_slope_is_that_of_a_regression_on_the_covariate():
     assert abs(line.intercept - np.log(0.8)) < ERRORS * line.intercept_stderr
 
 
-def test_covariates_are_standardised_as_the_formula_does_it():
-    population = population_of("slope", {"effect": 0.2})
-    counts = simulate_people(population, "slope", 7, 50, np.random.default_rng(1))
-    covariate = counts["covariate"].values
-    assert covariate.mean() == pytest.approx(0, abs=1e-12)
-    assert covariate.std() == pytest.approx(1)
-
-
 def test_d_prime_is_never_below_zero_and_trials_are_those_asked_for():
     population = population_of("mean", {"dprime": 0.2, "dprime_sd": 1.0})
     counts = simulate_people(population, "mean", 2000, 400, np.random.default_rng(1))
@@ -86,17 +78,18 @@ def test_d_prime_is_never_below_zero_and_trials_are_those_asked_for():
         ("slope", 4, ["subject", "covariate"]),
     ],
 )
-def test_cells_are_those_of_the_card(question, cells, columns):
-    guesses = {} if question == "mean" else {"effect": 0.1}
-    counts = simulate_people(population_of(question, guesses), question, 4, 60,
-                             np.random.default_rng(1))  # fmt: skip
+def test_cells_are_those_of_the_card_and_the_truth_is_the_effect_or_log_m(question, cells, columns):
+    guesses = {"m_ratio": 0.5} | ({} if question == "mean" else {"effect": 0.1})
+    population = population_of(question, guesses)
+    counts = simulate_people(population, question, 4, 60, np.random.default_rng(1))
     assert counts.sizes["cell"] == cells
     assert {*columns} <= {*counts.coords}
-
-
-def test_the_truth_of_a_mean_is_log_m_and_else_the_effect():
-    assert truth_value("mean", population_of("mean", {"m_ratio": 0.5})) == np.log(0.5)
-    assert truth_value("slope", population_of("slope", {"effect": 0.3})) == 0.3
+    assert truth_value(question, population) == (np.log(0.5) if question == "mean" else 0.1)
+    if question == "slope":
+        # Standardised as the formula does it.
+        covariate = counts["covariate"].values
+        assert covariate.mean() == pytest.approx(0, abs=1e-12)
+        assert covariate.std() == pytest.approx(1)
 
 
 def test_ratings_are_those_of_the_gaps():
@@ -177,10 +170,7 @@ def test_a_pilot_gives_the_means_of_its_posterior():
     assert guesses["gap_sd"] == pytest.approx(0.2)
     np.testing.assert_allclose(guesses["gaps"], [[0.4, 0.6]] * 2)
     assert population_of("difference", {}, None, pilot).effect == pytest.approx(0.4)
-
-
-def test_what_is_given_goes_before_the_pilot():
-    pilot = pilot_fit("group_comparison", log_m_group=[-0.1, -0.5])
+    # What is given goes before the pilot.
     population = population_of("difference", {"effect": 0.2, "dprime": 1.0}, None, pilot)
     assert (population.effect, population.dprime, population.dprime_sd) == (0.2, 1.0, 0.4)
 
@@ -196,21 +186,17 @@ def test_tasks_of_a_pilot_have_their_own_spread_and_correlation():
     assert guesses_from(pilot, "correlation")["effect"] == pytest.approx(0.7)
 
 
-def test_a_pilot_of_another_question_has_no_effect_to_give():
+def test_a_pilot_gives_no_effect_of_another_question_and_none_of_single_cells():
     pilot = pilot_fit("group", log_m_Intercept=-0.2)
     assert population_of("slope", {"effect": 0.1}, None, pilot).m_ratio == np.exp(-0.2)
     with pytest.raises(InputError, match="the pilot has another question"):
         population_of("slope", {}, None, pilot)
-
-
-def test_differences_from_a_first_level_are_no_pair_of_levels():
-    pilot = pilot_fit("group_comparison", {"log_m": "1 + group + (1 | subject)"})
-    assert "effect" not in guesses_from(pilot, "difference")
-
-
-def test_a_fit_of_single_cells_is_no_pilot():
-    pilot = pilot_fit("group", {"log_m": "1"})
-    with pytest.raises(InputError, match="without a standard deviation of log_m"):
-        guesses_from(pilot, "mean")
-    with pytest.raises(InputError, match="without a mean of log_m"):
-        guesses_from(pilot_fit("individual"), "mean")
+    # Differences from a first level are no pair of levels.
+    dummies = pilot_fit("group_comparison", {"log_m": "1 + group + (1 | subject)"})
+    assert "effect" not in guesses_from(dummies, "difference")
+    for card, formula, says in (
+        ("group", {"log_m": "1"}, "without a standard deviation of log_m"),
+        ("individual", None, "without a mean of log_m"),
+    ):
+        with pytest.raises(InputError, match=says):
+            guesses_from(pilot_fit(card, formula), "mean")

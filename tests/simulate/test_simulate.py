@@ -14,31 +14,35 @@ from hmetad.likelihood.family import Quantity
 from hmetad.likelihood.registry import REGISTERED, load_likelihood
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
-
-def test_frequencies_are_those_of_the_model():
-    gaps = np.array([[0.4, 0.6], [0.3, 0.9]])
-    counts = simulate_counts(1.5, 0.3, 0.7, trials=200_000, gaps=gaps, s=0.8, seed=1)
-    p = np.exp(log_joint_probabilities(1.5, 0.3, 0.7 * 1.5, 0.7 * 0.3, gaps, 0.8))
-    for stimulus in range(2):
-        observed = counts.values[0, stimulus].ravel()
-        assert chisquare(observed, 100_000 * p[stimulus].ravel()).pvalue > 1e-3
+GAPS = np.array([[0.4, 0.6], [0.3, 0.9]])
+EVEN = np.full((2, 3), 0.5)
 
 
-def test_each_cell_follows_its_own_parameters():
-    together = simulate_counts([1.0, 2.0], m_ratio=[0.2, 0.9], trials=200_000, seed=1)
-    for i, (d, ratio) in enumerate([(1.0, 0.2), (2.0, 0.9)]):
-        p = np.exp(log_joint_probabilities(d, 0.0, ratio * d, 0.0, np.full((2, 3), 0.5)))
+@pytest.mark.parametrize(
+    ("asked", "cells"),
+    [
+        (
+            {"dprime": 1.5, "c": 0.3, "m_ratio": 0.7, "gaps": GAPS, "s": 0.8},
+            [(1.5, 0.3, 0.7 * 1.5, 0.7 * 0.3, GAPS, 0.8)],
+        ),
+        (
+            {"dprime": [1.0, 2.0], "m_ratio": [0.2, 0.9]},
+            [(1.0, 0.0, 0.2, 0.0, EVEN), (2.0, 0.0, 1.8, 0.0, EVEN)],
+        ),
+        (
+            {"dprime": 1.5, "c": 1.0, "m_ratio": 0.5, "meta_criterion": "absolute"},
+            [(1.5, 1.0, 0.75, 1.0, EVEN)],
+        ),
+    ],
+    ids=["one cell", "cells of their own", "κ is c itself"],
+)
+def test_frequencies_are_those_of_the_model(asked, cells):
+    counts = simulate_counts(**asked, trials=200_000, seed=1)
+    for observed, parameters in zip(counts.values, cells, strict=True):
+        p = np.exp(log_joint_probabilities(*parameters))
         for stimulus in range(2):
-            observed = together.values[i, stimulus].ravel()
-            assert chisquare(observed, 100_000 * p[stimulus].ravel()).pvalue > 1e-3
-
-
-def test_the_absolute_criterion_is_c_itself():
-    counts = simulate_counts(1.5, 1.0, 0.5, trials=200_000, meta_criterion="absolute", seed=1)
-    p = np.exp(log_joint_probabilities(1.5, 1.0, 0.75, 1.0, np.full((2, 3), 0.5)))
-    for stimulus in range(2):
-        observed = counts.values[0, stimulus].ravel()
-        assert chisquare(observed, 100_000 * p[stimulus].ravel()).pvalue > 1e-3
+            expected = 100_000 * p[stimulus].ravel()
+            assert chisquare(observed[stimulus].ravel(), expected).pvalue > 1e-3
 
 
 def test_the_same_seed_gives_the_same_table():
@@ -48,25 +52,16 @@ def test_the_same_seed_gives_the_same_table():
 
 
 def test_trials_of_each_stimulus_are_as_asked():
-    counts = simulate_counts(1.0, trials=[[30, 70], [5, 0]], seed=1)
-    assert counts.sum(["response", "rating"]).values.tolist() == [[30, 70], [5, 0]]
-    assert simulate_counts(1.0, trials=7, seed=1).sum(["response", "rating"]).values.tolist() == [
-        [4, 3]
-    ]
-
-
-def test_coordinates_label_the_cells():
-    counts = simulate_counts([1, 2], trials=10, coords={"model": ["a", "b"]}, seed=1)
-    assert counts["model"].values.tolist() == ["a", "b"]
-    assert counts["cell"].values.tolist() == ["a", "b"]
+    for trials, expected in (([[30, 70], [5, 0]], [[30, 70], [5, 0]]), (7, [[4, 3]])):
+        counts = simulate_counts(1.0, trials=trials, seed=1)
+        assert counts.sum(["response", "rating"]).values.tolist() == expected
 
 
 def test_trials_count_back_to_the_table():
     design = {"dprime": [1.0, 2.0], "trials": 300, "coords": {"model": ["a", "b"]}, "seed": 5}
-    trials = simulate_trials(**design)
-    np.testing.assert_array_equal(
-        count_trials(trials, by="model", ratings=4), simulate_counts(**design)
-    )
+    trials, counts = simulate_trials(**design), simulate_counts(**design)
+    np.testing.assert_array_equal(count_trials(trials, by="model", ratings=4), counts)
+    assert counts["model"].values.tolist() == counts["cell"].values.tolist() == ["a", "b"]
     assert trials["model"].iloc[:300].nunique() == 2, "trials come in random order"
 
 
@@ -87,6 +82,13 @@ def test_trials_count_back_to_the_table():
         ({"s": 0.0}, "s: got 0, allowed is finite numbers above 0"),
         ({"ratings": 2.5}, "ratings: got 2.5"),
         ({"dprime": [1.0, 2.0], "c": [0.0, 0.1, 0.2]}, "got 2 dprime, 3 c"),
+        ({"coords": {"rating": [1]}}, "coords: got 'rating'.*say 'my_rating'"),
+        ({"covariates": {"cell": [1]}}, "covariates: got 'cell'.*say 'my_cell'"),
+        ({"covariates": {"age": [1, 2, 3]}}, "covariates 'age': got shape .3,."),
+        (
+            {"coords": {"age": [1]}, "covariates": {"age": [1]}},
+            "covariates: got 'age', allowed is names other than those of coords",
+        ),
     ],
 )
 def test_impossible_designs_are_refused(given, message):
@@ -106,23 +108,6 @@ def test_covariates_travel_with_cells_and_are_no_part_of_their_labels():
     assert again.attrs["covariates"] == counts.attrs["covariates"]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"coords": {"rating": [1, 2]}}, "coords: got 'rating'.*say 'my_rating'"),
-        ({"covariates": {"cell": [1, 2]}}, "covariates: got 'cell'.*say 'my_cell'"),
-        ({"covariates": {"age": [1, 2, 3]}}, "covariates 'age': got shape .3,."),
-        (
-            {"coords": {"age": [1, 2]}, "covariates": {"age": [1, 2]}},
-            "covariates: got 'age', allowed is names other than those of coords",
-        ),
-    ],
-)
-def test_names_and_lengths_of_coordinates_are_checked(given, message):
-    with pytest.raises(InputError, match=message):
-        simulate_counts([1.0, 2.0], trials=10, **given)
-
-
 def test_trials_have_no_second_column_of_confidence():
     with pytest.raises(InputError, match="by: got 'confidence'"):
         simulate_trials([1.0, 2.0], trials=10, coords={"confidence": ["a", "b"]})
@@ -132,15 +117,11 @@ def test_trials_have_no_second_column_of_confidence():
 
 @pytest.mark.parametrize("likelihood", ["signal-detection", "unequal-variance"])
 def test_gaps_may_be_said_by_their_logarithms(likelihood):
-    gaps = np.array([[0.4, 0.6], [0.3, 0.9]])
-    design = {"c": 0.3, "likelihood": likelihood, "seed": 1}
-    expected = simulate_counts([1.0, 2.0], gaps=gaps, **design)
-    counts = simulate_counts([1.0, 2.0], log_gap=np.log(gaps), **design)
-    np.testing.assert_array_equal(counts, expected)
-    one = simulate_counts(1.0, gaps=0.3, ratings=3, **design)
-    np.testing.assert_array_equal(
-        simulate_counts(1.0, log_gap=np.log(0.3), ratings=3, **design), one
-    )
+    design = {"dprime": [1.0, 2.0], "c": 0.3, "likelihood": likelihood, "seed": 1}
+    for gaps, ratings in ((GAPS, {}), (0.3, {"ratings": 3})):
+        expected = simulate_counts(gaps=gaps, **ratings, **design)
+        counts = simulate_counts(log_gap=np.log(gaps), **ratings, **design)
+        np.testing.assert_array_equal(counts, expected)
 
 
 def test_another_likelihood_follows_the_rule_and_the_values_that_were_asked_for():
