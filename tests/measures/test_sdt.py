@@ -12,7 +12,6 @@ from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt, type1_rates, z_scores, z_test
 from hmetad.notice import notices
-from hmetad.results import names_of
 
 # Servajean & Servajean (2026), Table S2: hits, misses, false alarms, correct rejections, the
 # printed c and the printed half-width of its 95 % interval.
@@ -241,13 +240,6 @@ def test_the_coordinates_of_the_cells_are_kept():
     xr.testing.assert_equal(estimates["model"], counts["model"])
 
 
-def test_every_variable_says_what_it_is():
-    estimates = sdt(from_nr([40, 10], [10, 40]))
-    for name in estimates.data_vars:
-        assert estimates[name].attrs.keys() == {"long_name", "units", "source"}
-        assert all(estimates[name].attrs.values())
-
-
 def test_notices_of_the_table_travel_to_the_estimates():
     counts = from_nr([4, 1], [1, 4])
     assert notices(sdt(counts)) == notices(counts) != []
@@ -266,20 +258,6 @@ def test_one_cell_and_further_dims_are_kept():
 def test_an_undefined_cell_by_itself_is_noticed_too():
     notice = notices(sdt(from_nr([50, 50], [100, 0]).isel(cell=0)))[-1]
     assert (notice.code, notice.cells) == ("undefined-dprime", ())
-
-
-def test_the_counts_are_not_changed():
-    counts = from_nr([50, 0], [12, 38])
-    before = counts.copy(deep=True)
-    sdt(counts, correction="cell")
-    xr.testing.assert_identical(counts, before)
-
-
-@pytest.mark.parametrize("name", names_of("sdt"))
-def test_grouping_columns_called_like_an_estimate_are_refused(name):
-    counts = from_nr([50, 50], [12, 38], **{name: "x"})
-    with pytest.raises(InputError, match=f"by: got '{name}'.*Rename it"):
-        sdt(counts)
 
 
 def test_a_type2_table_is_refused_and_told_what_applies():
