@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from counts.trials import frame
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -354,6 +354,7 @@ def count_vectors(draw):
     return draw(counts), draw(counts)
 
 
+@settings(max_examples=30)
 @given(count_vectors())
 def test_vectors_survive_the_round_trip(vectors):
     counts = from_nr(*vectors)
