@@ -8,146 +8,203 @@ import pytest
 import xarray as xr
 from counts.trials import frame
 
-from hmetad.counts.checks import require_stimulus
-from hmetad.counts.counting import count_correct, count_trials
-from hmetad.errors import InputError
+from hmetad import InputError, count_correct, count_trials, sdt
+
+HALF = np.tile([0, 1], 200)
+DIMS = "cell stimulus response rating correct chain draw pair criterion summary counts"
+FREE = "label rank kind left accuracy trials dprime c_se mean"
+CHOICE = "allowed is the choice made"
+TWO_LABELS = r"labels: .*allowed is two different labels, \(S1, S2\)"
 
 
 def tiled(*values):
-    """400 values that take turns, each of its own type."""
-    return np.tile(np.array(values, dtype=object), 400 // len(values))
+    """A column of 400 values in turn, of mixed kinds where they are."""
+    return np.resize(np.array(values, dtype=object), 400)
 
 
-def renamed(**names):
-    return frame().rename(columns=names)
+def with_third_label():
+    trials = frame()
+    trials.loc[:2, "response"] = "skip"
+    return trials
 
 
-# --- refused --------------------------------------------------------------------------------
+def repeated(kind):
+    """Trials of which the response is correctness under another name."""
+    response = np.tile([1, 1, 0, 1], 100)
+    return frame(stimulus=HALF, response=response, is_correct=response.astype(kind))
 
-DIMS = "cell stimulus response rating correct chain draw pair criterion summary counts"
-ROLES = "2 times, allowed is a different column for each"
-CHOICE = "allowed is the choice made"
-REBUILD = r"allowed is the choice made.*Rebuild the choice"
-TWO_LABELS = r"labels: .*allowed is two different labels, \(S1, S2\)"
-FROM_ZERO = r"got 0 \(100 trials\).*least confident first: levels=\[0, 1, 2, 3\]"
-PERCENT = r"text such as '71%'.*import table FILE --scale"
-SKIP = r"3 labels: 'neg' .*, 'skip' \(stimulus 0, response 3\), allowed is the same two"
-SAME = "column 'response', the same as 'is_correct' in every row, allowed is the choice made"
-WORDS = r"text such as '\w+' \(400 of 400 .*integers 1..K.*'high', 'low' in order, the least"
-HIGH = r"text such as 'high' \(100 of 400 values are no numbers\).*import table FILE --scale"
-SHARES = np.linspace(0, 1, 400)
-VERDICTS = [
-    (True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("correct", "incorrect"),
-    ("Right", "Wrong"), ("TRUE", "FALSE"), ("correct", "correct"),
-]  # fmt: skip
-NAMED_CORRECT = ["correct", "Accuracy", "acc", "is_correct", "Is Correct", "isCorrect"]
-NO_LABELS = ["ab", ("neg",), ("neg", "neg"), ("a", "b", "c"), (None, "a"), 3, {"neg", "pos"}]
-TURNS = tiled(1, 1, 0, 1).astype(int)
-CASES = [
-    # The table and its columns.
-    *[(x, {}, r"trials: got \w+, allowed is a DataFrame of pandas")
-      for x in ({"stimulus": [1]}, [[1, 2]], np.zeros((2, 3)), None)],
-    (frame().head(0), {}, "trials: got no rows, allowed is at least one trial"),
-    (pd.concat([frame(), frame()[["task"]]], axis=1), {}, r"columns \['task'\] more than once"),
-    (renamed(stimulus="Stimuli"), {}, "stimulus: got 'stimulus', .*Did you mean 'Stimuli'"),
-    *[(frame(), {x: "taks"}, f"{x}: got 'taks'.*Did you mean 'task'")
-      for x in ("by", "covariates", "response", "confidence")],
-    *[(frame(), x, ROLES) for x in (
-        {"by": ["model", "model"]}, {"by": "model", "covariates": "model"},
-        {"stimulus": "task", "response": "task"}, {"by": "confidence"})],
-    *[(frame(**({} if name in ("stimulus", "response") else {name: "x"})), {argument: [name]},
-       f"{argument}: got '{name}'.*Rename the column")
-      for name in [*DIMS.split(), "model/version"] for argument in ("by", "covariates")],
-    *[(frame(), {argument: name}, rf"{argument}: got .*, allowed is text")
-      for argument in ("by", "covariates", "stimulus", "confidence")
-      for name in (None, 3, [["model"]])],
+
+# --- trials ---------------------------------------------------------------------------------
+
+OF_TRIALS = [
+    (
+        frame().rename(columns={"stimulus": "Stimuli"}),
+        "stimulus: got 'stimulus', .* Did you mean 'Stimuli'",
+    ),
+    *[
+        (x, r"trials: got \w+, allowed is a DataFrame of pandas")
+        for x in ({"stimulus": [1]}, [[1, 2]], np.zeros((2, 3)), None)
+    ],
+    (frame().head(0), "trials: got no rows, allowed is at least one trial"),
+    (pd.concat([frame(), frame()[["task"]]], axis=1), r"columns \['task'\] more than once"),
+    # Labels
+    (with_third_label(), r"3 labels: .*'skip' \(stimulus 0, response 3\), allowed"),
+    (
+        frame(stimulus=np.tile(["1", "2"], 200), response=np.tile([1, 2], 200)),
+        r"4 labels: '1'.*recode both columns",
+    ),
+    (frame(stimulus="neg", response="neg"), "single label 'neg'.*Name both: labels="),
+    # Correctness as the response
+    (frame(stimulus=HALF + 1, response=np.tile([0, 1, 1, 1], 100)), CHOICE),
+    (frame(stimulus="neg", response="correct"), CHOICE),
+    *[
+        (repeated(kind), f"the same as 'is_correct' in every row, {CHOICE}")
+        for kind in (int, bool, float)
+    ],
+    # Ratings
+    *[
+        (
+            frame(confidence=pd.Series(np.linspace(0, 1, 400), dtype=dtype)),
+            "398 values such as .*bin_confidence",
+        )
+        for dtype in ("float64", object, "Float64")
+    ],
+    (frame(confidence=np.inf), "400 values such as inf"),
+    (
+        frame(confidence=tiled("low", "high")),
+        r"\(400 of 400 .*1..K.*'high', 'low' in order, the least",
+    ),
+    (
+        frame(confidence=tiled("1", "2", "2", "high")),
+        r"'high' \(100 of 400 values are no .*import table",
+    ),
+    (frame(confidence=tiled(1, "sure")), "text such as 'sure'"),
+    (frame(confidence=tiled(True, False)), "booleans such as"),
+    (frame(confidence=np.tile([1, 1e300], 200)), "ratings up to"),
+    (frame(confidence=np.tile([450, 5000], 200)), r"ratings up to 5000.*bin_confidence"),
+    (frame(confidence=np.tile([25, 50, 75, 100], 100)), "bin_confidence"),
+]
+
+
+@pytest.mark.parametrize(("trials", "message"), OF_TRIALS)
+def test_trials_that_cannot_be_counted_are_refused(trials, message):
+    with pytest.raises(InputError, match=message):
+        count_trials(trials)
+
+
+ZERO_TO_3 = frame(confidence=np.tile([0, 1, 2, 3], 100))
+OF_ARGUMENTS = [
+    *[
+        (frame(), {argument: "taks"}, f"{argument}: got 'taks'.*Did you mean 'task'")
+        for argument in ("by", "covariates", "response", "confidence")
+    ],
+    *[
+        (frame(), arguments, "2 times, allowed is a different column for each")
+        for arguments in (
+            {"by": ["model", "model"]},
+            {"by": "model", "covariates": "model"},
+            {"stimulus": "task", "response": "task"},
+            {"by": "confidence"},
+        )
+    ],
+    *[
+        (
+            frame() if name in ("stimulus", "response") else frame(**{name: "x"}),
+            {argument: [name]},
+            f"{argument}: got '{name}'.*Rename the column",
+        )
+        for name in (*DIMS.split(), "model/version")
+        for argument in ("by", "covariates")
+    ],
+    *[
+        (frame(), {argument: name}, f"{argument}: got .*, allowed is text")
+        for argument in ("by", "covariates", "stimulus", "confidence")
+        for name in (None, 3, [["model"]])
+    ],
     (frame(), {"by": [0]}, r"by: got \[0\], allowed is text"),
     (frame(group=2**70), {"by": "group"}, "group: got integers beyond 64 bits"),
-    (frame(group=tiled("a", 1)), {"by": "group"}, r"values of type int and str.*astype\(str\)"),
-    # Labels.
-    (frame(response=["skip"] * 3 + ["pos"] * 397), {}, SKIP),
-    (frame(stimulus=tiled("1", "2"), response=tiled(1, 2)), {}, "4 labels: '1'.*recode both"),
-    (frame(stimulus="neg", response="neg"), {}, r"single label 'neg'.*labels=\(S1, S2\)"),
-    (frame(), {"labels": ("negative", "pos")}, r"labels: got .* but in the data 'neg' \(stim"),
-    *[(frame(), {"labels": x}, TWO_LABELS) for x in NO_LABELS],
-    # Correctness in the wrong place.
-    *[(frame(response=tiled(*pair)), {"labels": labels}, REBUILD)
-      for pair in VERDICTS for labels in (None, ("neg", "pos"))],
-    (frame(stimulus=tiled(1, 2), response=tiled(0, 1, 1, 1)), {}, CHOICE),
-    (frame(stimulus="neg", response="correct"), {}, CHOICE),
-    *[(renamed(response=name), {"response": name}, "named like correctness, " + CHOICE)
-      for name in [*NAMED_CORRECT, "correctness"]],
-    *[(frame(stimulus=np.tile([0, 1], 200), response=TURNS, is_correct=TURNS.astype(x)), {}, SAME)
-      for x in (int, bool, float)],
-    (renamed(stimulus="correct"), {"stimulus": "correct"}, "got column 'correct'.*auroc2"),
-    # Ratings.
-    *[(frame(confidence=pd.Series(SHARES, dtype=x)), {}, r"398 values such as 0.*bin_confidence")
-      for x in ("float64", object, "Float64")],
-    (frame(confidence=np.inf), {}, "400 values such as inf"),
-    *[(frame(confidence=np.tile([0, 1, 2, 3], 100)), {"ratings": K}, FROM_ZERO) for K in (None, 4)],
-    (frame(confidence=np.tile([0, 1, 2, 3], 100)), {"ratings": 3},
-     r"allowed is 1\.\.3. .* levels=\[0, 1, 2, 3\]"),
-    (frame(confidence=np.r_[np.tile([1, 2], 198), [9, 9, -1, 2]]), {"ratings": 4},
-     r"got -1 \(1 trials\), 9 \(2 trials\), allowed is 1\.\.4"),
-    (frame(confidence=tiled("low", "high")), {}, WORDS),
-    (frame(confidence=tiled("1", "2", "2", "high")), {}, HIGH),
-    (frame(confidence=tiled("71%", "83%")), {"quantiles": 2}, PERCENT),
-    (frame(confidence=tiled(1, "sure")), {}, "text such as 'sure'"),
-    (frame(confidence=np.tile([True, False], 200)), {}, "booleans such as"),
-    *[(frame(), {"ratings": K}, r"ratings: got .*, allowed is a whole number")
-      for K in (0, -1, 2.5, "4", True)],
-    (frame(), {"ratings": 1001}, r"^ratings: got 1001, allowed is at most 1000"),
-    (frame(confidence=np.tile([1, 1e300], 200)), {}, "ratings up to"),
+    (frame(group=tiled("a", 1)), {"by": "group"}, r"type int and str.*astype\(str\)"),
+    (frame(), {"labels": ("negative", "pos")}, r"in the data 'neg' \(stimulus"),
+    *[
+        (frame(), {"labels": x}, TWO_LABELS)
+        for x in ("ab", ("neg",), ("neg", "neg"), ("a", "b", "c"), (None, "a"), 3, {"neg", "pos"})
+    ],
+    (
+        frame().rename(columns={"stimulus": "correct"}),
+        {"stimulus": "correct"},
+        r"stimulus: got column 'correct'.*auroc2",
+    ),
+    *[
+        (
+            frame().rename(columns={"response": name}),
+            {"response": name},
+            f"named like correctness, {CHOICE}",
+        )
+        for name in (
+            "correct",
+            "Accuracy",
+            "acc",
+            "is_correct",
+            "isCorrect",
+            "Is Correct",
+            "correctness",
+        )
+    ],
+    *[
+        (ZERO_TO_3, {"ratings": x}, r"got 0 \(100 trials\).*least confident first: levels=\[0, 1, ")
+        for x in (None, 4)
+    ],
+    (ZERO_TO_3, {"ratings": 3}, r"allowed is 1\.\.3. .* levels=\[0, 1, 2, 3\]"),
+    (
+        frame(confidence=np.r_[np.tile([1, 2], 198), [9, 9, -1, 2]]),
+        {"ratings": 4},
+        r"-1 \(1 trials\), 9 \(2 trials\), allowed is 1\.\.4",
+    ),
+    (frame(confidence=tiled("71%", "83%")), {"quantiles": 2}, "'71%'.*import table FILE --sc"),
+    *[
+        (frame(), {"ratings": x}, r"ratings: got .*, allowed is a whole number")
+        for x in (0, -1, 2.5, "4", True)
+    ],
     (frame(confidence=np.tile([1, 1e300], 200)), {"ratings": 4}, "200 trials"),
-    (frame(confidence=np.tile([450, 5000], 200)), {}, r"ratings up to 5000.*bin_confidence"),
-    (frame(confidence=np.tile([25, 50, 75, 100], 100)), {}, "bin_confidence"),
-]  # fmt: skip
+    (frame(), {"ratings": 1001}, r"^ratings: got 1001, allowed is at most 1000"),
+]
 
 
-@pytest.mark.parametrize(("trials", "options", "message"), CASES)
-def test_what_may_not_be_counted_is_refused(trials, options, message):
+@pytest.mark.parametrize(("trials", "arguments", "message"), OF_ARGUMENTS)
+def test_arguments_that_do_not_fit_the_trials_are_refused(trials, arguments, message):
     with pytest.raises(InputError, match=message):
-        count_trials(trials, **options)
+        count_trials(trials, **arguments)
 
 
 @pytest.mark.parametrize(
-    ("by", "message"),
+    ("right", "wrong"),
     [
-        (["right"], "Name 'right' once, and leave it out of the others"),
-        (xr.Dataset({"model": ("x", [1.0])}), "by: got Dataset, allowed is text, a list of text"),
+        (True, False),
+        (1, 0),
+        (1.0, 0.0),
+        ("1", "0"),
+        ("correct", "incorrect"),
+        ("Right", "Wrong"),
+        ("TRUE", "FALSE"),
+        ("correct", "correct"),
     ],
 )
-def test_columns_beside_right_and_wrong_are_names_of_others(by, message):
-    with pytest.raises(InputError, match=message):
-        count_correct(frame(right=1), correct="right", by=by)
+@pytest.mark.parametrize("labels", [None, ("neg", "pos")])
+def test_a_response_that_says_right_or_wrong_is_refused(right, wrong, labels):
+    with pytest.raises(InputError, match=f"{CHOICE}.*Rebuild the choice"):
+        count_trials(frame(response=tiled(right, wrong)), labels=labels)
 
 
-COUNTS = count_trials(frame())
-RISE = "numbers that rise"
+def test_right_and_wrong_in_two_roles_and_a_mapping_to_what_is_no_name_are_refused():
+    with pytest.raises(InputError, match="Name 'right' once, and leave it out of the others"):
+        count_correct(frame(right=1), correct="right", by=["right"])
+    trials = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2]})
+    given = xr.Dataset({"model": ("x", [1.0, 2.0])})
+    with pytest.raises(InputError, match="by: got Dataset, allowed is text, a list of text"):
+        count_correct(trials, by=given)
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ({}, r"counts: got dict.*Make one with count_trials or from_nr"),
-        (xr.DataArray([1.0], dims="cell"), r"got dims \(cell\).*count_trials or from_nr"),
-        (COUNTS[:, [1, 0]], r"in dim stimulus: \['S2', 'S1'\].*counts.sel\(stimulus="),
-        (COUNTS[:, :, [1, 0]], "labels in dim response"),
-        (COUNTS[:, [0]], r"1 labels in dim stimulus.*counts.assign_coords\(stimulus="),
-        (COUNTS[:, [0, 1, 1]], "3 labels in dim stimulus"),
-        (COUNTS[..., ::-1], rf"ratings \[4, 3, 2, 1\], allowed is {RISE}"),
-        (COUNTS.assign_coords(rating=np.uint8([4, 3, 2, 1])), f"{RISE}.*sortby"),
-        (COUNTS.assign_coords(rating=[1, 2, np.nan, 4]), f"{RISE}.*sortby"),
-        (COUNTS.assign_coords(rating=[*"abcd"]), f"{RISE}.*Number them 1 to K"),
-    ],
-)
-def test_a_table_in_another_order_is_not_read_by_position(counts, message):
-    with pytest.raises(InputError, match=message):
-        require_stimulus(counts, "sdt")
-    require_stimulus(COUNTS.drop_vars(["stimulus", "response", "rating"]), "sdt")
-
-
-# --- counted --------------------------------------------------------------------------------
+# --- what is counted ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -160,16 +217,23 @@ def test_other_names_of_columns_are_free(name):
 
 
 @pytest.mark.parametrize(
-    "pair",
-    [("neg", "pos"), (False, True), (0, 1), (1, 2), (-1.0, 1.0), ("Real", "fake")],
+    ("pair", "recorded"),
+    [
+        (("neg", "pos"), ["neg", "pos"]),
+        ((False, True), [False, True]),
+        ((0, 1), [0, 1]),
+        ((1, 2), [1, 2]),
+        ((-1.0, 1.0), [-1.0, 1.0]),
+        (("Real", "fake"), ["Real", "fake"]),
+    ],
 )
 @pytest.mark.parametrize("dtype", [None, object, "category"])
-def test_by_default_s1_is_the_first_label_in_order(pair, dtype):
+def test_by_default_s1_is_the_first_label_in_order(pair, recorded, dtype):
     first, second = pair
     columns = {"stimulus": [second, first, first], "response": [second, first, second]}
     trials = pd.DataFrame({name: pd.Series(x, dtype=dtype) for name, x in columns.items()})
     counts = count_trials(trials.assign(confidence=[1, 1, 2]))
-    assert json.loads(counts.attrs["labels"]) == list(pair)
+    assert json.loads(counts.attrs["labels"]) == recorded
     assert counts.sel(stimulus="S1").sum() == 2
     assert counts.sel(stimulus="S1", response="S2", rating=2).item() == 1
 
@@ -177,35 +241,71 @@ def test_by_default_s1_is_the_first_label_in_order(pair, dtype):
 def test_labels_as_given_decide_what_s1_is():
     counts = count_trials(frame(), labels=("pos", "neg"))
     assert json.loads(counts.attrs["labels"]) == ["pos", "neg"]
-    np.testing.assert_array_equal(counts, COUNTS.isel(stimulus=[1, 0], response=[1, 0]))
-    alone = frame(stimulus="neg", response="neg")
-    assert count_trials(alone, labels=("neg", "pos")).sel(stimulus="S1").sum() == 400
+    swapped = count_trials(frame()).isel(stimulus=[1, 0], response=[1, 0])
+    np.testing.assert_array_equal(counts, swapped)
+    single = count_trials(frame(stimulus="neg", response="neg"), labels=("neg", "pos"))
+    assert single.sel(stimulus="S1").sum() == 400
 
 
-FALSE, LEFT = np.tile(["true", "false"], 200), np.tile(["left", "right"], 200)
-SHOWN = np.tile([0, 1], 200)
+TURN = np.tile([1, 1, 0, 1], 100)
 
 
 @pytest.mark.parametrize(
-    "columns",
+    "trials",
     [
-        {"stimulus": FALSE, "response": "true"},
-        {"stimulus": LEFT, "response": "right"},
-        {"stimulus": SHOWN, "response": TURNS, "correct": SHOWN == TURNS},
-        {"stimulus": 1, "response": SHOWN, "correct": SHOWN},
-        {"stimulus": SHOWN, "response": 1 - SHOWN, "accuracy": SHARES},
+        frame(stimulus=tiled("true", "false"), response="true"),
+        frame(stimulus=tiled("left", "right"), response="right"),
+        frame(stimulus=HALF, response=TURN, correct=HALF == TURN),
+        frame(stimulus=1, response=HALF, correct=HALF),
+        frame(stimulus=HALF, response=1 - HALF, accuracy=np.linspace(0, 1, 400)),
     ],
-    ids=["true-false", "left-right", "is-correctness", "by-nature", "score"],
+    ids=["true and false", "left and right", "correctness", "by nature", "a continuous score"],
 )
-def test_what_only_looks_like_correctness_is_counted(columns):
-    assert count_trials(frame(**columns)).sum() == 400
+def test_what_only_looks_like_correctness_is_counted(trials):
+    assert count_trials(trials).sum() == 400
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float64", "Int64", "Float64", "category", object])
 def test_whole_ratings_of_any_type_are_ratings(dtype):
-    xr.testing.assert_identical(COUNTS, count_trials(frame().astype({"confidence": dtype})))
+    cast = count_trials(frame().astype({"confidence": dtype}))
+    xr.testing.assert_identical(count_trials(frame()), cast)
 
 
-def test_a_hundred_ratings_are_counted_where_they_are_asked_for():
+def test_a_hundred_ratings_are_taken_where_they_are_asked_for():
     trials = frame(confidence=np.tile([25, 50, 75, 100], 100))
     assert count_trials(trials, ratings=100).sizes["rating"] == 100
+
+
+# --- count tables ---------------------------------------------------------------------------
+
+COUNTS = count_trials(frame())
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ({}, r"counts: got dict.*Make one with count_trials or from_nr"),
+        (xr.DataArray([1.0], dims="cell"), r"counts: got dims \(cell\).*count_trials or from_nr"),
+        (COUNTS.isel(stimulus=[1, 0]), r"\['S2', 'S1'\].*counts.sel\(stimulus="),
+        (COUNTS.isel(response=[1, 0]), "labels in dim response"),
+        (COUNTS.isel(stimulus=[0]), r"1 labels .*assign_coords\(stimulus="),
+        (COUNTS.isel(stimulus=[0, 1, 1]), "3 labels in dim stimulus"),
+        (COUNTS.isel(rating=[3, 2, 1, 0]), r"\[4, 3, 2, 1\], allowed is numbers that"),
+        *[
+            (COUNTS.assign_coords(rating=ratings), f"numbers that rise.*{step}")
+            for ratings, step in (
+                (np.array([4, 3, 2, 1], dtype=np.uint8), "sortby"),
+                ([1, 2, np.nan, 4], "sortby"),
+                (["a", "b", "c", "d"], "Number them 1 to K"),
+            )
+        ],
+    ],
+)
+def test_what_is_no_count_table_or_one_in_another_order_is_refused(counts, message):
+    with pytest.raises(InputError, match=message):
+        sdt(counts)
+
+
+def test_a_table_without_labels_is_read_by_position():
+    bare = COUNTS.drop_vars(["stimulus", "response", "rating"])
+    np.testing.assert_array_equal(sdt(bare)["dprime"], sdt(COUNTS)["dprime"])

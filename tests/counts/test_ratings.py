@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -45,12 +45,14 @@ def test_ratings_rise_with_values_and_equal_values_share_one(values, K, method):
     assert ratings.max() <= K
 
 
+@settings(max_examples=50)
 @given(VALUES | COARSE, st.integers(2, 7))
 def test_quantiles_leave_no_gap(values, K):
     ratings = quietly(values, K)
     assert set(ratings) == set(range(1, ratings.max() + 1))
 
 
+@settings(max_examples=50)
 @given(st.integers(2, 7), st.integers(1, 60))
 def test_without_ties_the_sizes_differ_by_one_at_most(K, n):
     ratings = quietly(np.arange(n), K)
@@ -58,6 +60,7 @@ def test_without_ties_the_sizes_differ_by_one_at_most(K, n):
     assert np.ptp(sizes) <= 1
 
 
+@settings(max_examples=50)
 @given(VALUES, st.integers(2, 5))
 def test_quantiles_depend_on_the_order_of_values_alone(values, K):
     ranks = np.unique(values, return_inverse=True)[1]

@@ -49,7 +49,7 @@ def test_spread_of_draws_is_the_standard_error_of_dprime(counts):
         np.testing.assert_allclose(drawn[name].std("draw"), error[f"{name}_se"], rtol=0.05)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(1, 5), st.integers(0, 2**32))
 def test_a_cell_draws_the_same_whatever_cells_follow_it(cells, seed):
     one = from_nr(*A)

@@ -6,22 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad import (
-    InputError,
-    fit_dmc,
-    fit_mle,
-    from_nr,
-    measure,
-    notices,
-    resample,
-    resample_interval,
-    sdt,
-    uvsdt,
-)
+from hmetad import InputError, from_nr, measure, notices, resample_interval, sdt
 from hmetad.counts import type2_counts
-from hmetad.counts.columns import DIM_NAMES
 from hmetad.information import meta_information
-from hmetad.measures import auroc2, catalogue, gamma, mean_confidence, phi, type2_roc
+from hmetad.measures import auroc2, catalogue, gamma, phi
 from hmetad.report import estimate_table
 from hmetad.results import find_result, results
 
@@ -78,13 +66,6 @@ def test_two_measures_of_one_name_that_differ_are_refused(counts, monkeypatch):
         measure(counts)
 
 
-def test_every_measure_says_what_it_is(counts):
-    for table in (counts, type2_counts(counts)):
-        for name, values in measure(table).data_vars.items():
-            assert {"long_name", "units"} <= set(values.attrs), name
-            assert "notices" not in values.attrs, name
-
-
 def test_notices_of_all_measures_are_gathered_once():
     extreme = from_nr([9, 1, 0, 0], [0, 0, 0, 10])
     codes = [notice.code for notice in notices(measure(extreme))]
@@ -119,42 +100,3 @@ def test_the_plain_table_has_a_column_per_number(counts):
 def test_what_is_no_table_is_refused():
     with pytest.raises(InputError, match="counts"):
         measure(xr.DataArray([1, 2], dims="rating"))
-
-
-def results_of(function, table):
-    """Names of what a function returns, beside the coordinates of the cells."""
-    found = function(table)
-    found = found.to_dataset() if isinstance(found, xr.DataArray) else found
-    return sorted({*map(str, found.variables)} - {*map(str, table.coords)} - {"criterion", "draw"})
-
-
-FUNCTIONS = {
-    "measure": measure,
-    "measure with meta-d′": lambda table: measure(table, meta_d=True),
-    "type2_roc": type2_roc,
-    "mean_confidence": mean_confidence,
-    "meta_information": meta_information,
-    "uvsdt": uvsdt,
-    "fit_mle": fit_mle,
-    "fit_dmc": fit_dmc,
-    "resample": lambda table: resample(table, gamma, n=3, seed=1),
-    "estimate_table": lambda table: estimate_table(gamma(table)).set_index("cell").to_xarray(),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_grouping_column_called_like_a_result_is_refused_there(counts, name):
-    function = FUNCTIONS[name]
-    results = [x for x in results_of(function, counts) if x not in DIM_NAMES]
-    assert results
-    for taken in results:
-        with pytest.raises(InputError, match=f"by: got '{taken}'.*my_{taken}"):
-            function(counts.rename(model=taken))
-
-
-def test_elsewhere_a_grouping_column_called_like_a_measure_changes_nothing(counts):
-    for taken in map(str, measure(counts).data_vars):
-        odd = counts.rename(model=taken)
-        for function in (auroc2, gamma, phi):
-            if function(counts).name != taken:
-                xr.testing.assert_equal(function(odd).rename({taken: "model"}), function(counts))

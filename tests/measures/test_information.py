@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import multinomial, norm
@@ -36,6 +36,8 @@ CONSTANT = from_nr([14, 28, 12, 6], [6, 12, 28, 14])
 GUESS_OR_KNOW = from_nr([40, 30, 30, 0], [0, 30, 30, 40])
 
 TABLES = arrays(np.int64, (2, 2, 3), elements=st.integers(0, 40))
+# Each pair tells the stimulus, which leaves no meta-I, and a small d′ makes a small divisor.
+TELLS_ALL = np.array([[[16, 23, 0], [34, 0, 0]], [[0, 0, 24], [0, 18, 0]]])
 # Sums of a dozen logarithms.
 ROUNDING = 1e-12
 
@@ -157,56 +159,41 @@ def test_statconfrs_ratios_to_normal_noise_differ_by_two_known_terms(maskori):
 # --- brute force ------------------------------------------------------------------------------
 
 
-@given(TABLES)
-def test_informations_are_those_of_scikit_learn(n):
+@settings(max_examples=60)
+@example(TELLS_ALL, np.zeros((2, 3), bool))
+@given(TABLES, arrays(np.bool_, (2, 3)))
+def test_informations_bounds_ratios_and_symmetries(n, is_swapped):
     assume(n.sum() > 0)
     measures = meta_information(table_of(n))
     table = n.reshape(2, -1)
-    assert measures["info"].item() == pytest.approx(mutual_information(table), abs=ROUNDING)
     # Right or wrong once every response predicts the stimulus that is more frequent under it.
     recoded = np.stack([table.min(axis=0), table.max(axis=0)])
-    assert measures["meta_i"].item() == pytest.approx(mutual_information(recoded), abs=ROUNDING)
-    assert measures["accuracy"].item() == pytest.approx(recoded[1].sum() / n.sum())
-
-
-@given(TABLES)
-def test_bounds_and_ratios_are_what_they_say(n):
-    assume(n.sum() > 0)
-    measures = meta_information(table_of(n))
-    accuracy, prior = measures["accuracy"], n.sum(axis=(1, 2)).max() / n.sum()
-    bounds = information_bounds(accuracy, prior)
+    info, meta_i, accuracy = (measures[name].item() for name in ("info", "meta_i", "accuracy"))
+    assert info == pytest.approx(mutual_information(table), abs=ROUNDING)
+    assert meta_i == pytest.approx(mutual_information(recoded), abs=ROUNDING)
+    assert accuracy == pytest.approx(recoded[1].sum() / n.sum())
+    bounds = information_bounds(accuracy, n.sum(axis=(1, 2)).max() / n.sum())
     for name in ("lower", "upper"):
-        np.testing.assert_allclose(measures[name], bounds[name], atol=ROUNDING)
-    surplus = (measures["info"] - measures["lower"]).item()
-    assert measures["meta_i"].item() == pytest.approx(surplus, abs=ROUNDING)
-    if 0.5 < accuracy.item() < 1:
-        room = (measures["upper"] - measures["lower"]).item()
-        assert measures["rmi"].item() == pytest.approx(surplus / room, abs=1e-9)
-        assert -1e-9 <= measures["rmi"].item() <= 1 + 1e-9
-        left = measures["meta_i"].item() / binary_entropy(accuracy).item()
+        np.testing.assert_allclose(measures[name].item(), bounds[name], atol=ROUNDING)
+    surplus = info - measures["lower"].item()
+    assert meta_i == pytest.approx(surplus, abs=ROUNDING)
+    if 0.5 < accuracy < 1:
+        room, rmi = (measures["upper"] - measures["lower"]).item(), measures["rmi"].item()
+        assert rmi == pytest.approx(surplus / room, abs=1e-9)
+        assert -1e-9 <= rmi <= 1 + 1e-9
+        left = meta_i / binary_entropy(accuracy).item()
         assert measures["meta_i2r"].item() == pytest.approx(left, abs=ROUNDING)
     else:
         assert measures["rmi"].isnull().item()
         assert "undefined-rmi" in codes(measures)
-
-
-@given(TABLES, arrays(np.bool_, (2, 3)))
-def test_which_stimulus_a_response_stands_for_is_of_no_account(n, is_swapped):
-    """The prior changes with it, and cancels."""
-    assume(n.sum() > 0)
-    swapped = np.where(is_swapped, n[::-1], n)
-    ours, theirs = (meta_information(table_of(x)) for x in (n, swapped))
+    # Which stimulus a response stands for is of no account: the prior changes with it, and cancels.
+    swapped = meta_information(table_of(np.where(is_swapped, n[::-1], n)))
     for name in ("meta_i", "meta_i2r", "rmi", "meta_i1r_accuracy"):
-        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9, atol=ROUNDING)
-
-
-# Each pair tells the stimulus, which leaves no meta-I, and a small d′ makes a small divisor.
-@example(np.array([[[16, 23, 0], [34, 0, 0]], [[0, 0, 24], [0, 18, 0]]]))
-@given(TABLES)
-def test_the_order_of_stimuli_responses_and_ratings_is_of_no_account(n):
-    ours, theirs = (meta_information(table_of(x)) for x in (n, n[::-1, ::-1, ::-1]))
-    for name in ours.data_vars:
-        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9, atol=ROUNDING)
+        np.testing.assert_allclose(measures[name], swapped[name], rtol=1e-9, atol=ROUNDING)
+    # Nor is the order of stimuli, responses and ratings.
+    turned = meta_information(table_of(n[::-1, ::-1, ::-1]))
+    for name in measures.data_vars:
+        np.testing.assert_allclose(measures[name], turned[name], rtol=1e-9, atol=ROUNDING)
 
 
 def test_a_normal_noise_observer_with_many_ratings_has_a_ratio_of_1():
@@ -228,16 +215,12 @@ def test_the_sign_of_dprime_is_of_no_account():
 # --- limits -----------------------------------------------------------------------------------
 
 
-def test_constant_confidence_is_at_the_lower_bound():
-    measures = meta_information(CONSTANT)
-    assert measures["rmi"].item() == pytest.approx(0, abs=ROUNDING)
-    assert measures["meta_i"].item() == pytest.approx(0, abs=ROUNDING)
-
-
-def test_who_guesses_or_knows_is_at_the_upper_bound():
-    measures = meta_information(GUESS_OR_KNOW)
-    assert measures["rmi"].item() == pytest.approx(1, abs=ROUNDING)
-    assert measures["info"].item() == pytest.approx(measures["upper"].item(), abs=ROUNDING)
+def test_constant_confidence_is_at_the_lower_bound_and_who_guesses_or_knows_at_the_upper():
+    constant, knows = meta_information(CONSTANT), meta_information(GUESS_OR_KNOW)
+    assert constant["rmi"].item() == pytest.approx(0, abs=ROUNDING)
+    assert constant["meta_i"].item() == pytest.approx(0, abs=ROUNDING)
+    assert knows["rmi"].item() == pytest.approx(1, abs=ROUNDING)
+    assert knows["info"].item() == pytest.approx(knows["upper"].item(), abs=ROUNDING)
 
 
 @pytest.mark.parametrize(("counts", "accuracy"), [(CHANCE, 0.5), (CEILING, 1.0)])
@@ -281,6 +264,7 @@ def test_a_stimulus_never_shown_leaves_nothing_to_tell():
 # --- type-2 tables ----------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(arrays(np.int64, (2, 4), elements=st.integers(0, 40)))
 def test_of_a_type2_table_confidence_and_correctness_are_compared(n):
     assume(n.sum() > 0)

@@ -57,21 +57,6 @@ def test_the_error_of_the_area_is_delongs_by_its_definition():
     assert found["auroc2_upper"].item() == pytest.approx(min(1, beats.mean() + half), rel=1e-9)
 
 
-def test_the_error_of_the_area_is_the_published_one():
-    # CT images of Hanley & McNeil (1982), Table I, with DeLong's error and interval as printed
-    # in the manual of Stata, roctab.
-    shown = {0: [33, 6, 6, 11, 2], 1: [3, 2, 2, 11, 33]}
-    rows = [(side, k, n) for side in shown for k, n in enumerate(shown[side], 1)]
-    side, value, n = np.array(rows).T
-    found = measure_trials(
-        pd.DataFrame({"correct": np.repeat(side, n), "confidence": np.repeat(value, n) / 5})
-    )
-    assert found["auroc2"].item() == pytest.approx(0.8932, abs=5e-5)
-    assert found["auroc2_se"].item() == pytest.approx(0.0307, abs=5e-5)
-    assert found["auroc2_lower"].item() == pytest.approx(0.83295, abs=5e-6)
-    assert found["auroc2_upper"].item() == pytest.approx(0.95339, abs=5e-6)
-
-
 def test_gamma_counts_pairs():
     trials = answers(80, ("a",), decimals=1)
     right = trials.loc[trials["correct"], "confidence"].to_numpy()[:, None]
@@ -94,30 +79,27 @@ def test_others_are_those_of_the_functions_for_them(decimals):
     np.testing.assert_allclose(found["aurc"], curve["aurc"], atol=1e-12)
 
 
+def cells_of_five_confidences(cells, n, seed, gap=0.0):
+    """Cells of trials that are right less often by a gap than five confidences say."""
+    rng = np.random.default_rng(seed)
+    p = rng.choice([0.55, 0.65, 0.75, 0.85, 0.95], cells * n)
+    right, cell = rng.uniform(size=cells * n) < p - gap, np.repeat(np.arange(cells), n)
+    return pd.DataFrame({"confidence": p, "correct": right, "run": cell})
+
+
 def test_the_debiased_term_has_no_bias_where_confidence_is_calibrated():
-    rng = np.random.default_rng(5)
-    plain, mended = [], []
-    for _ in range(400):
-        p = rng.choice([0.55, 0.65, 0.75, 0.85, 0.95], 100)
-        trials = pd.DataFrame({"confidence": p, "correct": rng.uniform(size=100) < p})
-        plain.append(calibration(trials, bins=5)["reliability"].item())
-        mended.append(measure_trials(trials, bins=5)["reliability_debiased"].item())
-    error = np.std(mended) / np.sqrt(len(mended))
-    assert abs(np.mean(mended)) < 3 * error
-    assert np.mean(plain) > 10 * error
+    found = measure_trials(cells_of_five_confidences(400, 100, seed=5), by="run", bins=5)
+    mended = found["reliability_debiased"]
+    error = mended.std().item() / np.sqrt(400)
+    assert abs(mended.mean().item()) < 3 * error
+    assert found["reliability"].mean().item() > 10 * error
 
 
 def test_the_debiased_ece_takes_away_over_half_of_what_chance_adds():
-    rng = np.random.default_rng(6)
-    plain, mended = [], []
-    for _ in range(300):
-        p = rng.choice([0.55, 0.65, 0.75, 0.85, 0.95], 200)
-        trials = pd.DataFrame({"confidence": p, "correct": rng.uniform(size=200) < p - 0.02})
-        found = measure_trials(trials, bins=5)
-        plain.append(found["ece"].item())
-        mended.append(found["ece_debiased"].item())
-    assert np.mean(plain) - 0.02 > 0.025
-    assert 0 < np.mean(mended) - 0.02 < (np.mean(plain) - 0.02) / 2
+    found = measure_trials(cells_of_five_confidences(300, 200, 6, gap=0.02), by="run", bins=5)
+    plain, mended = (found[name].mean().item() - 0.02 for name in ("ece", "ece_debiased"))
+    assert plain > 0.025
+    assert 0 < mended < plain / 2
 
 
 def test_the_debiased_ece_is_the_mean_over_normal_errors():

@@ -1,30 +1,38 @@
-"""Calibration against scikit-learn, published values, brute force and Murphy's identity."""
+"""Calibration, accuracy over confidence and selective prediction of trials.
+
+Against scikit-learn, SciPy, published values, brute force, Murphy's identity and cases by hand.
+"""
 
 import json
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest, spearmanr
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import brier_score_loss
+from sklearn.metrics import accuracy_score, brier_score_loss
 
-from hmetad.counts.counting import count_correct, count_trials
-from hmetad.errors import InputError
-from hmetad.measures.reliability import calibration
-from hmetad.notice import notices
+from hmetad import InputError, bin_confidence, count_correct, count_trials, notices
+from hmetad.measures import accuracy_by_confidence, calibration, selective_prediction
+from hmetad.measures.reliability import COVERAGES
 
 TOY = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [0.9, 0.9, 0.9, 0.5, 0.5]})
+FOUR = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})
+# Accuracies 1/4, 3/4, 2/4 and 4/4 at rising confidence.
+RIGHT = [1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1]
+STEPS = pd.DataFrame({"correct": RIGHT, "confidence": np.repeat([-7.0, 0.5, 2.0, 90.0], 4)})
 # Summing in another order: 1e-12 is thousands of roundings of numbers below 1.
 ROUNDING = 1e-12
-FORECASTS = st.lists(
-    st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.3, 1 / 3, 0.5, 0.7, 0.95, 1.0])),
-    min_size=1,
-    max_size=60,
-)
+LEVELS = st.sampled_from([0.0, 0.1, 0.3, 1 / 3, 0.5, 0.7, 0.95, 1.0])
+FORECASTS = st.lists(st.tuples(st.booleans(), LEVELS), min_size=1, max_size=60)
+FUNCTIONS = [calibration, accuracy_by_confidence, selective_prediction]
+abstaining_prediction = partial(selective_prediction, abstained="abstained")
 
 
 def trials_of(pairs):
@@ -35,20 +43,20 @@ def sure(n=1000, seed=0, models=("A", "B")):
     """Trials of overconfident models, with a confidence of their own each."""
     rng = np.random.default_rng(seed)
     p = rng.random(n)
-    return pd.DataFrame(
-        {"correct": rng.random(n) < p**1.5, "confidence": p, "model": rng.choice(models, n)}
-    )
+    right, model = rng.random(n) < p**1.5, rng.choice(models, n)
+    columns = {"correct": right, "confidence": p, "model": model, "abstained": p < 0.3}
+    return pd.DataFrame(columns)
 
 
-def one(trials, **options):
-    return calibration(trials, **options).sel(cell="all")
+def one(trials, function=calibration, **options):
+    return function(trials, **options).sel(cell="all")
 
 
 def codes(result):
     return [notice.code for notice in notices(result)]
 
 
-# --- worked by hand -------------------------------------------------------------------------
+# --- calibration by hand --------------------------------------------------------------------
 
 
 def test_five_trials_by_hand():
@@ -69,43 +77,52 @@ def test_five_trials_by_hand():
     assert judged["bin_confidence"].values == pytest.approx([0.5, 0.9])
     assert judged["bin_trials"].values.tolist() == [2, 3]
     assert (judged["trials"], judged["bins_used"]) == (5, 2)
+    two, whole = one(TOY, bins=2), one(TOY, bins=1)
+    assert two["bin_confidence"].values == pytest.approx([0.5, 0.9])
+    for found in (two["ece"], whole["ece"], whole["overconfidence"]):
+        assert found.item() == pytest.approx(0.14)
+    assert whole["resolution"].item() == 0
 
 
-def test_two_bins_of_equal_mass_by_hand():
-    judged = one(TOY, bins=2)
-    assert judged["bin_confidence"].values == pytest.approx([0.5, 0.9])
-    assert judged["ece"].item() == pytest.approx(0.14)
+def test_all_right_all_wrong_one_confidence_one_trial_and_a_rounding_above_one():
+    for right in (0, 1):
+        judged = one(TOY.assign(correct=right))
+        assert judged["accuracy"].item() == right
+        assert judged["uncertainty"].item() == judged["resolution"].item() == 0
+        assert np.isfinite(judged["ece"])
+    judged = one(TOY.assign(confidence=0.8))
+    assert judged["bins_used"].item() == 1
+    assert judged["ece"].item() == pytest.approx(0.2)
+    assert np.isnan(judged["bin_accuracy"]).sum() == 9
+    assert "empty-bins" in codes(judged)
+    assert one(TOY.head(1))["ece"].item() == pytest.approx(0.1)
+    assert one(TOY.assign(confidence=1 + 1e-15))["mean_confidence"].item() == 1
 
 
-def test_one_bin_has_the_overconfidence_as_its_error():
-    judged = one(TOY, bins=1)
-    assert judged["ece"].item() == pytest.approx(0.14)
-    assert judged["overconfidence"].item() == pytest.approx(0.14)
-    assert judged["resolution"].item() == 0
+def test_a_confidence_on_a_cut_goes_down():
+    rows = pd.DataFrame({"correct": [1, 0, 1, 0], "confidence": [0.0, 0.3, 0.7, 1.0]})
+    assert np.flatnonzero(one(rows, method="width")["bin_trials"]).tolist() == [0, 2, 6, 9]
+    hundred = pd.DataFrame({"correct": 1, "confidence": np.arange(1, 101) / 100})
+    assert (one(hundred, method="width", bins=100)["bin_trials"] == 1).all()
 
 
-# --- outside referees -----------------------------------------------------------------------
-
-
-def test_brier_score_is_scikit_learns():
-    trials = sure()
-    ours = calibration(trials, by="model")["brier"]
-    for model in ("A", "B"):
-        rows = trials[trials["model"] == model]
-        theirs = brier_score_loss(rows["correct"], rows["confidence"])
-        assert ours.sel(cell=model).item() == pytest.approx(theirs, abs=ROUNDING)
+# --- calibration against referees -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(("method", "strategy"), [("mass", "quantile"), ("width", "uniform")])
-def test_reliability_table_is_scikit_learns(method, strategy):
+def test_brier_score_and_reliability_table_are_scikit_learns(method, strategy):
     # 1000 distinct values in 10 bins: the only quantiles on which all definitions agree.
     trials = sure()
     judged = one(trials, method=method)
-    accuracy, confidence = calibration_curve(
-        trials["correct"], trials["confidence"], n_bins=10, strategy=strategy
-    )
-    np.testing.assert_allclose(judged["bin_accuracy"], accuracy, atol=ROUNDING)
-    np.testing.assert_allclose(judged["bin_confidence"], confidence, atol=ROUNDING)
+    right, stated = trials["correct"], trials["confidence"]
+    table = calibration_curve(right, stated, n_bins=10, strategy=strategy)
+    for name, theirs in zip(("bin_accuracy", "bin_confidence"), table, strict=True):
+        np.testing.assert_allclose(judged[name], theirs, atol=ROUNDING)
+    theirs = brier_score_loss(right, stated)
+    assert judged["brier"].item() == pytest.approx(theirs, abs=ROUNDING)
+    counts, _ = np.histogram(stated, bins=20, range=(0, 1))
+    assert judged["histogram"].values.tolist() == counts.tolist()
+    assert judged["histogram_bin"].values[[0, -1]].tolist() == [0.05, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -128,23 +145,32 @@ def test_published_errors_of_language_models_are_met(shared, task, name_in_print
 
 
 @pytest.mark.parametrize("method", ["mass", "width", "distinct"])
+@settings(max_examples=60)
 @given(pairs=FORECASTS, bins=st.integers(1, 12))
-def test_brute_force_agrees(method, pairs, bins):
+def test_brute_force_and_murphys_identity(method, pairs, bins):
     judged = one(trials_of(pairs), method=method, bins=bins)
     groups = brute_groups(pairs, bins, method)
     N, accuracy = len(pairs), np.mean([o for o, _ in pairs])
-    ece = reliability = resolution = 0.0
+    expected = dict.fromkeys(("ece", "reliability", "resolution"), 0.0)
     for group in groups.values():
-        o, p = np.mean([o for o, _ in group]), np.mean([p for _, p in group])
-        ece += len(group) / N * abs(p - o)
-        reliability += len(group) / N * (p - o) ** 2
-        resolution += len(group) / N * (o - accuracy) ** 2
-    assert judged["ece"].item() == pytest.approx(ece, abs=ROUNDING)
-    assert judged["reliability"].item() == pytest.approx(reliability, abs=ROUNDING)
-    assert judged["resolution"].item() == pytest.approx(resolution, abs=ROUNDING)
+        (o, p), share = np.mean(group, axis=0), len(group) / N
+        expected["ece"] += share * abs(p - o)
+        expected["reliability"] += share * (p - o) ** 2
+        expected["resolution"] += share * (o - accuracy) ** 2
+    expected["brier"] = np.mean([(p - o) ** 2 for o, p in pairs])
+    for name, value in expected.items():
+        assert judged[name].item() == pytest.approx(value, abs=ROUNDING), name
     assert judged["bins_used"].item() == len(groups)
-    brier = np.mean([(p - o) ** 2 for o, p in pairs])
-    assert judged["brier"].item() == pytest.approx(brier, abs=ROUNDING)
+    parts = judged["reliability"] - judged["resolution"] + judged["uncertainty"]
+    assert float(parts + judged["residual"]) == pytest.approx(float(judged["brier"]), abs=ROUNDING)
+    if method == "distinct":
+        assert judged["residual"].item() == pytest.approx(0, abs=1e-15)
+    assert 0 <= judged["ece"] <= 1
+    assert abs(judged["overconfidence"]) <= judged["ece"] + ROUNDING
+    # Means of bins of which none shares a value rise strictly.
+    means = judged["bin_confidence"].values[judged["bin_trials"].values > 0]
+    assert (np.diff(means) > 0).all()
+    assert judged["bin_trials"].sum() == N
 
 
 def brute_groups(pairs, bins, method):
@@ -163,94 +189,18 @@ def brute_groups(pairs, bins, method):
     return groups
 
 
-# --- identities -----------------------------------------------------------------------------
+# --- cells, rows and columns ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["mass", "width", "distinct"])
-@given(pairs=FORECASTS, bins=st.integers(1, 12))
-def test_brier_score_is_reliability_minus_resolution_plus_uncertainty_plus_residual(
-    method, pairs, bins
-):
-    judged = one(trials_of(pairs), method=method, bins=bins)
-    parts = judged["reliability"] - judged["resolution"] + judged["uncertainty"]
-    assert float(parts + judged["residual"]) == pytest.approx(float(judged["brier"]), abs=ROUNDING)
-    if method == "distinct":
-        assert judged["residual"].item() == pytest.approx(0, abs=1e-15)
-    assert 0 <= judged["ece"] <= 1
-    assert abs(judged["overconfidence"]) <= judged["ece"] + ROUNDING
-
-
-@given(pairs=FORECASTS, bins=st.integers(1, 12))
-def test_equal_confidences_are_never_in_two_bins(pairs, bins):
-    judged = one(trials_of(pairs), bins=bins)
-    # Means of bins of which none shares a value rise strictly.
-    means = judged["bin_confidence"].values[judged["bin_trials"].values > 0]
-    assert (np.diff(means) > 0).all()
-    assert judged["bin_trials"].sum() == len(pairs)
-
-
-def test_order_of_trials_does_not_matter():
+@pytest.mark.parametrize("function", [calibration, abstaining_prediction])
+def test_a_cell_is_the_same_beside_others_alone_and_in_any_order(function):
     trials = sure()
+    both = function(trials, by="model")
     shuffled = trials.sample(frac=1, random_state=1)
-    xr.testing.assert_allclose(
-        calibration(trials, by="model"), calibration(shuffled, by="model"), rtol=ROUNDING
-    )
-
-
-def test_a_cell_is_the_same_beside_others_and_alone():
-    trials = sure()
-    both = calibration(trials, by="model").sel(cell="A").drop_vars("model")
-    alone = one(trials[trials["model"] == "A"])
-    xr.testing.assert_allclose(both.drop_vars("cell"), alone.drop_vars("cell"), rtol=ROUNDING)
-
-
-def test_a_confidence_on_a_cut_goes_down():
-    rows = pd.DataFrame({"correct": [1, 0, 1, 0], "confidence": [0.0, 0.3, 0.7, 1.0]})
-    assert np.flatnonzero(one(rows, method="width")["bin_trials"]).tolist() == [0, 2, 6, 9]
-    hundred = pd.DataFrame({"correct": 1, "confidence": np.arange(1, 101) / 100})
-    assert (one(hundred, method="width", bins=100)["bin_trials"] == 1).all()
-
-
-def test_histogram_has_every_trial_once():
-    trials = sure()
-    histogram = one(trials)["histogram"]
-    counts, _ = np.histogram(trials["confidence"], bins=20, range=(0, 1))
-    assert histogram.values.tolist() == counts.tolist()
-    assert histogram["histogram_bin"].values[[0, -1]].tolist() == [0.05, 1.0]
-
-
-# --- edges ----------------------------------------------------------------------------------
-
-
-def test_all_right_and_all_wrong_have_no_uncertainty():
-    for right in (0, 1):
-        judged = one(TOY.assign(correct=right))
-        assert judged["accuracy"].item() == right
-        assert judged["uncertainty"].item() == judged["resolution"].item() == 0
-        assert np.isfinite(judged["ece"])
-
-
-def test_one_confidence_fills_one_bin():
-    judged = one(TOY.assign(confidence=0.8))
-    assert judged["bins_used"].item() == 1
-    assert judged["ece"].item() == pytest.approx(0.2)
-    assert np.isnan(judged["bin_accuracy"]).sum() == 9
-    assert "empty-bins" in codes(judged)
-
-
-def test_one_trial_is_a_cell():
-    assert one(TOY.head(1))["ece"].item() == pytest.approx(0.1)
-
-
-def test_rounding_beyond_one_is_set_right():
-    rows = TOY.assign(confidence=1 + 1e-15)
-    assert one(rows)["mean_confidence"].item() == 1
-
-
-def test_few_trials_are_noticed_with_their_cells():
-    trials = pd.concat([sure(500, models=("A",)), sure(50, models=("B",))])
-    few = next(n for n in notices(calibration(trials, by="model")) if n.code == "few-trials")
-    assert few.cells == ("B",)
+    xr.testing.assert_allclose(both, function(shuffled, by="model"), rtol=ROUNDING)
+    alone = one(trials[trials["model"] == "A"], function).drop_vars("cell")
+    beside = both.sel(cell="A").drop_vars(["cell", "model"])
+    xr.testing.assert_allclose(beside, alone, rtol=ROUNDING)
 
 
 def test_rows_with_a_missing_value_are_left_out_and_noticed():
@@ -258,27 +208,24 @@ def test_rows_with_a_missing_value_are_left_out_and_noticed():
     rows.loc[[0, 1], "confidence"] = np.nan
     rows = rows.assign(correct=rows["correct"].astype(object).where(rows.index != 2, None))
     judged = calibration(rows, by="model")
-    assert judged["trials"].sum() == 396
-    assert judged.attrs["rows_dropped"] == 4
+    assert (judged["trials"].sum(), judged.attrs["rows_dropped"]) == (396, 4)
     message = next(n.message for n in notices(judged) if n.code == "rows-dropped")
     assert "correct (1), confidence (2), model (1)" in message
-    expected = calibration(rows.dropna(), by="model")
-    xr.testing.assert_allclose(judged, expected)
-
-
-# --- labels ---------------------------------------------------------------------------------
+    xr.testing.assert_allclose(judged, calibration(rows.dropna(), by="model"))
 
 
 def test_cells_and_coordinates_are_those_of_count_correct():
     trials = sure().assign(year=2024).rename(columns={"model": "llm"})
     judged = calibration(trials, by={"model": "llm", "year": "year"})
-    rated = trials.assign(confidence=1)
-    table = count_correct(rated, by={"model": "llm", "year": "year"})
+    table = count_correct(trials.assign(confidence=1), by={"model": "llm", "year": "year"})
     assert judged["cell"].to_numpy().tolist() == ["A | 2024", "B | 2024"]
     for name in ("cell", "model", "year"):
         xr.testing.assert_identical(judged[name], table[name])
     for name in ("by", "labels", "columns"):
         assert judged.attrs[name] == table.attrs[name]
+    few = pd.concat([sure(500, models=("A",)), sure(50, models=("B",))])
+    said = [n.cells for n in notices(calibration(few, by="model")) if n.code == "few-trials"]
+    assert said == [("B",)]
 
 
 @pytest.mark.parametrize("dtype", ["category", "string", object])
@@ -296,52 +243,213 @@ def test_any_kind_of_number_column_is_confidence(dtype):
     assert one(trials)["mean_confidence"].item() == 0.4375
 
 
-def test_every_variable_says_what_it_is():
-    judged = calibration(sure(), by="model")
-    for name, variable in judged.data_vars.items():
-        assert set(variable.attrs) == {"long_name", "units", "source"}, name
-
-
-def test_the_rule_of_the_bins_is_recorded():
+def test_rules_are_recorded():
     judged = calibration(sure(), bins=7)
     assert (judged.attrs["bins"], judged.attrs["method"]) == (7, "mass")
     assert "never part" in judged.attrs["binning"]
     assert json.loads(judged.attrs["columns"])["confidence"] == "confidence"
+    found = accuracy_by_confidence(sure(), by="model", interval="exact", ci_prob=0.9)
+    assert (found.attrs["interval"], found.attrs["ci_prob"]) == ("exact", 0.9)
+    assert "90 % exact" in found["lower"].attrs["long_name"]
+    found = selective_prediction(sure(), by="model")
+    assert "random order" in found.attrs["ties"]
+    assert found["selective_accuracy"].dims == ("cell", "coverage")
 
 
-def test_result_survives_a_file(tmp_path):
-    judged = calibration(sure(), by="model")
-    judged.to_netcdf(tmp_path / "calibration.nc", engine="h5netcdf")
-    read = xr.load_dataset(tmp_path / "calibration.nc", engine="h5netcdf")
-    xr.testing.assert_equal(read, judged)
-    assert notices(read) == notices(judged)
+# --- accuracy over rising confidence --------------------------------------------------------
 
 
-def test_the_trials_are_not_changed():
+@pytest.mark.parametrize(
+    ("right", "inversions", "rises", "spearman"),
+    [
+        # Ranks 1, 3, 2, 4 against 1, 2, 3, 4: 1 − 6·2/(4·15).
+        ([1, 3, 2, 4], 1, False, 0.8),
+        ([0, 1, 2, 4], 0, True, 1),
+        ([1, 1, 2, 2], 0, True, np.sqrt(0.8)),
+        ([4, 2, 1, 0], 6, False, -1),
+        ([2, 2, 2, 2], 0, False, np.nan),
+        ([0, 0, 0, 0], 0, False, np.nan),
+        ([4, 4, 4, 4], 0, False, np.nan),
+    ],
+)
+def test_steps_by_hand(right, inversions, rises, spearman):
+    correct = np.concatenate([np.repeat([1, 0], [r, 4 - r]) for r in right])
+    result = accuracy_by_confidence(STEPS.assign(correct=correct), bins=4)
+    found = result.sel(cell="all")
+    assert found["bin_accuracy"].values.tolist() == [r / 4 for r in right]
+    assert (found["inversions"].item(), found["rises"].item()) == (inversions, rises)
+    assert found["spearman"].item() == pytest.approx(spearman, abs=1e-15, nan_ok=True)
+    assert ("undefined-spearman" in codes(result)) == np.isnan(spearman)
+    assert np.isfinite(found["lower"]).all()
+
+
+def test_one_confidence_leaves_one_bin():
+    found = accuracy_by_confidence(STEPS.assign(confidence=1.0), bins=4)
+    assert found["bins_used"].item() == 1
+    assert np.isnan(found["lower"]).sum() == np.isnan(found["upper"]).sum() == 3
+    assert {"empty-bins", "undefined-spearman", "few-trials"} <= {*codes(found)}
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(-3, 8)), min_size=1, max_size=50),
+    st.integers(2, 9),
+)
+def test_inversions_and_correlation_are_those_of_the_bins_that_are_used(pairs, bins):
+    found = one(trials_of(pairs), accuracy_by_confidence, bins=bins)
+    accuracy = found["bin_accuracy"].values
+    accuracy = accuracy[~np.isnan(accuracy)]
+    expected = np.triu(accuracy[:, None] > accuracy, 1).sum()
+    assert found["inversions"].item() == expected
+    is_flat = len(set(accuracy)) == 1
+    theirs = np.nan if is_flat else spearmanr(np.arange(len(accuracy)), accuracy).statistic
+    assert found["spearman"].item() == pytest.approx(theirs, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("interval", ["wilson", "exact"])
+@pytest.mark.parametrize("ci_prob", [0.5, 0.95, 0.999])
+def test_intervals_are_scipys(interval, ci_prob):
+    right = [0, 1, 3, 4, 7]
+    correct = np.concatenate([np.repeat([1, 0], [r, 7 - r]) for r in right])
+    trials = pd.DataFrame({"correct": correct, "confidence": np.repeat(range(5), 7)})
+    found = one(trials, accuracy_by_confidence, bins=5, interval=interval, ci_prob=ci_prob)
+    theirs = [binomtest(r, 7).proportion_ci(ci_prob, method=interval) for r in right]
+    # SciPy finds the exact limits by a root search, to about 1e-9.
+    np.testing.assert_allclose(found["lower"], [x.low for x in theirs], atol=1e-8)
+    np.testing.assert_allclose(found["upper"], [x.high for x in theirs], atol=1e-8)
+    assert (found["lower"][0], found["upper"][-1]) == (0, 1)
+
+
+def test_bins_are_those_of_bin_confidence_and_of_calibration():
     trials = sure()
-    before = trials.copy()
-    calibration(trials, by={"llm": "model"})
-    pd.testing.assert_frame_equal(trials, before)
+    found = one(trials, accuracy_by_confidence)
+    by_rating = trials.groupby(bin_confidence(trials["confidence"], 10))["correct"].mean()
+    np.testing.assert_array_equal(found["bin_accuracy"], by_rating)
+    xr.testing.assert_equal(found["bin_accuracy"], one(trials)["bin_accuracy"])
 
 
-# --- refusals -------------------------------------------------------------------------------
+def test_only_the_order_of_confidence_counts():
+    trials = sure()
+    other = trials.assign(confidence=np.log(trials["confidence"]))
+    ours, theirs = (accuracy_by_confidence(t, by="model") for t in (trials, other))
+    xr.testing.assert_equal(ours.drop_vars("bin_confidence"), theirs.drop_vars("bin_confidence"))
+    ours, theirs = (selective_prediction(t)["aurc"] for t in (trials, other))
+    xr.testing.assert_equal(ours, theirs)
+
+
+# --- selective prediction -------------------------------------------------------------------
+
+
+def test_four_trials_by_hand():
+    curve = one(FOUR, selective_prediction, coverages=[0.01, 0.25, 0.375, 0.5, 0.75, 1])
+    # The two ties are half right: 1, 1.5, 2 and 2 right among 1, 2, 3 and 4; of 1.5 trials the
+    # right one, and half of one that is right half of the time.
+    expected = [1, 1, 1.25 / 1.5, 0.75, 2 / 3, 0.5]
+    assert curve["selective_accuracy"].values == pytest.approx(expected)
+    assert 1 - curve["aurc"].item() == pytest.approx((1 + 0.75 + 2 / 3 + 0.5) / 4)
+    threshold = curve["confidence_threshold"].sel(coverage=[0.25, 0.5, 0.75, 1])
+    assert threshold.values.tolist() == [0.9, 0.8, 0.8, 0.3]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0, 1, 2])), min_size=1, max_size=6))
+def test_ties_are_averaged_over_every_order(pairs):
+    n = len(pairs)
+    orders = [p for p in permutations(pairs) if all(a[1] >= b[1] for a, b in pairwise(p))]
+    right = np.array(orders)[..., 0].cumsum(axis=1).mean(axis=0)
+    expected, shares = right / np.arange(1, n + 1), np.arange(1, n + 1) / n
+    curve = one(trials_of(pairs), selective_prediction, coverages=shares)
+    np.testing.assert_allclose(curve["selective_accuracy"], expected, atol=ROUNDING)
+    assert 1 - curve["aurc"].item() == pytest.approx(expected.mean(), abs=ROUNDING)
+
+
+def test_accuracy_above_a_threshold_is_scikit_learns():
+    trials = sure()
+    trials["confidence"] = trials["confidence"].round(2)
+    for cut in (0.9, 0.5, 0.2):
+        kept = trials[trials["confidence"] >= cut]
+        curve = one(trials, selective_prediction, coverages=[len(kept) / len(trials)])
+        theirs = accuracy_score(kept["correct"], np.ones(len(kept), dtype=bool))
+        assert curve["selective_accuracy"].item() == pytest.approx(theirs, abs=ROUNDING)
+        assert curve["confidence_threshold"].item() == kept["confidence"].min()
+
+
+def test_full_coverage_has_the_overall_accuracy_and_no_confidence_a_flat_curve():
+    trials = sure()
+    curve, flat = (one(t, selective_prediction) for t in (trials, trials.assign(confidence=0.7)))
+    accuracy = trials["correct"].mean()
+    assert curve["coverage"].values.tolist() == list(COVERAGES)
+    assert curve["accuracy"].item() == pytest.approx(accuracy)
+    assert curve["selective_accuracy"].values[-1] == pytest.approx(accuracy)
+    np.testing.assert_allclose(flat["selective_accuracy"], accuracy, atol=ROUNDING)
+    assert 1 - flat["aurc"].item() == pytest.approx(accuracy, abs=ROUNDING)
+
+
+def test_perfect_confidence_has_the_least_aurc_and_its_reverse_the_greatest():
+    right = np.repeat([1, 0], [30, 70])
+    best = (30 + sum(Fraction(30, m) for m in range(31, 101))) / 100
+    least = sum(Fraction(m - 70, m) for m in range(71, 101)) / 100
+    for confidence, expected in ((right, best), (1 - right, least)):
+        trials = pd.DataFrame({"correct": right, "confidence": confidence})
+        found = one(trials, selective_prediction)["aurc"].item()
+        assert 1 - found == pytest.approx(float(expected), abs=ROUNDING)
+
+
+def abstaining(*times):
+    """Trials with so many of each outcome."""
+    right, silent = [1, 1, 0, 0], [False, True, False, True]
+    columns = {"correct": np.repeat(right, times), "abstained": np.repeat(silent, times)}
+    return pd.DataFrame({**columns, "confidence": 0.5})
+
+
+@settings(max_examples=50)
+@given(st.tuples(*[st.integers(0, 9)] * 4).filter(any))
+def test_abstention_is_counted_as_defined(times):
+    A, _, C, D = times
+    found, N = one(abstaining(*times), abstaining_prediction), sum(times)
+    assert found["abstention_trials"].values.tolist() == list(times)
+    assert found["abstain_accuracy"].item() == pytest.approx((A + D) / N)
+    assert found["effective_reliability"].item() == pytest.approx((A - C) / N)
+    reliable = A / (A + C) if A + C else np.nan
+    assert found["reliable_accuracy"].item() == pytest.approx(reliable, nan_ok=True)
+
+
+def test_who_never_or_always_abstains():
+    never = one(sure().assign(abstained=0), abstaining_prediction)
+    for name in ("reliable_accuracy", "abstain_accuracy"):
+        assert never[name].item() == pytest.approx(never["accuracy"].item())
+    found = abstaining_prediction(sure().assign(abstained=True), by="model")
+    assert found["reliable_accuracy"].isnull().all()
+    assert [n.cells for n in notices(found) if n.code == "nothing-answered"] == [("A", "B")]
+    without = selective_prediction(sure())
+    assert "abstention" not in without.dims
+    assert "reliable_accuracy" not in without
+
+
+def test_abstained_trials_without_an_answer_are_left_out_with_a_warning():
+    trials = abstaining(50, 10, 15, 25)
+    unknown = trials["correct"].astype(float).where(trials.index < 90)
+    found = abstaining_prediction(trials.assign(correct=unknown))
+    assert found["trials"].item() == 90
+    message = next(n.message for n in notices(found) if n.code == "abstained-left-out")
+    assert message.startswith("10 of 35 abstentions")
+    assert "rows-dropped" in codes(found)
+
+
+# --- refused --------------------------------------------------------------------------------
+
+RATED = TOY.assign(stimulus=[0, 1, 0, 1, 0], response=[0, 1, 1, 0, 0], confidence=1)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ([90, 80, 100, 55, 0], r"got 4 values such as 90.*Divide percentages by 100"),
-        (
-            [1, 2, 3, 4, 4],
-            r"Ratings are no probabilities: .*count_correct apply measures of .*auroc2",
-        ),
+        ([1, 2, 3, 4, 4], r"Ratings are no probabilities: .*count_correct apply .*auroc2"),
         ([-0.1, -2, -3, -0.5, 0], r"Log probabilities become probabilities by numpy\.exp"),
         ([-0.1, 0.5, 1.2, 0.5, 0.5], r"got 2 values such as -0\.1, allowed is probabilities"),
         ([np.inf, 0.5, 0.5, 0.5, 0.5], "got inf, allowed is finite numbers"),
-        (
-            ["90%", "80%", "1%", "5%", "2%"],
-            r"text such as '90%' \(5 of 5 .*import table FILE --scale",
-        ),
+        (["90%", "80%", "1%", "5%", "2%"], r"text such as '90%' \(5 of 5 .*import table FILE --sc"),
         ([True, False, True, True, True], r"got values such as \[True\]"),
         (pd.Series(["a", 0.5, 0.5, 0.5, 0.5], dtype=object), r"text such as 'a' \(1 of 5 "),
         (pd.Series([True, False] * 2 + [None], dtype=object), "values such as True"),
@@ -353,38 +461,42 @@ def test_what_is_no_probability_is_refused_with_the_way_out(values, message):
         calibration(TOY.assign(confidence=values))
 
 
-def test_a_table_of_ratings_is_refused_and_told_what_applies():
-    counts = count_correct(TOY.assign(confidence=[1, 2, 3, 4, 4]))
-    with pytest.raises(InputError, match=r"type-2 table.*auroc2, gamma"):
-        calibration(counts)
-    shown = TOY.assign(stimulus=[0, 1, 0, 1, 0], response=[0, 1, 1, 0, 0], confidence=1)
-    with pytest.raises(InputError, match=r"a table with dims.*auroc2, gamma"):
-        calibration(count_trials(shown))
+COVERED = "coverages: got .*rising numbers above 0 and up to 1"
+NO_SHARES = [[], [0, 0.5], [0.5, 0.5], [0.9, 0.2], [np.nan], "half", 0.5, [[0.5]]]
+SILENT = "abstained column 'left': got .*True or False"
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("function", "trials", "options", "message"),
     [
-        ({"bins": 0}, "bins: got 0, allowed is a whole number of at least 1"),
-        ({"bins": 2.5}, "bins: got 2.5"),
-        ({"method": "quantile"}, "method: got 'quantile', allowed is 'mass', 'width' or"),
-        ({"by": "model"}, "by: got 'model', allowed is a column"),
-        ({"by": "correct"}, "by: got 'correct'"),
-        ({"confidence": "confidnce"}, r"Did you mean 'confidence'\?"),
-        ({"confidence": "correct"}, "2 times"),
+        *[(f, count_correct(RATED), {}, r"type-2 table.*auroc2, gamma") for f in FUNCTIONS],
+        (calibration, count_trials(RATED), {}, r"a table with dims.*auroc2, gamma"),
+        *[
+            (calibration, x, {}, "trials|correct")
+            for x in ([1, 2], TOY.head(0), TOY.assign(correct="maybe"))
+        ],
+        (calibration, TOY.assign(m=[[1]] * 5), {"by": "m"}, "one text or number per value"),
+        (calibration, TOY, {"bins": 0}, "bins: got 0, allowed is a whole number of at least 1"),
+        (calibration, TOY, {"bins": 2.5}, "bins: got 2.5"),
+        (calibration, TOY, {"method": "quantile"}, "method: got .*'mass', 'width' or"),
+        (calibration, TOY, {"by": "model"}, "by: got 'model', allowed is a column"),
+        (calibration, TOY, {"by": "correct"}, "by: got 'correct'"),
+        (calibration, TOY, {"confidence": "confidnce"}, r"Did you mean 'confidence'\?"),
+        (calibration, TOY, {"confidence": "correct"}, "2 times"),
+        (accuracy_by_confidence, STEPS, {"bins": 1}, "at least 2"),
+        (accuracy_by_confidence, STEPS, {"interval": "wald"}, "interval: .*'wilson' or 'exact'"),
+        (accuracy_by_confidence, STEPS, {"ci_prob": 95}, "ci_prob: got 95, .* between 0 and 1"),
+        (accuracy_by_confidence, STEPS, {"ci_prob": True}, "ci_prob: got True"),
+        (accuracy_by_confidence, STEPS, {"ci_prob": "0.95"}, r"ci_prob: got '0\.95'"),
+        (accuracy_by_confidence, STEPS, {"confidence": "sure"}, "column of the trials"),
+        *[(selective_prediction, FOUR, {"coverages": x}, COVERED) for x in NO_SHARES],
+        (selective_prediction, FOUR, {"coverages": [50, 100]}, "Divide percentages by 100"),
+        *[
+            (selective_prediction, FOUR.assign(left=x), {"abstained": "left"}, SILENT)
+            for x in (["yes", "no", "no", "no"], [0, 1, 2, 0], [0.5, 0, 1, 0])
+        ],
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(options, message):
+def test_what_cannot_be_judged_is_refused(function, trials, options, message):
     with pytest.raises(InputError, match=message):
-        calibration(TOY, **options)
-
-
-@pytest.mark.parametrize("trials", [[1, 2], TOY.head(0), TOY.assign(correct="maybe")])
-def test_trials_that_cannot_be_judged_are_refused(trials):
-    with pytest.raises(InputError):
-        calibration(trials)
-
-
-def test_columns_of_lists_are_refused_as_input():
-    with pytest.raises(InputError, match="one text or number per value"):
-        calibration(TOY.assign(model=[[1]] * 5), by="model")
+        function(trials, **options)

@@ -58,7 +58,7 @@ def test_areas_errors_and_intervals_are_those_of_proc(case):
 
 
 def test_the_published_images_have_the_error_and_interval_of_proc():
-    """CT images of Hanley & McNeil (1982), Table I."""
+    """CT images of Hanley & McNeil (1982), Table I; printed in the manual of Stata (roctab)."""
     rated = np.tile(np.arange(1, 6), 2)
     times = [3, 2, 2, 11, 33, 33, 6, 6, 11, 2]
     trials = pd.DataFrame({"correct": np.repeat([1, 0], 5), "confidence": rated})

@@ -45,8 +45,9 @@ def coded(result, code):
     return [one for one in notices(result) if one.code == code]
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("items")
     trials = answers()
     skipped(trials).to_csv(tmp_path / "skip.csv", index=False)
     left_empty(trials).to_csv(tmp_path / "empty.csv", index=False)
@@ -55,7 +56,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-MEASURES = "--by model --correct correct --interval --cluster item --draws 2000 --seed 1"
+MEASURES = "--by model --correct correct --interval --cluster item --draws 400 --seed 1"
 COMPARE = "--var accuracy --over model --rope=-0.02,0.02"
 
 
@@ -177,23 +178,21 @@ def test_a_model_of_the_estimates_carries_it(folder):
     assert "unequal-items" in run(folder, line).stderr
 
 
-@pytest.mark.parametrize("name", ["skip", "empty", "unnamed"])
-def test_a_page_says_it_before_the_answer(folder, name):
-    cluster = "" if name == "unnamed" else "--cluster item"
-    line = f"measures {name}.csv --by model --correct correct {cluster} --draws 200 --seed 1"
+CLUSTER, OF_COUNTS = "--cluster item", "--quantiles 4 --interval --cluster item"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("skip", CLUSTER), ("empty", CLUSTER), ("unnamed", ""), ("skip", OF_COUNTS)],
+)
+def test_a_page_says_it_before_the_answer(folder, name, options):
+    line = f"measures {name}.csv --by model --correct correct {options} --draws 200 --seed 1"
     run(folder, f"{line} -o page.md")
     page = (folder / "page.md").read_text(encoding="utf-8")
-    before = page.partition("## Answer")[0]
-    assert "skipper" in before
-    if name != "unnamed":
-        assert "skipper 300 of 600" in before
-        assert "300 of 600 items" in page.partition("## Answer")[2].partition("##")[0]
-
-
-def test_the_page_of_counts_says_it_before_the_answer(folder):
-    line = "measures skip.csv --by model --correct correct --quantiles 4 --interval --cluster item"
-    run(folder, f"{line} --draws 100 --seed 1 -o page.md")
-    assert "skipper 300 of 600" in (folder / "page.md").read_text().partition("## Answer")[0]
+    before, _, answer = page.partition("## Answer")
+    assert "skipper 300 of 600" in before
+    if name != "unnamed" and "quantiles" not in options:
+        assert "300 of 600 items" in answer.partition("##")[0]
 
 
 # --- rows that are not graded ----------------------------------------------------------------
@@ -208,15 +207,12 @@ def test_rows_without_right_or_wrong_are_told_by_cell(measure):
     assert "skipper (50 % of 600 rows)" in said.message
 
 
-def test_a_model_without_any_grade_is_told_though_it_has_no_cell():
+def test_a_model_without_any_grade_and_ratings_that_are_not_graded_are_told_too():
     trials = answers()
     trials["correct"] = trials["correct"].astype(object).mask(trials["model"] == "skipper")
     found = measure_trials(trials, by="model")
     assert found["cell"].values.tolist() == ["whole"]
     assert coded(found, "correct-missing")[0].cells == ("skipper",)
-
-
-def test_ratings_that_are_not_graded_are_told_too():
     trials = left_empty(answers())
     trials["confidence"] = (trials["confidence"] * 4).round().clip(1, 4)
     assert coded(count_correct(trials, by="model"), "correct-missing")[0].cells == ("skipper",)

@@ -57,13 +57,10 @@ def test_a_model_without_any_confidence_is_named_though_it_has_no_cell():
     assert coded(found, "confidence-missing")[0].cells == ("shy",)
 
 
-def test_few_answers_without_confidence_are_counted_as_dropped_only():
+def test_few_answers_and_rows_that_are_not_graded_do_not_count_as_without_confidence():
     found = measure_trials(withheld_where_wrong(0.05), by="model")
     assert not coded(found, "confidence-missing")
     assert coded(found, "rows-dropped")
-
-
-def test_rows_that_are_not_graded_do_not_count_as_without_confidence():
     trials = withheld_where_wrong(0.6).astype({"correct": object})
     trials.loc[trials["confidence"].isna(), "correct"] = None
     assert not coded(measure_trials(trials, by="model"), "confidence-missing")
