@@ -6,8 +6,8 @@ Answer → text on standard output, remarks on standard error, or the content of
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -108,10 +108,26 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
             files = {"written": [str(path) for path in written]}
             answer = Answer(**{**vars(answer), "more": {**answer.more, **files}})
         print_text(WRITERS[chosen](answer))
-    for notice in answer.notices:
+    for notice in joined(answer.notices):
         say(str(notice))
     if written:
         say(f"Written: {', '.join(map(str, written))}")
+
+
+def joined(notices: Iterable["Notice"]) -> list["Notice"]:
+    """Notices, those that differ in cells alone as one with the cells of all.
+
+    Examples
+    --------
+    >>> from hmetad.notice import Notice
+    >>> few = Notice("few-trials", "warning", "12 trials.", ("a",))
+    >>> [one.cells for one in joined([few, replace(few, cells=("b",)), few])]
+    [('a', 'b')]
+    """
+    first: dict[Notice, dict[str, None]] = {}
+    for notice in notices:
+        first.setdefault(replace(notice, cells=()), {}).update(dict.fromkeys(notice.cells))
+    return [replace(notice, cells=tuple(cells)) for notice, cells in first.items()]
 
 
 def write_answer(answer: Answer, path: Path) -> None:

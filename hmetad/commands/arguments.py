@@ -25,6 +25,7 @@ __all__ = [
     "REPORTS",
     "STORE",
     "as_seed",
+    "cell_heading",
     "columns_of",
     "given_options",
     "options_named",
@@ -127,6 +128,11 @@ def parse_by(given: Iterable[str] | None) -> list[str] | dict[str, str]:
 def columns_of(by: list[str] | dict[str, str]) -> list[str]:
     """Columns of the file that are grouped by."""
     return list(by.values()) if isinstance(by, dict) else by
+
+
+def cell_heading(by: Iterable[str]) -> str:
+    """Heading over labels of cells: the names of the columns that make them."""
+    return " | ".join(parse_by(by)) or "cell"
 
 
 def parse_formulas(given: list[str] | None) -> str | dict[str, str] | None:

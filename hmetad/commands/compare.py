@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.answer import command_line, give, write_answer
+from hmetad.commands.answer import Answer, command_line, give, write_answer
 from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
@@ -43,6 +43,7 @@ from hmetad.commands.fits import (
 )
 from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
 from hmetad.errors import InputError
+from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,6 +112,7 @@ def compare(asked: CompareOptions) -> None:
         else:
             page_of(fits, decisions, asked, sensitivity=others, ranks=ranks).save(path)
     give(answer, chosen, written)
+    say_how_to_settle(answer, fits)
     end_by(outcome)
 
 
@@ -199,6 +201,32 @@ def page_of(
         method = " ".join(filter(None, (method_of(fits), predicted_words(asked))))
         return hmetad.report.decisions_report(decisions, source, method=method, **shared)
     return hmetad.report.fit_report(source, decisions, sensitivity=sensitivity, **shared)
+
+
+def say_how_to_settle(answer: Answer, fits: Fits) -> None:
+    """Say how many draws would do, where Monte Carlo error could change a verdict."""
+    is_open = [
+        row["label"]
+        for row in answer.rows
+        if row.get("verdict") == "unreliable" and "verdict" in str(row.get("unsettled", ""))
+    ]
+    if not is_open:
+        return
+    commands = dict.fromkeys(
+        f"hmetad {command_of(fit)} --draws {4 * fit['posterior'].sizes['draw']}"
+        for fit in fits.values()
+    )
+    say(
+        f"{len(is_open)} of {len(answer.rows)} verdicts could change by Monte Carlo error: "
+        f"draw longer, {' and '.join(commands)}."
+    )
+
+
+def command_of(fit: "xr.DataTree") -> str:
+    """Command that makes such draws."""
+    if not are_resampled(fit):
+        return "fit"
+    return "estimates" if "formula" in fit.attrs else "measures"
 
 
 def predicted_words(asked: CompareOptions) -> str:

@@ -95,8 +95,10 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
 
 
 def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
-    """Answer with the names of its fits."""
-    return replace(answer, more={**answer.more, **about_fits(fits, paths)})
+    """Answer with the names of its fits, its own notices before those that it has of them."""
+    of_fits = [notice for fit in fits.values() for notice in hmetad.notices(fit)]
+    found = sorted(answer.notices, key=of_fits.__contains__)
+    return replace(answer, notices=found, more={**answer.more, **about_fits(fits, paths)})
 
 
 def with_new(answer: Answer, new: Sequence[str]) -> Answer:

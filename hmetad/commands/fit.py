@@ -16,6 +16,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, give, rows_of
 from hmetad.commands.arguments import (
     as_seed,
+    cell_heading,
     given_options,
     output_file,
     parse_formulas,
@@ -84,14 +85,14 @@ def fit(asked: FitOptions) -> None:
     options = {**sampling_options(), **given_options(**given)}
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
-    give(fit_answer(result, spec), chosen, [path])
+    give(fit_answer(result, spec, cell_heading(asked.by)), chosen, [path])
 
 
-def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec") -> Answer:
+def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> Answer:
     """Estimates by cell and of the population, with what is to be known of the fit."""
     main = spec.record.plotted
     title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
-    headings = {"cell": "cell", **{name: symbol(name) for name in spec.record.tabulated}}
+    headings = {"cell": cells, **{name: symbol(name) for name in spec.record.tabulated}}
     headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
     population = (
         rows_of(hmetad.report.population_table(result))

@@ -24,6 +24,7 @@ from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
     as_seed,
+    cell_heading,
     columns_of,
     output_file,
     parse_by,
@@ -261,6 +262,7 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     """Measures as an answer: a row for each cell, and how intervals were made."""
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
+    shown["cell"] = cell_heading(asked.options.by)
     listing = Listing(rows, shown, titled(asked, shown))
     found = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:

@@ -64,7 +64,10 @@ def test_a_gate_without_a_verdict_says_how_many_draws_would_do(folder):
     because = done.answer["gate"]["because"]
     assert "about 200,000 are enough" in because
     assert "Monte Carlo error" in because
-    assert "MC error" in run(folder, line).stdout
+    shown = run(folder, line)
+    assert "MC error" in shown.stdout
+    assert "1 of 1 verdicts could change by Monte Carlo error" in shown.stderr
+    assert "hmetad measures --draws 4000." in shown.stderr
     codes = [notice["code"] for notice in done.answer["notices"]]
     assert codes.count("draws-for-level") == 2
     run(folder, f"{line[:-7]} -o page.md")

@@ -14,6 +14,7 @@ import hmetad
 def test_every_measure_is_written(folder):
     done = run(folder, "measures trials.csv --by model,task --meta-d -o measures.csv")
     assert "AUROC2" in done.stdout
+    assert " model | task " in done.stdout
     table = pd.read_csv(folder / "measures.csv")
     counts = hmetad.count_trials(pd.read_csv(folder / "trials.csv"), by=["model", "task"])
     assert table["m_ratio"].to_numpy() == pytest.approx(hmetad.fit_mle(counts)["m_ratio"])
