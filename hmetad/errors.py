@@ -10,6 +10,8 @@ from difflib import get_close_matches
 __all__ = ["InputError", "nearest"]
 
 LONGEST = 2000
+# Letters from which on the beginning of a word suggests the whole.
+SHORTEST = 3
 
 
 class InputError(ValueError):
@@ -62,11 +64,16 @@ def nearest(word: str, words: Iterable[str]) -> str:
     --------
     >>> nearest("respone", ["stimulus", "response"])
     "Did you mean 'response'?"
+    >>> nearest("SUBJ", ["subject_id", "response"])
+    "Did you mean 'subject_id'?"
     >>> nearest("x", ["stimulus", "response"])
     "There are: 'response', 'stimulus'."
     """
     candidates = sorted(map(str, words))
-    close = get_close_matches(word, candidates, n=1)
+    plain = {name.casefold(): name for name in reversed(candidates)}
+    typed = word.casefold()
+    close = get_close_matches(typed, plain, n=1)
+    close += [x for x in plain if len(typed) >= SHORTEST and x.startswith(typed)]
     if close:
-        return f"Did you mean {close[0]!r}?"
+        return f"Did you mean {plain[close[0]]!r}?"
     return f"There are: {', '.join(map(repr, candidates)) or 'none'}."
