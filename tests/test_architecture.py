@@ -77,10 +77,10 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5035),
-    "commands": (2100, 3640),
+    "commands": (2100, 2840),
     "compare": (1450, 2110),
     "counts": (1500, 2430),
-    "floor": (900, 1810),
+    "floor": (900, 1815),
     "likelihood": (1550, 2485),
     "logs": (2000, 3100),
     "measures": (1700, 2420),
