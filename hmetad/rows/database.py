@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 
+from hmetad.errors import InputError
 from hmetad.threads import usable_cpus
 
 __all__ = [
@@ -146,9 +147,19 @@ def connected(paths: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def shared() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Connection for tables in memory, to the one database of this process."""
-    with database_of(os.getpid()).cursor() as connection:
-        yield connection
+    """Connection for tables in memory, to the one database of this process.
+
+    Raises
+    ------
+    InputError
+        If DuckDB cannot read a column, or what reads the rows fails.
+    """
+    try:
+        with database_of(os.getpid()).cursor() as connection:
+            yield connection
+    except duckdb.Error as error:
+        got = f"rows that cannot be read ({str(error).splitlines()[0]})"
+        raise InputError("trials", got, "a table of texts and numbers") from error
 
 
 @cache
