@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -140,7 +140,9 @@ def connected(paths: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
     names = [name for path in paths for name in {str(path), as_pattern(path)}]
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, names))}]")
     connection.execute("SET enable_external_access = false")
-    connection.execute("SET enable_progress_bar = false")
+    # In notebooks without widgets it cannot be set, and there is no bar.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
     connection.execute("SET lock_configuration = true")
     return connection
 
