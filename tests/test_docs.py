@@ -72,6 +72,7 @@ def broken_links(pages):
                 yield f"{path.name}: {link}"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_the_code_of_a_page_runs_and_prints_what_it_shows(page):
     space = {}

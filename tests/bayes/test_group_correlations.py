@@ -58,6 +58,7 @@ def test_it_is_that_of_a_joint_model_that_was_sampled(fitted):
         assert float(ours.quantile(p)) == pytest.approx(float(theirs.quantile(p)), abs=0.06)
 
 
+@pytest.mark.integration
 def test_draws_are_judged_and_repeated(fitted):
     found = group_correlation(fitted)
     assert found.dims == ("chain", "draw")

@@ -85,6 +85,7 @@ def test_plugged_in_type1_parameters_are_those_of_padded_counts():
     assert float(model["dprime"].eval()[0]) == pytest.approx(expected)
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")
 def test_new_counts_have_the_observed_numbers_of_trials():
     model = build_model(COUNTS, load_model("individual"))

@@ -12,6 +12,7 @@ import hmetad
 ASK = "plan --question mean --subjects 4,6 --trials 60 --rope=-0.1,0.1 --draws 2 --cores 1"
 
 
+@pytest.mark.integration
 def test_rows_are_those_of_the_plan_and_the_folder_is_taken_up_again(tmp_path):
     answer = run(tmp_path, f"{ASK} --seed 1 --resume kept --json").answer
     plan = hmetad.simulate.plan_groups(
