@@ -162,7 +162,7 @@ def sentence(name: str) -> str:
     Examples
     --------
     >>> sentence("exchanged-labels")
-    'Look whether the labels of stimuli or responses were exchanged.'
+    'Check whether the labels of stimuli or responses were exchanged.'
     """
     return str(table()["sentences"][name])
 

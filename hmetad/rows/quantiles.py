@@ -206,12 +206,12 @@ def bin_of(values: NDArray[np.float64]) -> Ints:
 
 
 def low_end(bins: Ints) -> NDArray[np.float64]:
-    """The number with which a bin begins.
+    """The smallest number of a bin.
 
     Examples
     --------
-    >>> low_end(bin_of(np.array([1.0, -2.0]))).tolist()
-    [1.0, -2.0]
+    >>> low_end(bin_of(np.array([1.0, 1.0001]))).tolist()
+    [1.0, 1.0]
     """
     return in_order(bins << SHIFT).view(np.float64)
 
