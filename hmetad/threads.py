@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
-__all__ = ["at_most", "in_threads", "in_threads_as_read", "usable_cpus"]
+__all__ = ["at_most", "in_threads", "usable_cpus"]
 
 PREFIX = "hmetad"
 LIMIT: ContextVar[int | None] = ContextVar("threads", default=None)

@@ -77,7 +77,7 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5035),
-    "commands": (2100, 2840),
+    "commands": (2100, 2700),
     "compare": (1450, 2110),
     "counts": (1500, 2430),
     "floor": (900, 1815),

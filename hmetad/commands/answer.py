@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.commands.options import Format, chosen_format
+from hmetad.commands.options import Format
 from hmetad.files import write_together
 from hmetad.report.terminal import (
     csv_table,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Listing",
-    "chosen_format",
     "command_line",
     "give",
     "packages",

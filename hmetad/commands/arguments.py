@@ -45,7 +45,6 @@ __all__ = [
     "refuse_inputs",
     "refuse_kept",
     "sampling_options",
-    "split",
     "writable_file",
     "writable_folder",
 ]

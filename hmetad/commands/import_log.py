@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, chosen_format, give
+from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.arguments import (
     given_options,
     options_named,
@@ -25,11 +26,10 @@ from hmetad.commands.arguments import (
     parse_scale,
     parse_words,
     refuse_inputs,
-    split,
     writable_file,
 )
 from hmetad.commands.counting import chosen_limits, quantile_ratings
-from hmetad.commands.options import AsJson, Limit, MissingCodes, PrintAs
+from hmetad.commands.options import Limit, MissingCodes, PrintOptions, split
 from hmetad.commands.reshaping import Judged, Orders, Reshaping, reshaped_trials
 from hmetad.commands.trial_files import WRITERS
 from hmetad.errors import InputError, nearest
@@ -40,147 +40,10 @@ from hmetad.report.terminal import say
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLES", "import_log"]
+__all__ = ["EXAMPLES", "ImportOptions", "import_log"]
 
 # What can be read: kinds of logs, and public data sets.
 KINDS = (*READERS, "dataset")
-
-Log = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="LOG",
-        help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
-        "tables, or a data set's name. Without KIND the name of the file says it.",
-    ),
-]
-Output = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv, .parquet or .jsonl."),
-]
-Ratings = Annotated[
-    int | None,
-    typer.Option(metavar="K", help="Add a column rating: K quantiles of confidence."),
-]
-Task = Annotated[str | None, typer.Option(metavar="NAME", help="Task to read, of several.")]
-Runs = Annotated[str | None, typer.Option(metavar="WHICH", help="Runs of a task: latest or all.")]
-AnswerFilter = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="lm-eval: filter of answers, or task=filter for each."),
-]
-Metric = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Metric that says what is right, or task=metric."),
-]
-Normalise = Annotated[
-    str | None,
-    typer.Option(metavar="HOW", help="none, characters or bytes of an option."),
-]
-AnswerPattern = Annotated[
-    str | None,
-    typer.Option(metavar="REGEX", help="Answer in each of several responses, as its group."),
-]
-Scorer = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Inspect: scorer, or scorer/part.")
-]
-Grades = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PAIRS", help="What is right, in Inspect and tables: P=false,yes=true."),
-]
-ConfidenceFrom = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PLACE",
-        help="Inspect: completion, score, metadata, store or logprobs; promptfoo: output, "
-        "scores, metadata, vars or logprobs.",
-    ),
-]
-Threshold = Annotated[
-    float | None, typer.Option(metavar="X", help="Score from which on it is right.")
-]
-NamedColumns = Annotated[
-    list[str] | None, typer.Option(metavar="PAIRS", help="Table: name=column.")
-]
-Wide = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PAIRS", help="Table with a row per item: correct={model}_ok."),
-]
-KeptColumns = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Table: columns to keep with --wide or --option-pairs."),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIGN", help="Table: comma, semicolon, tab, bar or space; else it is found."
-    ),
-]
-Decimal = Annotated[
-    Literal["comma", "point"] | None,
-    typer.Option(
-        metavar="SIGN",
-        help="Table: comma or point in numbers; else point, or comma in columns where it is sure.",
-    ),
-]
-AnswerKey = Annotated[
-    Path | None,
-    typer.Option("--key", metavar="FILE", help="Table: an answer key, joined by the columns --on."),
-]
-KeyColumns = Annotated[
-    list[str] | None,
-    typer.Option("--on", metavar="COLUMNS", help="Beside --key: columns that name the question."),
-]
-PathColumns = Annotated[
-    str | None,
-    typer.Option(metavar="PATTERN", help="Table: columns in names of files: {model}_{set}.csv."),
-]
-OptionColumns = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PATTERN",
-        help="Table: columns of probabilities, one for each option: p_{option}; confidence is that "
-        "of the one chosen.",
-    ),
-]
-OptionPairs = Annotated[
-    Orders | None,
-    typer.Option(
-        metavar="ORDERS",
-        help="Multiple choice: the right option against each wrong one, both or listed.",
-    ),
-]
-Agreement = Annotated[
-    Judged | None,
-    typer.Option(
-        metavar="ANSWER",
-        help="Confidence as the share of answers to an item that agree with its modal or "
-        "graded one.",
-    ),
-]
-AnswersBy = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by",
-        metavar="COLUMNS",
-        help="Beside --agreement or --option-pairs: columns that tell whose answers to which "
-        "question they are, beside the item: model,set.",
-    ),
-]
-Field = Annotated[str | None, typer.Option(metavar="NAME", help="Field that states confidence.")]
-Pattern = Annotated[
-    str | None, typer.Option(metavar="REGEX", help="Confidence in a text, as its one group.")
-]
-Words = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PAIRS", help='Words for it: "very likely=0.9,unsure=0.5".'),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(metavar="SCALE", help="probability, percent, its top (10), or both ends (1,7)."),
-]
-Workers = Annotated[
-    int,
-    typer.Option(min=1, metavar="N", help="Processes that read the files of a folder."),
-]
 
 EXAMPLES = """
 hmetad import lm-eval results/ -o trials.csv --ratings 4
@@ -211,88 +74,164 @@ TYPED |= {"name": "PATH", "kind": "KIND", "executor": "--workers"}
 # A table that has neither may be the log of another tool.
 JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
+# Options that `hmetad.logs.read_log` takes as they are typed.
+AS_TYPED = (
+    *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold", "key"),
+    *("path_columns", "option_columns", "delimiter", "decimal", "field", "pattern"),
+)
 
 
-def import_log(
-    log: Log,
-    output: Output,
-    ratings: Ratings = None,
-    task: Task = None,
-    runs: Runs = None,
-    answer_filter: AnswerFilter = None,
-    metric: Metric = None,
-    normalise: Normalise = None,
-    answer_pattern: AnswerPattern = None,
-    scorer: Scorer = None,
-    grades: Grades = None,
-    confidence_from: ConfidenceFrom = None,
-    threshold: Threshold = None,
-    missing_codes: MissingCodes = None,
-    columns: NamedColumns = None,
-    wide: Wide = None,
-    keep: KeptColumns = None,
-    key: AnswerKey = None,
-    on: KeyColumns = None,
-    path_columns: PathColumns = None,
-    option_columns: OptionColumns = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    option_pairs: OptionPairs = None,
-    agreement: Agreement = None,
-    by: AnswersBy = None,
-    field: Field = None,
-    pattern: Pattern = None,
-    words: Words = None,
-    scale: Scale = None,
-    workers: Workers = 1,
-    limit: Limit = None,
-    print_as: PrintAs = None,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(PrintOptions):
+    """A log, what is read of it, and what is made of its trials.
+
+    Parameters
+    ----------
+    output : FILE
+        Trials: .csv, .parquet or .jsonl.
+    ratings : K
+        Add a column rating: K quantiles of confidence.
+    task : NAME
+        Task to read, of several.
+    runs : WHICH
+        Runs of a task: latest or all.
+    answer_filter : NAME
+        lm-eval: filter of answers, or task=filter for each.
+    metric : NAME
+        Metric that says what is right, or task=metric.
+    normalise : HOW
+        none, characters or bytes of an option.
+    answer_pattern : REGEX
+        Answer in each of several responses, as its group.
+    scorer : NAME
+        Inspect: scorer, or scorer/part.
+    grades : PAIRS
+        What is right, in Inspect and tables: P=false,yes=true.
+    confidence_from : PLACE
+        Inspect: completion, score, metadata, store or logprobs; promptfoo: output, scores,
+        metadata, vars or logprobs.
+    threshold : X
+        Score from which on it is right.
+    columns : PAIRS
+        Table: name=column.
+    wide : PAIRS
+        Table with a row per item: correct={model}_ok.
+    keep : COLUMNS
+        Table: columns to keep with --wide or --option-pairs.
+    key : FILE
+        Table: an answer key, joined by the columns --on.
+    on : COLUMNS
+        Beside --key: columns that name the question.
+    path_columns : PATTERN
+        Table: columns in names of files: {model}_{set}.csv.
+    option_columns : PATTERN
+        Table: columns of probabilities, one for each option: p_{option}; confidence is that
+        of the one chosen.
+    delimiter : SIGN
+        Table: comma, semicolon, tab, bar or space; else it is found.
+    decimal : SIGN
+        Table: comma or point in numbers; else point, or comma in columns where it is sure.
+    option_pairs : ORDERS
+        Multiple choice: the right option against each wrong one, both or listed.
+    agreement : ANSWER
+        Confidence as the share of answers to an item that agree with its modal or graded
+        one.
+    by : COLUMNS
+        Beside --agreement or --option-pairs: columns that tell whose answers to which
+        question they are, beside the item: model,set.
+    field : NAME
+        Field that states confidence.
+    pattern : REGEX
+        Confidence in a text, as its one group.
+    words : PAIRS
+        Words for it: "very likely=0.9,unsure=0.5".
+    scale : SCALE
+        probability, percent, its top (10), or both ends (1,7).
+    workers : N
+        Processes that read the files of a folder.
+    """
+
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG",
+            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
+            "tables, or a data set's name. Without KIND the name of the file says it.",
+        ),
+    ]
+    output: Annotated[Path, typer.Option("--output", "-o")]
+    ratings: int | None = None
+    task: str | None = None
+    runs: str | None = None
+    answer_filter: str | None = None
+    metric: str | None = None
+    normalise: str | None = None
+    answer_pattern: str | None = None
+    scorer: str | None = None
+    grades: list[str] | None = None
+    confidence_from: str | None = None
+    threshold: float | None = None
+    missing_codes: MissingCodes = None
+    columns: list[str] | None = None
+    wide: list[str] | None = None
+    keep: tuple[str, ...] = ()
+    key: Path | None = None
+    on: tuple[str, ...] = ()
+    path_columns: str | None = None
+    option_columns: str | None = None
+    delimiter: str | None = None
+    decimal: Literal["comma", "point"] | None = None
+    option_pairs: Orders | None = None
+    agreement: Judged | None = None
+    by: tuple[str, ...] = ()
+    field: str | None = None
+    pattern: str | None = None
+    words: list[str] | None = None
+    scale: str | None = None
+    workers: Annotated[int, typer.Option(min=1)] = 1
+    limit: Limit = None
+
+
+def import_log(asked: ImportOptions) -> None:
     """Read an evaluation log or a public data set as trials."""
-    chosen = chosen_format(print_as, as_json)
-    path = writable_file(output, *WRITERS)
-    kind, source = kind_and_path(log)
+    chosen = asked.format
+    path = writable_file(asked.output, *WRITERS)
+    kind, source = kind_and_path(asked.log)
     refuse_inputs(path, source, is_read=partial(is_read_as, kind))
-    refuse_inputs(path, *([] if key is None else [key]))
-    asked = Reshaping(option_pairs, agreement, None if by is None else split(by), split(keep))
-    options = given_options(
-        task=task,
-        runs=runs,
-        answer_filter=parse_choices("--answer-filter", answer_filter),
-        metric=parse_choices("--metric", metric),
-        normalise=normalise,
-        answer_pattern=answer_pattern,
-        scorer=scorer,
-        grades=parse_grades(grades),
-        source=confidence_from,
-        threshold=threshold,
-        missing_codes=split(missing_codes) or None,
-        columns=parse_pairs("--columns", columns),
-        wide=parse_pairs("--wide", wide),
-        keep=split(keep) or None,
-        key=key,
-        on=split(on) or None,
-        path_columns=path_columns,
-        option_columns=option_columns,
-        delimiter=delimiter,
-        decimal=decimal,
-        field=field,
-        pattern=pattern,
-        words=parse_words(words),
-        scale=parse_scale(scale),
-        limits=chosen_limits(limit),
-    )
-    with reading_processes(workers) as executor:
-        read = read_trials(kind, source, options | given_options(executor=executor))
-    trials, notices = reshaped_trials(read, asked)
-    if ratings is not None:
-        trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
+    refuse_inputs(path, *([] if asked.key is None else [asked.key]))
+    by = [*asked.by] or None
+    reshaping = Reshaping(asked.option_pairs, asked.agreement, by, [*asked.keep])
+    with reading_processes(asked.workers) as executor:
+        options = reader_options(asked) | given_options(executor=executor)
+        read = read_trials(kind, source, options)
+    trials, notices = reshaped_trials(read, reshaping)
+    if asked.ratings is not None:
+        trials["rating"] = quantile_ratings(confidence_of(trials), asked.ratings)
     remarks = said_remarks(trials, kind, source)
     write_together({path: WRITERS[path.suffix](trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     more = {"trials": len(trials), **remarks}
     give(Answer((listing,), notices, more=more), chosen, [path])
+
+
+def reader_options(asked: ImportOptions) -> dict[str, Any]:
+    """Options of `hmetad.logs.read_log` that were given, as it takes them."""
+    as_typed = {name: getattr(asked, name) for name in AS_TYPED}
+    return given_options(
+        **as_typed,
+        answer_filter=parse_choices("--answer-filter", asked.answer_filter),
+        metric=parse_choices("--metric", asked.metric),
+        grades=parse_grades(asked.grades),
+        source=asked.confidence_from,
+        missing_codes=split(asked.missing_codes) or None,
+        columns=parse_pairs("--columns", asked.columns),
+        wide=parse_pairs("--wide", asked.wide),
+        keep=[*asked.keep] or None,
+        on=[*asked.on] or None,
+        words=parse_words(asked.words),
+        scale=parse_scale(asked.scale),
+        limits=chosen_limits(asked.limit),
+    )
 
 
 def is_read_as(kind: str, name: str) -> bool:

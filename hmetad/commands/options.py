@@ -18,25 +18,21 @@ import typer
 from hmetad.errors import InputError
 
 __all__ = [
-    "AsJson",
     "CellOptions",
     "Format",
     "Limit",
     "MissingCodes",
     "Options",
     "Output",
-    "PrintAs",
     "PrintOptions",
     "TrialOptions",
     "as_command",
-    "chosen_format",
     "option_name",
     "split",
 ]
 
 Format = Literal["table", "json", "csv", "markdown", "latex"]
 Output = Annotated[Path | None, typer.Option("--output", "-o")]
-# Those of a command whose options are arguments.
 MissingCodes = Annotated[
     list[str] | None,
     typer.Option(metavar="VALUES", help="Codes that stand for a missing answer: 999,-1."),
@@ -84,7 +80,10 @@ class PrintOptions(Options):
     @property
     def format(self) -> Format:
         """Format asked for by --format, or --json for short."""
-        return chosen_format(self.print_as, self.as_json)
+        if self.as_json and self.print_as not in (None, "json"):
+            got = f"--format {self.print_as} beside it"
+            raise InputError("--json", got, "one of the two")
+        return "json" if self.as_json else self.print_as or "table"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +171,7 @@ def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
         )
     command.__doc__ = function.__doc__
     command.__annotations__ = {one.name: one.annotation for one in parameters}
+    # Typer reads it; type checkers do not know that functions have it.
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return command
 
@@ -209,13 +209,6 @@ def typed_names(context: typer.Context) -> Iterator[str]:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             yield name
-
-
-def chosen_format(print_as: Format | None, as_json: bool) -> Format:
-    """Format asked for by --format, or --json for short."""
-    if as_json and print_as not in (None, "json"):
-        raise InputError("--json", f"--format {print_as} beside it", "one of the two")
-    return "json" if as_json else print_as or "table"
 
 
 def option_name(name: str) -> str:

@@ -65,8 +65,8 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     if isinstance(counts, xr.DataArray) and "correct" in counts.dims:
         step = (
             f"{used_by} needs the stimulus, which a table of right and wrong answers does not "
-            "have. With correctness in its place M-ratio is mostly near 1, whatever the truth. To "
-            f"this table apply {type2_measures()}."
+            "have. With correctness in its place M-ratio is nearly the same whatever the truth. "
+            f"To this table apply {type2_measures()}."
         )
         raise InputError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
     refuse_other_dims(counts, COUNT_TABLE, "Make one with count_trials or from_nr.", TYPE1)

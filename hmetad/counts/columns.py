@@ -372,7 +372,7 @@ def correctness_error(role: str, got: str, stimulus: str) -> InputError:
         return InputError(role, got, "the choice made, in the labels of the stimulus", step)
     step = (
         f"Where only correctness is known use {type2_measures()}; count_correct makes their table. "
-        "With correctness as the stimulus M-ratio is mostly near 1, whatever the truth."
+        "With correctness as the stimulus M-ratio is nearly the same whatever the truth."
     )
     return InputError(role, got, "what was shown, in two labels", step)
 

@@ -2,8 +2,8 @@
 
 One row per cell and counts (cells, 2, 2, K), or (cells, 2, K) → DataArray (cell, stimulus,
 response, rating), or (cell, correct, rating), with notices. One kind of table → the other: a type-2
-table of a count table, and, on explicit request, a count table with correctness in the place of the
-stimulus, whose M-ratio is near 1, whatever the truth.
+table of a count table, and, on explicit request, a count table with correctness as the stimulus,
+whose M-ratio is nearly the same whatever the truth.
 Sources: Galvin, Podd, Drga & Whitmore (2003) for type-2 tables; Rahnev (2025) for how many trials
 it takes; Cacioli (2026), an analysis that its author withdrew, for correctness as the stimulus.
 """

@@ -24,6 +24,7 @@ from hmetad.threads import usable_cpus
 
 __all__ = [
     "Opened",
+    "UngroupableError",
     "connected",
     "kinds_of",
     "literal",
@@ -180,14 +181,13 @@ def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """
     new: dict[str, pd.Series] = {}
     for name, column in zip(map(str, frame.columns), (frame[x] for x in frame), strict=True):
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            new[name] = column.astype(column.cat.categories.dtype)
-        elif pd.api.types.is_extension_array_dtype(column.dtype) and column.dtype != "str":
-            if pd.api.types.is_bool_dtype(column.dtype):
-                with_gaps = column.astype(object).where(column.notna(), None)
-                new[name] = with_gaps if column.isna().any() else column.astype(bool)
-            elif pd.api.types.is_numeric_dtype(column.dtype):
-                new[name] = column.astype(float if column.isna().any() else "int64")
+        kind = column.dtype
+        if isinstance(kind, pd.CategoricalDtype):
+            new[name] = column.astype(kind.categories.dtype)
+        elif isinstance(kind, pd.BooleanDtype) and column.isna().any():
+            new[name] = column.astype(object).where(column.notna(), None)
+        elif hasattr(kind, "numpy_dtype"):
+            new[name] = column.astype(float if column.isna().any() else kind.numpy_dtype)
     return frame.assign(**new)
 
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.rows.database import Opened, UngroupableError, shared
-from hmetad.rows.rows import Levels
+from hmetad.rows.rows import Levels, Source
 
 __all__ = ["FrameSource", "no_column"]
 
 
-class FrameSource:
+class FrameSource(Source):
     """A DataFrame of pandas: DuckDB groups the places of values that are no plain numbers.
 
     Parameters
@@ -40,9 +40,6 @@ class FrameSource:
     ) -> None:
         self.frame, self.weights, self.lacks = frame, weights, lacks or {}
         self.coded: dict[Any, tuple[NDArray[np.int64], pd.Index]] = {}
-
-    def prepare(self, _: Sequence[Sequence[Any]]) -> None:
-        """Nothing has to be prepared."""
 
     @contextmanager
     def opened(self, columns: Sequence[Any], levels: Levels | None = None, /) -> Iterator[Opened]:

@@ -4,10 +4,11 @@ Rows and queries → answers. DuckDB groups the rows, wherever they are; what is
 as taking codes for missing ones, is done to the different ones that it finds.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ __all__ = [
     "Query",
     "Rows",
     "Sample",
+    "Source",
     "Spread",
     "Tally",
     "Values",
@@ -114,19 +116,26 @@ class Sample:
     most: int
 
 
-class Source(Protocol):
+class Source(ABC):
     """Where rows are."""
 
-    def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:
-        """Make ready for several questions about some columns each, in one pass if it takes one."""
-
+    @abstractmethod
     def opened(
         self, columns: Sequence[Any], levels: Levels | None = None, /
     ) -> AbstractContextManager[Opened]:
         """Columns for SQL; `levels` may give numbers for the values of the last one."""
 
+    @abstractmethod
     def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
         """The first rows, or all."""
+
+    # Most sources have nothing to prepare.
+    def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:  # noqa: B027
+        """Make ready for several questions about some columns each, in one pass if it takes one."""
+
+    def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Numbers in the place of texts, where a source keeps numbers as texts."""
+        return frame
 
 
 @dataclass(frozen=True)
@@ -233,7 +242,7 @@ class Rows:
         """Rows of some columns, in memory."""
         wanted = list(columns)
         own = self.own_names(wanted)
-        found = self.finished(self.cleaned(self.source.head(own, most)))
+        found = self.source.finished(self.cleaned(self.source.head(own, most)))
         if found.empty and wanted:
             raise no_rows()
         return found if own == wanted else found.set_axis(wanted, axis=1)
@@ -244,11 +253,6 @@ class Rows:
             if name in self.codes:
                 frame = blanked(name, self.codes[name], frame)
         return with_points([name for name in frame if name in self.points], frame)
-
-    def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Numbers in the place of texts, where a source keeps numbers as texts."""
-        finish = getattr(self.source, "finished", None)
-        return frame if finish is None else finish(frame)
 
     def ask(self, queries: Sequence[Query], n: str | None = None) -> list[Any]:
         """Answers to queries: tallies or `Values`, or None.
@@ -320,7 +324,7 @@ class Rows:
         number = found["n"].to_numpy(dtype=np.int64)
         own = self.own_names(columns)
         values = table.values(found, own)
-        groups = self.finished(self.cleaned(values)).set_axis([*columns], axis=1)
+        groups = self.source.finished(self.cleaned(values)).set_axis([*columns], axis=1)
         groups = groups.assign(**{name: found[name].to_numpy() for name in beside})
         if n is not None:
             number = number * whole_weights(n, groups[n])
@@ -421,7 +425,9 @@ def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataF
             are_numbers = 0 < found["n"] == found["numbers"]
             value = f"abs({number})" if are_numbers else value
         elif is_number(kind):
-            value, are_numbers = f"abs({column})", True
+            # The lowest whole number of a type has no absolute value in it.
+            of_type = "::HUGEINT" if is_whole_number(kind) else ""
+            value, are_numbers = f"abs({column}{of_type})", True
         elif kind != "BOOLEAN":
             return None
     keys = ", ".join(groups)
@@ -446,11 +452,12 @@ def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataF
 
 def is_number(kind: str) -> bool:
     """Whether DuckDB calls numbers so."""
-    return (
-        kind.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
-        or kind.endswith("INT")
-        or (kind in ("BIGINT", "INTEGER", "UINTEGER"))
-    )
+    return is_whole_number(kind) or kind.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
+
+
+def is_whole_number(kind: str) -> bool:
+    """Whether DuckDB calls whole numbers so."""
+    return kind.endswith(("INT", "INTEGER"))
 
 
 def columns_named(name: str, columns: Iterable[object]) -> list[str]:

@@ -29,7 +29,7 @@ from hmetad.rows.limits import Limits, as_limits, beyond, check_names
 from hmetad.rows.lines import json_value, lines_of
 from hmetad.rows.packed import open_packed, text_size
 from hmetad.rows.parquet import Chunk, column_chunks
-from hmetad.rows.rows import Levels, Rows
+from hmetad.rows.rows import Levels, Rows, Source
 from hmetad.rows.tables import (
     GAPS,
     header_names,
@@ -170,7 +170,7 @@ class Copied:
     kinds: tuple[str, ...]
 
 
-class FileSource:
+class FileSource(Source):
     """Files of one kind, as one table.
 
     Parameters

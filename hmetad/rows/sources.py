@@ -17,7 +17,7 @@ from hmetad.errors import InputError
 from hmetad.rows.database import Opened, kinds_of, quoted, shared
 from hmetad.rows.frames import FrameSource
 from hmetad.rows.limits import Limits
-from hmetad.rows.rows import Levels, Rows, no_rows
+from hmetad.rows.rows import Levels, Rows, Source, no_rows
 from hmetad.rows.scans import are_paths, scan_table
 
 __all__ = ["TableLike", "rows_of"]
@@ -86,7 +86,7 @@ def rows_of(
     return checked(columns, StreamSource(stream))
 
 
-def checked(columns: tuple[Any, ...], source: Any) -> Rows:
+def checked(columns: tuple[Any, ...], source: Source) -> Rows:
     """Rows, once it is sure that their columns have different names."""
     twice = sorted({str(name) for name in columns if columns.count(name) > 1})
     if twice:
@@ -94,14 +94,11 @@ def checked(columns: tuple[Any, ...], source: Any) -> Rows:
     return Rows(columns, source)
 
 
-class StreamSource:
+class StreamSource(Source):
     """What Arrow reads: a function of names of columns → batches of these."""
 
     def __init__(self, stream: Callable[[Sequence[str]], Any]) -> None:
         self.stream = stream
-
-    def prepare(self, _: Sequence[Sequence[str]]) -> None:
-        """Nothing has to be prepared."""
 
     @contextmanager
     def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
@@ -131,7 +128,7 @@ def decoded(found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     return found.set_axis([*columns], axis=1)
 
 
-class PartitionSource:
+class PartitionSource(Source):
     """A Dask DataFrame, whose partitions are grouped where they are."""
 
     def __init__(self, trials: Any) -> None:
@@ -227,7 +224,4 @@ def lazy_batches(chosen: Any) -> Iterable[pa.RecordBatch]:
 
 def relation_stream(trials: Any, names: Sequence[str]) -> pa.RecordBatchReader:
     """Batches of a relation of DuckDB, which reads them as they are needed."""
-    chosen = trials.project(", ".join(map(quoted, names)))
-    # DuckDB before 1.5 has another name for it.
-    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
-    return reader(BATCH)
+    return trials.project(", ".join(map(quoted, names))).to_arrow_reader(BATCH)

@@ -429,6 +429,12 @@ def test_tables_that_are_none_or_have_lists_are_refused(trials):
         count_correct(twice)
 
 
+def test_items_numbered_from_the_lowest_whole_number_are_counted(trials):
+    lowest = trials.assign(item=np.resize(np.array([-128, 5], dtype="int8"), len(trials)))
+    for table in (lowest, pa.Table.from_pandas(lowest)):
+        assert int(count_trials(table, by=BY, confidence="rating").sum()) > 0
+
+
 def test_a_category_keeps_its_order_and_text_is_sorted_by_its_numbers(trials):
     ordered = trials.assign(set=pd.Categorical(trials["set"], ["10", "2"], ordered=True))
     assert count_trials(ordered, by="set", confidence="rating")["set"].values.tolist() == [
