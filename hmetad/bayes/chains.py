@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand
+from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
 from hmetad.bayes.kept_cells import cell_results
 from hmetad.bayes.program import Program, unfold
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.specs.design import places_of
-from hmetad.specs.layout import LINK_FOLDED
 from hmetad.threads import in_threads
 
 if TYPE_CHECKING:
@@ -301,16 +300,11 @@ def nutpie_model(program: Program, *, with_deviations: bool = False) -> "Compile
 
 
 def initial_points(program: Program) -> Callable[[int], Floats]:
-    """Free values that a chain begins at, from a seed."""
-    is_folded = program.arrays.links == LINK_FOLDED
-    # Standard deviations of either sign are moved as their logarithms.
-    start = program.first_point.copy()
-    start[is_folded] = np.log(start[is_folded])
+    """What a chain moves when it begins, from a seed."""
+    start = warped(program.first_point, program.packed)
 
     def begin(seed: int) -> Floats:
-        moved = start + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(start))
-        moved[is_folded] = np.exp(moved[is_folded])
-        return moved
+        return start + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(start))
 
     return begin
 
@@ -369,14 +363,14 @@ def step_errors(start: Floats, end: Floats, packed: Integers) -> Floats:
     """How far each term of the log density is from quadratic along a step: cells, then the rest."""
     step = end - start
 
-    def terms(x: Floats) -> Floats:
-        by_cell = np.zeros(packed[CELLS])
-        shared = evaluate_parts(np.ascontiguousarray(x), packed, by_cell, np.empty(0))
-        return np.append(by_cell, shared)
+    def terms(u: Floats) -> Floats:
+        by_cell, x = np.zeros(packed[CELLS]), np.empty(len(u))
+        shared = unwarp(u, packed, x)
+        return np.append(by_cell, shared + evaluate_parts(x, packed, by_cell, np.empty(0)))
 
     with np.errstate(all="ignore"):
         at_start, at_end = (
-            (terms(x + NUDGE * step) - terms(x - NUDGE * step)) / (2 * NUDGE) for x in (start, end)
+            (terms(u + NUDGE * step) - terms(u - NUDGE * step)) / (2 * NUDGE) for u in (start, end)
         )
         error = np.abs((at_start + at_end) / 2 - (terms(end) - terms(start)))
     # A term that is not finite is the one that failed.

@@ -7,7 +7,8 @@ free values. `hmetad.bayes.model` defines the same density in PyMC. Vectors:
   standard deviations with a half-normal prior may have either sign;
 - deviations: the effects of groups, from their offsets as `hmetad.bayes.parametrisation`
   says;
-- values: y and deviations in one row. The parameters of the cells are linear in them.
+- values: y and deviations in one row. The parameters of the cells are linear in them;
+- u: what chains move in the place of x, as `hmetad.bayes.warp` says.
 
 Compiled code reads the arrays as one row of integers, which is handed to it faster than thirty
 arrays: its length, cells, where each array begins and where the last ends, and the arrays, those of
@@ -22,6 +23,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numpy.typing import NDArray
 
+from hmetad.bayes.warp import KINDS
 from hmetad.likelihood.tails import compiled
 from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
@@ -32,9 +34,12 @@ __all__ = [
     "c_functions",
     "evaluate",
     "evaluate_parts",
+    "evaluate_warped",
     "expand",
     "log_exponential_integral",
     "pack",
+    "unwarp",
+    "warped",
 ]
 
 type Floats = NDArray[np.float64]
@@ -44,10 +49,11 @@ LENGTH, CELLS, HEAD = range(3)
 # Fields of `ProgramArrays`: of integers, then, from `WEIGHT` on, of numbers.
 (
     LINKS, OWNERS, PRIOR_PLACES, PRIOR_CODES, AROUND_PLACES, AROUND_FIRST, AROUND_COLUMN, BLOCKS,
-    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, TAPE, WEIGHT,
+    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, TAPE, WARP_PLACES, WEIGHT,
     PRIOR_PARAMETERS, AROUND_SD, AROUND_MEAN, AROUND_WEIGHT, ESTIMATES, INFORMATION, MEAN_WEIGHT,
-    OFFSETS, COUNTS, CONSTANT, ARRAYS,
-) = range(27)  # fmt: skip
+    OFFSETS, COUNTS, CONSTANT, SCALES, CENTRES, PRECISIONS, GROUP_WEIGHTS, GROUP_INFORMATION,
+    ARRAYS,
+) = range(33)  # fmt: skip
 BLOCK_FIELDS = 4
 # Codes of priors are their places in `hmetad.likelihood.priors.DISTRIBUTIONS`; LKJ's are the beta
 # distributions of partial correlations.
@@ -97,6 +103,8 @@ class ProgramArrays(NamedTuple):
     counts : array, shape (cells, *outcomes)
     constant : float
         What the log posterior has beside.
+    scales, warp_places, centres, precisions, group_weights, group_information : array
+        As `hmetad.bayes.warp.Warp` has them.
     """
 
     links: Integers
@@ -114,6 +122,7 @@ class ProgramArrays(NamedTuple):
     first: Integers
     column: Integers
     tape: Integers
+    warp_places: Integers
     weight: Floats
     prior_parameters: Floats
     around_sd: Floats
@@ -125,6 +134,11 @@ class ProgramArrays(NamedTuple):
     offsets: Floats
     counts: Floats
     constant: float
+    scales: Floats
+    centres: Floats
+    precisions: Floats
+    group_weights: Floats
+    group_information: Floats
 
     @property
     def size(self) -> int:
@@ -510,11 +524,84 @@ def log_exponential_integral(x: float) -> tuple[float, float]:
     return math.log(fraction) - x, -1 / (x * fraction)
 
 
-def evaluate_at(size: int, x: Any, gradient: Any, value: Any, packed: Any) -> int:
-    """`evaluate` at addresses; 0 where all is finite."""
+@compiled
+def precision_at(k: int, place: int, x: Floats, packed: Integers) -> tuple[float, float]:
+    """What is known of a coefficient where its SD is the one at a place, and the slope by that."""
+    is_log = whole(packed, LINKS)[place] == LINK_EXP
+    sd = math.exp(x[place]) if is_log else x[place]
+    weights, information = real(packed, GROUP_WEIGHTS), real(packed, GROUP_INFORMATION)
+    total, slope = real(packed, PRECISIONS)[k], 0.0
+    for i in range(k * KINDS, (k + 1) * KINDS):
+        share = information[i] / (1 + information[i] * sd * sd)
+        total += weights[i] * share
+        slope -= 2 * sd * weights[i] * share * share
+    return total, slope * sd if is_log else slope
+
+
+@compiled
+def unwarp(u: Floats, packed: Integers, x: Floats) -> float:
+    """Fill in the free values, of what chains move; log Jacobian, but for a constant."""
+    scales, centres = real(packed, SCALES), real(packed, CENTRES)
+    places = whole(packed, WARP_PLACES)
+    total = 0.0
+    for i in range(len(u)):
+        x[i] = u[i]
+        if scales[i] > 0:
+            x[i] = scales[i] * math.sinh(u[i])
+            total += abs(u[i]) + math.log1p(math.exp(-2 * abs(u[i])))
+    for k in range(len(centres)):
+        place = places[2 * k]
+        known, _ = precision_at(k, places[2 * k + 1], x, packed)
+        x[place] = centres[k] + u[place] / math.sqrt(known)
+        total -= math.log(known) / 2
+    return total
+
+
+@compiled
+def pull_back(u: Floats, x: Floats, packed: Integers, gradient: Floats) -> None:
+    """Turn slopes by the free values into those by what chains move."""
+    scales, places = real(packed, SCALES), whole(packed, WARP_PLACES)
+    for k in range(len(places) // 2):
+        place, sd_place = places[2 * k], places[2 * k + 1]
+        known, slope = precision_at(k, sd_place, x, packed)
+        gradient[place] /= math.sqrt(known)
+        gradient[sd_place] -= (gradient[place] * u[place] + 1) * slope / (2 * known)
+    for i in range(len(u)):
+        if scales[i] > 0:
+            gradient[i] = gradient[i] * scales[i] * math.cosh(u[i]) + math.tanh(u[i])
+
+
+@compiled
+def warped(x: Floats, packed: Integers) -> Floats:
+    """What chains move (free,), at these free values."""
+    scales, centres = real(packed, SCALES), real(packed, CENTRES)
+    places = whole(packed, WARP_PLACES)
+    u = x.copy()
+    for k in range(len(centres)):
+        place = places[2 * k]
+        known, _ = precision_at(k, places[2 * k + 1], x, packed)
+        u[place] = (x[place] - centres[k]) * math.sqrt(known)
+    for i in range(len(u)):
+        if scales[i] > 0:
+            u[i] = math.asinh(x[i] / scales[i])
+    return u
+
+
+@compiled
+def evaluate_warped(u: Floats, packed: Integers, gradient: Floats) -> float:
+    """Log posterior density of what chains move, but for a constant, and its gradient."""
+    x = np.empty(len(u))
+    jacobian = unwarp(u, packed, x)
+    value = evaluate(x, packed, gradient)
+    pull_back(u, x, packed, gradient)
+    return value + jacobian
+
+
+def evaluate_at(size: int, u: Any, gradient: Any, value: Any, packed: Any) -> int:
+    """`evaluate_warped` at addresses; 0 where all is finite."""
     row = carray(packed, (carray(packed, (HEAD,), np.int64)[LENGTH],), np.int64)
     slopes = carray(gradient, (size,))
-    found = evaluate(carray(x, (size,)), row, slopes)
+    found = evaluate_warped(carray(u, (size,)), row, slopes)
     carray(value, (1,))[0] = found
     for i in range(size):
         if not math.isfinite(slopes[i]):
@@ -522,14 +609,13 @@ def evaluate_at(size: int, x: Any, gradient: Any, value: Any, packed: Any) -> in
     return 0 if math.isfinite(found) else NO_DENSITY
 
 
-def copy_draw(size: int, length: int, x: Any, out: Any, packed: Any) -> int:
+def copy_draw(size: int, length: int, u: Any, out: Any, packed: Any) -> int:
     """Free values as nutpie keeps them and, where there is room, the deviations made of them."""
-    free, kept = carray(x, (size,)), carray(out, (length,))
-    for i in range(size):
-        kept[i] = free[i]
+    row = carray(packed, (carray(packed, (HEAD,), np.int64)[LENGTH],), np.int64)
+    kept = carray(out, (length,))
+    unwarp(carray(u, (size,)), row, kept)
     if length > size:
-        row = carray(packed, (carray(packed, (HEAD,), np.int64)[LENGTH],), np.int64)
-        kept[size:] = expand(free.copy().reshape(1, size), row)[0, size:]
+        kept[size:] = expand(kept[:size].copy().reshape(1, size), row)[0, size:]
     return 0
 
 

@@ -22,6 +22,7 @@ from hmetad.arguments import refuse_same_names
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.bayes.start import Start, starting_point
+from hmetad.bayes.warp import Known, known_of_coefficients, warp_of
 from hmetad.errors import InputError
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
@@ -31,6 +32,7 @@ from hmetad.specs.design import Design, checked_counts, designs_of, given_of
 from hmetad.specs.layout import (
     LINK_EXP,
     LINK_FOLDED,
+    LINK_IDENTITY,
     LINK_LOGISTIC,
     BlockLayout,
     FormulaLayout,
@@ -44,6 +46,9 @@ __all__ = ["Program", "build_program", "unfold"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
+
+# Chains begin at this or above it where a prior allows positive values only.
+SMALLEST_START = 0.01
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class Program:
         for free in self.layout.free:
             value = np.broadcast_to(self.start.values[free.name], free.shape)
             if free.link == LINK_EXP:
-                value = np.log(value)
+                value = np.log(np.maximum(value, SMALLEST_START))
             elif free.link == LINK_LOGISTIC:
                 value = np.log(value) - np.log1p(-value)
             x[free.elements] = value
@@ -223,6 +228,7 @@ class Writer:
         self.rows: list[tuple[Any, Any, Any]] = []
         self.around_rows: list[tuple[Any, Any, Any]] = []
         self.mean_rows: list[tuple[Any, Any, Any]] = []
+        self.known: list[Known] = []
         self.around_count = self.deviation_count = 0
         self.constant = 0.0
         self.columns: dict[str, Integers] = {}
@@ -271,16 +277,22 @@ class Writer:
         """A parameter with a formula."""
         design = formula.design
         targets = self.targets(variable).reshape(len(self.offsets), -1)
-        common = np.zeros((0, targets.shape[1]), np.int64)
+        common, precisions = np.zeros((0, targets.shape[1]), np.int64), list[float]()
         for term, coefficients in zip(design.common, formula.coefficients, strict=True):
             places = self.add_prior(coefficients).reshape(term.columns.shape[1], -1)
             common = np.concatenate([common, places])
+            assert coefficients.prior is not None
+            is_plain = coefficients.link == LINK_IDENTITY
+            scale = coefficients.prior.parameters.get("sigma", np.inf) if is_plain else np.nan
+            precisions += [scale**-2] * len(places)
         for j, column in enumerate(design.columns.T):
             self.rows.append((targets, common[j], column[:, None]))
-        found = list[Integers]()
+        found, sds = list[Integers](), list[tuple[Integers, Floats]]()
         parts = self.program.start.parametrisations[design.parameter].blocks
         for own, part in zip(formula.blocks, parts, strict=True):
-            rows = self.add_block(own, part)
+            rows, sigma = self.add_block(own, part)
+            values = [self.program.start.values[one.name].ravel() for one in own.sds]
+            sds.append((sigma, np.concatenate(values).reshape(sigma.shape)))
             # Means of effects: weights times common coefficients, and what outer blocks add.
             for k in np.flatnonzero(part.mean_weights.any(axis=(0, 1))):
                 self.mean_rows.append((rows, common[k], part.mean_weights[:, :, k, None]))
@@ -293,11 +305,13 @@ class Writer:
             found.append(self.layout.size + rows)
             for j, column in enumerate(part.block.columns.T):
                 self.rows.append((targets, found[-1][part.block.index, j], column[:, None]))
+        self.known += known_of_coefficients(common, np.array(precisions), sds, parts)
 
-    def add_block(self, own: BlockLayout, part: BlockParametrisation) -> Integers:
-        """Standard deviations, correlations and offsets; numbers of deviations.
+    def add_block(self, own: BlockLayout, part: BlockParametrisation) -> tuple[Integers, Integers]:
+        """Standard deviations, correlations and offsets.
 
-        These have the shape (groups, effects, elements).
+        Returns numbers of deviations, (groups, effects, elements), and places of the standard
+        deviations, (effects, elements).
         """
         sigmas = [
             self.add_prior(variable).reshape(term.columns.shape[1], -1)
@@ -321,7 +335,7 @@ class Writer:
         self.blocks.append((first, self.deviation_count, size, partial))
         spread = np.broadcast_to(sigma, offsets.shape)
         self.deviations.append((offsets, spread, part.estimates, part.information))
-        return first + np.arange(offsets.size).reshape(offsets.shape)
+        return first + np.arange(offsets.size).reshape(offsets.shape), sigma
 
     def finish(self, tape: Integers) -> ProgramArrays:
         """The arrays, with places of all values in one row."""
@@ -333,8 +347,11 @@ class Writer:
         sizes = [len(places) for places, _, _ in self.priors]
         parameters = [[*values, 0.0, 0.0][:3] for _, _, values in self.priors]
         none = np.zeros(0, np.int64)
+        links = np.concatenate([np.full(v.size, v.link, np.int64) for v in self.layout.free])
+        warp = warp_of(links == LINK_FOLDED, self.known, self.program.first_point)
         return ProgramArrays(
-            links=np.concatenate([np.full(v.size, v.link, np.int64) for v in self.layout.free]),
+            **warp._asdict(),
+            links=links,
             owners=np.concatenate([owners(variable) for variable in self.layout.free]),
             prior_places=np.concatenate([none, *(places for places, _, _ in self.priors)]),
             prior_codes=np.repeat(np.array([code for _, code, _ in self.priors], np.int64), sizes),

@@ -120,6 +120,6 @@ def test_steps_that_end_nowhere_lose_no_draws():
     counts = simulate_counts([1.5] * 12, m_ratio=0.8, trials=200, coords=who, seed=1)
     formula = {"log_m": "1 + condition + (1 | subject)"}
     quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
-    found = fit(counts, "group", formula=formula, draws=200, **quiet)
+    found = fit(counts, "group", formula=formula, draws=200, target_accept=0.3, **quiet)
     stats = found["sample_stats"]
     assert 0 < int(stats["diverging"].sum()) >= int(stats["divergences_nowhere"])
