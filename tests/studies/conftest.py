@@ -2,8 +2,7 @@
 
 import pytest
 
-from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.printed import file_of
+from hmetad.studies.comparison import file_of, is_reproduced
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from hmetad.errors import InputError
 from hmetad.studies import higham2018
 from hmetad.studies.comparison import is_reproduced
+from hmetad.studies.report import compare_and_report
 from hmetad.studies.run import reproduce
 
 
@@ -17,8 +18,13 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def comparison(study):
-    return higham2018.compare(study)
+def shown(study):
+    return compare_and_report(higham2018, study)
+
+
+@pytest.fixture(scope="module")
+def comparison(shown):
+    return shown[0]
 
 
 def test_means_of_the_trapezoid_are_the_area_of_the_population(study):
@@ -75,8 +81,8 @@ def test_the_same_seed_gives_the_same_study(study):
     assert not again.models["mean"].equals(study.models["mean"])
 
 
-def test_the_report_shows_every_group_and_what_differs(study, comparison):
-    page = higham2018.report(study, comparison).markdown()
+def test_the_report_shows_every_group_and_what_differs(shown):
+    page = shown[1].markdown()
     assert page.count("Mean estimates less the true gamma") == 4
     assert "perhaps .050 was meant" in page
     assert "| Times nearer | Times in repeats |" in page

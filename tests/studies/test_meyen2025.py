@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from hmetad.studies import meyen2025
+from hmetad.studies.report import compare_and_report
 
 
 @pytest.fixture(scope="module")
@@ -14,8 +15,13 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def comparison(study):
-    return meyen2025.compare(study)
+def shown(study):
+    return compare_and_report(meyen2025, study)
+
+
+@pytest.fixture(scope="module")
+def comparison(shown):
+    return shown[0]
 
 
 def test_everything_printed_comes_out_but_for_two_known_differences(comparison, check_differences):
@@ -85,8 +91,8 @@ def test_larger_groups_are_better_and_within_their_bounds(study):
     assert bool((accuracy >= study.groups["lower"] - 1e-12).all())
 
 
-def test_the_report_has_the_figures_and_the_ranges(study, comparison):
-    page = meyen2025.report(study, comparison).markdown()
+def test_the_report_has_the_figures_and_the_ranges(shown):
+    page = shown[1].markdown()
     assert page.count("**Figure") == 6
     assert "Largest less smallest mean" in page
     assert "1.8 is the quotient" in page

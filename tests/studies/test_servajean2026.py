@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hmetad.studies import servajean2026
-from hmetad.studies.printed import file_of
-from hmetad.studies.servajean2026 import analyse, compare, report
+from hmetad.studies.comparison import file_of
+from hmetad.studies.report import compare_and_report
 
 pytestmark = pytest.mark.integration
 
@@ -19,12 +19,17 @@ pytestmark = pytest.mark.integration
 @pytest.fixture(scope="module")
 def study():
     """The whole study, with fewer draws than the command takes."""
-    return analyse(draws=6000, seed=1, progressbar=False, quiet=True)
+    return servajean2026.analyse(draws=6000, seed=1, progressbar=False, quiet=True)
 
 
 @pytest.fixture(scope="module")
-def comparison(study):
-    return compare(study)
+def shown(study):
+    return compare_and_report(servajean2026, study)
+
+
+@pytest.fixture(scope="module")
+def comparison(shown):
+    return shown[0]
 
 
 def test_every_printed_number_and_decision_has_a_row(comparison):
@@ -75,8 +80,8 @@ def test_the_rule_for_kappa_moves_m_where_c_is_not_zero(study):
     assert float(shift.sel(cell="GPT-5 | C")) < 0.01
 
 
-def test_the_report_states_the_finding_with_its_numbers(study, comparison):
-    text = report(study, comparison).markdown()
+def test_the_report_states_the_finding_with_its_numbers(shown, comparison):
+    text = shown[1].markdown()
     assert "164 of 171" in text
     assert "120,000 rated, 359,000 on risk" in text
     assert "does not survive convergence" in text

@@ -15,8 +15,8 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.studies import wang2025
-from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.printed import frame_of
+from hmetad.studies.comparison import frame_of, is_reproduced
+from hmetad.studies.report import compare_and_report
 from hmetad.studies.run import reproduce
 
 
@@ -30,8 +30,13 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def comparison(study):
-    return wang2025.compare(study)
+def shown(study):
+    return compare_and_report(wang2025, study)
+
+
+@pytest.fixture(scope="module")
+def comparison(shown):
+    return shown[0]
 
 
 # --- print ----------------------------------------------------------------------------------
@@ -201,8 +206,8 @@ def test_the_same_seed_gives_the_same_study(monkeypatch):
     assert not other.scatter.equals(first.scatter)
 
 
-def test_the_report_says_what_decouples_and_what_print_lacks(study, comparison):
-    page = wang2025.report(study, comparison).markdown()
+def test_the_report_says_what_decouples_and_what_print_lacks(shown):
+    page = shown[1].markdown()
     assert "Does DMC decouple?" in page
     assert "for 5 of six methods" in page
     assert "18 to 22 times" in page
