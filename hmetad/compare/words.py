@@ -14,6 +14,7 @@ from typing import Any, Literal
 from hmetad.untrusted import read_attr
 
 __all__ = [
+    "BROUGHT",
     "COLUMNS",
     "Column",
     "correction_words",
@@ -36,6 +37,7 @@ class Column:
     terminal: str = ""
     page: str | None = None
     usual: str | float | None = None
+    brought: bool = False
 
     @property
     def is_reason(self) -> bool:
@@ -53,6 +55,8 @@ COLUMNS = tuple(
     Column(name, **entry)
     for name, entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).items()
 )
+# Names of those that contrasts bring along, as coordinates.
+BROUGHT = {column.name for column in COLUMNS if column.brought}
 
 
 def headings(

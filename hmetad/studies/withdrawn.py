@@ -361,7 +361,8 @@ def true_values() -> xr.Dataset:
     """Parameters of every model and temperature: M stays, d′ falls."""
     share = 1 - LOSS * progress()
     m, d = (
-        xr.DataArray(values, {"model": list(TRUTH)}) for values in zip(*TRUTH.values(), strict=True)
+        xr.DataArray(list(values), {"model": list(TRUTH)})
+        for values in zip(*TRUTH.values(), strict=True)
     )
     dprime, m_ratio = d * share, m * xr.ones_like(share)
     return xr.Dataset({"m_ratio": m_ratio, "dprime": dprime, "meta_d": m_ratio * dprime})

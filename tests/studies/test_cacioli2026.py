@@ -269,21 +269,18 @@ def content(**changed):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ("no JSON", "which is no JSON"),
-        ("[]", "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1"),
-        (content(noise_counts=[1] * 19), "two lists of 20 numbers of trials"),
-        (content(noise_counts=None), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[0.5] * 20), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[-1] * 20), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[float("nan")] * 20), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[True] * 20), "two lists of 20 numbers of trials"),
-    ],
+    "wrong",
+    ["no JSON", "[]", *([x] * 20 for x in (0.5, -1, float("nan"), True)), [1] * 19, None],
+    ids=str,
 )
-def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong, message):
+def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong):
     path = tmp_path / "roc_data.json"
-    path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
+    path.write_text(wrong if isinstance(wrong, str) else json.dumps(content(signal_counts=wrong)))
+    says = {
+        "no JSON": "which is no JSON",
+        "[]": "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1",
+    }
+    message = says.get(str(wrong), "two lists of 20 numbers of trials")
     with pytest.raises(InputError, match=rf"data: got .*{message}.*sdt_calibration"):
         withdrawn.read_deposit(path)
 
@@ -368,11 +365,12 @@ def test_the_report_has_the_deposit_where_there_is_one(shown_with_deposit):
     assert r"\begin{document}" in report.latex()
 
 
-def test_data_reach_the_study_that_reads_them_and_no_other(tmp_path, folder, monkeypatch):
-    # Which rows there are does not hang on the number of bootstrap samples.
-    monkeypatch.setattr(withdrawn, "SAMPLES", 100)
-    frame = reproduce("cacioli2026", tmp_path, data=folder, seed=1)
-    assert len(frame) == 199
+def test_data_reach_the_study_that_reads_them_and_no_other(
+    tmp_path, folder, monkeypatch, deposited
+):
+    given = {(folder, 1): deposited}
+    monkeypatch.setattr(cacioli2026, "analyse", lambda *, data, seed: given[data, seed])
+    assert len(reproduce("cacioli2026", tmp_path, data=folder, seed=1)) == 199
     assert {path.name for path in tmp_path.iterdir()} == {"comparison.csv", "report.html"}
     with pytest.raises(InputError, match=r"data: got .* for meyen2025.*cacioli2026"):
         reproduce("meyen2025", tmp_path, data=folder)
