@@ -25,7 +25,7 @@ from hmetad.studies import withdrawn
 from hmetad.studies.comparison import Ours, arrays_of, by_row, cells_as, file_of, rows_of
 from hmetad.studies.withdrawn import h1, h3, pairwise, withdrawn_counts
 
-__all__ = ["Study", "analyse", "computed", "contents"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 NAME = "cacioli2026"
 MISTRAL, BASE = "Mistral-Instruct", "Llama-3-Base"
@@ -169,7 +169,7 @@ def robustness_of_bins(tables: xr.DataArray) -> xr.DataArray:
 # --- print beside ours --------------------------------------------------------------------------
 
 
-def computed(study: Study) -> Ours:
+def recompute(study: Study) -> Ours:
     """All that is printed, by table and quantity."""
     ours = {**of_quartiles(study), **of_models(), **of_pairs(), **of_variants()}
     return ours | (of_deposit(study.deposit) if study.deposit is not None else {})
@@ -479,6 +479,7 @@ def simulation_contents(simulation: withdrawn.Simulation) -> dict[str, Any]:
         withdrawn=m_and_limits(mapped),
         h1=h1(mapped["upper"]),
     )
+    analyses = [one_analysis(simulation, name) for name in withdrawn.ANALYSES]
     meta_d, curve = simulation.truth["meta_d"], simulation.curve
     spans = (meta_d.max("temperature") - meta_d.min("temperature")).to_numpy()
     return {
@@ -486,30 +487,26 @@ def simulation_contents(simulation: withdrawn.Simulation) -> dict[str, Any]:
         "truth": rows_of(found, "model"),
         "trials": withdrawn.TRIALS,
         "true_range": ", ".join(f"{span:.2f}" for span in spans),
-        "analyses": [one_analysis(simulation, name) for name in withdrawn.ANALYSES],
+        "analyses": analyses,
         "least_truth": withdrawn.CURVE_M.min(),
         "largest_truth": withdrawn.CURVE_M.max(),
         "least_found": curve.min().item(),
         "largest_found": curve.max().item(),
         "intervals": simulation.real["m_ratio"].size,
-        **{f"covering_{name}": covering(simulation, name) for name in withdrawn.ANALYSES},
+        **{f"covering_{one['name']}": one["covering"] for one in analyses},
     }
 
 
 def one_analysis(simulation: withdrawn.Simulation, name: str) -> dict[str, Any]:
-    """H3 and the robustness of M by one of the analyses."""
+    """H3 and the robustness of M by one of the analyses; how many intervals cover the truth."""
+    found, truth = getattr(simulation, name), simulation.truth["m_ratio"]
     return {
         "name": name,
         "analysis": withdrawn.ANALYSES[name],
-        "found_h3": rows_of(h3(getattr(simulation, name)), "model"),
+        "covering": int(((found["lower"] <= truth) & (truth <= found["upper"])).sum()),
+        "found_h3": rows_of(h3(found), "model"),
         "found_robustness": variants(simulation.robustness[name]),
     }
-
-
-def covering(simulation: withdrawn.Simulation, name: str) -> int:
-    """How many intervals of M cover the truth."""
-    found, truth = getattr(simulation, name), simulation.truth["m_ratio"]
-    return int(((found["lower"] <= truth) & (truth <= found["upper"])).sum())
 
 
 def truth_lines(simulation: withdrawn.Simulation) -> dict[str, pd.DataFrame]:

@@ -20,7 +20,7 @@ from hmetad.measures.type2 import gamma
 from hmetad.studies.comparison import Ours, arrays_of, frame_of
 from hmetad.threads import in_threads
 
-__all__ = ["Study", "analyse", "computed", "contents"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def summary(estimates: xr.DataArray) -> xr.Dataset:
     )
 
 
-def computed(study: Study) -> Ours:
+def recompute(study: Study) -> Ours:
     """All that is printed, by table and quantity."""
     return {**worked_example(), **wins_and_nearness(study), **variability(study)}
 

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.counts.vectors import from_nr
+from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.measures.groups import confidence_weighted_vote, group_bounds, predictionwise_vote
 from hmetad.measures.ideal_observers import (
     binary_entropy,
@@ -30,7 +30,7 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.studies.comparison import Ours, cells_as, file_of
 
-__all__ = ["Study", "analyse", "computed", "contents"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
 
@@ -209,7 +209,7 @@ def distance_outside(bounds: xr.Dataset, rate: Floats) -> Floats:
     return np.maximum(np.maximum(below, above).max(axis=-1), 0.0)
 
 
-def computed(study: Study) -> Ours:
+def recompute(study: Study) -> Ours:
     """All that is printed, by table and quantity."""
     spans, three = mean_ranges(study)["rmi"], study.groups.sel(size=3)
     ours = {**figures_1_and_2(), **example()}
@@ -244,8 +244,7 @@ def figures_1_and_2() -> dict[tuple[str, str], Any]:
 def example() -> dict[tuple[str, str], Any]:
     """Table 2, and the numbers of the example."""
     counts = example_counts()
-    of_s1, of_s2 = counts.to_numpy()[0].transpose(1, 0, 2)
-    outcomes = np.concatenate([of_s1[:, ::-1], of_s2], axis=-1)
+    outcomes = np.concatenate(to_nr(counts))
     confidence = outcomes.max(axis=0) / outcomes.sum(axis=0)
     table_2 = {
         "share of responses": outcomes.sum(axis=0) / outcomes.sum(),

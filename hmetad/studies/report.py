@@ -34,10 +34,10 @@ type Contents = Mapping[str, Any]
 def compare_and_report(study: ModuleType, results: Any) -> tuple[pd.DataFrame, Report]:
     """Everything printed beside what a study computed, and the report of both.
 
-    Of the module of a study: NAME; computed, what is printed by table, quantity and row; contents,
-    what the blocks of the report name.
+    The module of a study has NAME, `recompute`, which gives what is printed by table, quantity and
+    row, and `contents`, which gives what the blocks of the report name.
     """
-    comparison = compare_with_print(study.NAME, study.computed(results))
+    comparison = compare_with_print(study.NAME, study.recompute(results))
     contents = study.contents(results, comparison)
     return comparison, build_report(study.NAME, contents, comparison)
 

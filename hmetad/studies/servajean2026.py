@@ -26,7 +26,7 @@ from hmetad.specs.loading import load_model
 from hmetad.studies.comparison import Ours, file_of, frame_of
 from hmetad.text.names import symbol
 
-__all__ = ["Study", "analyse", "computed", "confidence_counts", "contents"]
+__all__ = ["Study", "analyse", "confidence_counts", "contents", "recompute"]
 
 NAME = "servajean2026"
 # So many per chain leave more than 20,000 effective draws of every M.
@@ -124,7 +124,7 @@ def rope_of(quantity: str) -> tuple[float, float]:
     return lower, upper
 
 
-def computed(study: Study) -> Ours:
+def recompute(study: Study) -> Ours:
     """All that is printed, numbers and decisions, by table and quantity."""
     means = study.hmetad["posterior"].to_dataset()[list(ESTIMATED)].mean(["chain", "draw"])
     ours: dict[tuple[str, str], Any] = {("S1", name): means[name] for name in ESTIMATED}

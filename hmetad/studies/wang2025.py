@@ -23,7 +23,7 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.studies.comparison import Ours, frame_of
 
-__all__ = ["Study", "analyse", "computed", "contents"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
 
@@ -199,7 +199,7 @@ def lowest_possible(cv: float) -> float:
     return float((np.sqrt(cv**2 + 1) - cv) ** 2)
 
 
-def computed(study: Study) -> Ours:
+def recompute(study: Study) -> Ours:
     """All that is printed, by table and quantity.
 
     CVs and averages are those of the printed values, by method and by model.

@@ -64,7 +64,7 @@ def test_everything_printed_follows_but_for_three_known_differences(shown):
 
 
 def test_no_verdict_hangs_on_the_seed(shown):
-    other = cacioli2026.computed(cacioli2026.analyse(seed=2))
+    other = cacioli2026.recompute(cacioli2026.analyse(seed=2))
     again = compare_with_print("cacioli2026", other)["agrees"]
     pd.testing.assert_series_equal(shown[0]["agrees"], again)
 

@@ -5,7 +5,6 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
-from hmetad.errors import InputError
 from hmetad.studies import higham2018
 from hmetad.studies.comparison import is_reproduced
 from hmetad.studies.report import compare_and_report
@@ -86,12 +85,6 @@ def test_the_report_shows_every_group_and_what_differs(shown):
     assert page.count("Mean estimates less the true gamma") == 4
     assert "perhaps .050 was meant" in page
     assert "| Times nearer | Times in repeats |" in page
-
-
-def test_there_are_no_draws_to_ask_for(tmp_path):
-    with pytest.raises(InputError, match="draws"):
-        reproduce("higham2018", tmp_path, draws=100)
-    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow
