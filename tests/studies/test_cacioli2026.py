@@ -35,11 +35,6 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def shown(study):
-    return compare_and_report(cacioli2026, study)
-
-
-@pytest.fixture(scope="module")
 def deposited(folder):
     return cacioli2026.analyse(data=folder, seed=1)
 

@@ -7,23 +7,12 @@ from scipy.stats import norm
 
 from hmetad.studies import higham2018
 from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.report import compare_and_report
 from hmetad.studies.run import reproduce
 
 
 @pytest.fixture(scope="module")
 def study():
     return higham2018.analyse(participants=20_000, seed=1)
-
-
-@pytest.fixture(scope="module")
-def shown(study):
-    return compare_and_report(higham2018, study)
-
-
-@pytest.fixture(scope="module")
-def comparison(shown):
-    return shown[0]
 
 
 def test_means_of_the_trapezoid_are_the_area_of_the_population(study):
