@@ -161,11 +161,8 @@ def decide(
     said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     labels = draws[dim].values if dim in draws.coords else np.arange(len(withheld))
-    own, number, outside = (
-        undefined_notice(labels, found["undefined"]),
-        rows[0].size,
-        (1 - level) / 2,
-    )
+    own = undefined_notice(labels, found["undefined"])
+    number, outside = rows[0].size, (1 - level) / 2
     if number * outside < FEWEST_IN_TAIL:
         # Twice as many leave room for draws that are less than independent.
         needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
