@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs, row_labels
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT, has_chains
-from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import about_alone
 from hmetad.results import about
 from hmetad.variable_names import is_dim_of
@@ -31,7 +31,9 @@ __all__ = [
     "cell_levels",
     "cells_of",
     "check_fits",
+    "codes_on_draws",
     "coordinates_of_cells",
+    "coordinates_of_places",
     "design_of",
     "each_fit",
     "error_flags",
@@ -43,9 +45,11 @@ __all__ = [
     "one_variable",
     "stacked_notices",
     "strata_of",
+    "undefined_notice",
     "with_chains",
 ]
 
+type Floats = NDArray[np.float64]
 type Draws = xr.DataTree | xr.Dataset | xr.DataArray
 type Fits = Draws | Mapping[str, Draws]
 
@@ -286,6 +290,13 @@ def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
     return [e.code for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
 
 
+def codes_on_draws(draws: xr.DataArray) -> list[str]:
+    """Codes of the errors on each of what draws are of: those of contrasts, else of its cells."""
+    if "withheld" in draws.coords:
+        return [str(codes) for codes in draws["withheld"].values]
+    return joined_codes(*error_flags(as_cells(draws)))
+
+
 def joined_codes(codes: Sequence[str], flags: NDArray[np.bool_]) -> list[str]:
     """Codes that hold of each column of the flags (codes, columns), as text.
 
@@ -308,6 +319,14 @@ def both_codes(some: Sequence[str], others: Sequence[str]) -> NDArray[np.str_]:
     return np.array([", ".join(dict.fromkeys(filter(None, codes))) for codes in both], dtype=str)
 
 
+def undefined_notice(labels: NDArray[Any], share: Floats, kept: str = "") -> list[Notice]:
+    """Notice of what has undefined draws, whose share is given, and of what is left for all."""
+    if not (share > 0).any():
+        return []
+    concerned = labels[share > 0].astype(str)
+    return [notice_of("undefined-draws.left-out", concerned, share=share.max(), kept=kept)]
+
+
 def name_list(names: str | Sequence[str]) -> tuple[str, ...]:
     """Names of coordinates, each once."""
     return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
@@ -316,6 +335,11 @@ def name_list(names: str | Sequence[str]) -> tuple[str, ...]:
 def coordinates_of_cells(cells: xr.Dataset | xr.DataArray) -> list[str]:
     """Names of the coordinates that tell cells apart."""
     return [str(k) for k, v in cells.coords.items() if v.dims == ("cell",) and k != "cell"]
+
+
+def coordinates_of_places(draws: xr.DataArray) -> dict[Any, xr.DataArray]:
+    """Coordinates of draws but those of chains and draws."""
+    return {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
 
 
 def cell_levels(cells: xr.Dataset | xr.DataArray, name: str) -> NDArray[Any]:

@@ -44,6 +44,7 @@ from hmetad.compare.comparability import (
     type1_differences,
     unlike_sides,
 )
+from hmetad.compare.words import BROUGHT
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import first_few, notice_attrs, notice_of
@@ -54,10 +55,7 @@ type Floats = NDArray[np.float64]
 type Level = str | float | bool | None
 
 Kind = Literal["difference", "log_ratio", "superiority"]
-RESERVED = (
-    *("label", "left", "right", "left_cell", "right_cell", "withheld", "pooled", "not_pooled"),
-    *("left_coverage", "right_coverage"),
-)
+RESERVED = {"label", "left", "right", "left_cell", "right_cell", *BROUGHT}
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
@@ -78,11 +76,6 @@ class Contrasts(NamedTuple):
     weights: csr_array
     lacking: list[str]
     levels: list[int]
-
-    @property
-    def labels(self) -> list[str]:
-        """Labels of the contrasts."""
-        return [*self.pairs["label"]]
 
 
 @check_inputs(skip=("draws",))
@@ -220,7 +213,7 @@ def contrast(
         *([notice_of("left-out", strata=first_few(made.lacking))] if made.lacking else []),
         *not_pooled(made.pairs),
         *dependence(draws, values, over, names[1:], independent),
-        *type1_differences(draws, values, names, made.weights, made.labels, independent),
+        *type1_differences(draws, values, names, made.weights, [*made.pairs["label"]], independent),
     ]
     result = labelled_contrasts(data, values, made.pairs, held, kind)
     withheld = {"withheld": ("pair", withheld_codes(values, made.weights, is_unlike))}
@@ -390,20 +383,18 @@ def draws_of_contrasts(
         step = max(1, CHUNK // rows[0].size)
         for start in range(0, len(left), step):
             part = slice(start, start + step)
-            difference = np.subtract(rows[left[part]], others[right[part]], out=sums[part])
-            if kind == "superiority":
-                sums[part] = np.where(np.isnan(difference), np.nan, difference > 0)
-        return np.moveaxis(sums, 0, -1)
-    numbers = numbers if sides is None else moved_apart(numbers, sides)
-    defined = np.isfinite(numbers)
-    rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(weights.shape[1], -1)
-    sums = weights @ rows
-    if not defined.all():
-        # An undefined draw counts for the contrasts that it is in, not where it has weight 0.
-        missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
-        sums[abs(weights) @ missing > 0] = np.nan
+            np.subtract(rows[left[part]], others[right[part]], out=sums[part])
+    else:
+        numbers = numbers if sides is None else moved_apart(numbers, sides)
+        defined = np.isfinite(numbers)
+        rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(weights.shape[1], -1)
+        sums = weights @ rows
+        if not defined.all():
+            # An undefined draw counts for the contrasts that it is in, not where it has weight 0.
+            missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
+            sums[abs(weights) @ missing > 0] = np.nan
     if kind == "superiority":
-        sums = np.where(np.isnan(sums), np.nan, sums > 0)
+        np.greater(sums, 0, out=sums, where=~np.isnan(sums))
     return np.moveaxis(sums.reshape(-1, *numbers.shape[:2]), 0, -1)
 
 

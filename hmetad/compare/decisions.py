@@ -13,17 +13,13 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import refuse_same_names
-from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words
+from hmetad.compare.words import BROUGHT, COLUMNS, correction_words, headings, pool_words
 from hmetad.errors import one_line
 from hmetad.notice import notices
 
 __all__ = ["Decisions", "labelled_columns"]
 
 MOST_ROWS = 60
-
-
-# Columns that contrasts bring along as coordinates.
-BROUGHT = {"withheld", "pooled", "not_pooled", "left_coverage", "right_coverage"}
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from hmetad.compare.cells import (
     joined_codes,
     name_list,
     strata_of,
+    undefined_notice,
 )
 from hmetad.compare.comparability import (
     are_unlike,
@@ -163,10 +164,11 @@ def rank(
     rows = np.moveaxis(numbers, -1, 0)
     options = {"largest_first": largest_first, "ci_prob": ci_prob, "are_chains": are_chains}
     result, reasons, joint = rank_strata(rows, values, strata, design[over].to_numpy(), options)
+    kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined." * (joint < 1)
     found = [
         *carried_notices(values, over),
         *related,
-        *undefined_notice(labels, result["undefined"].values, joint),
+        *undefined_notice(labels, result["undefined"].values, kept),
         *draws_notice(rows, ci_prob),
     ]
     coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
@@ -305,15 +307,6 @@ def rank_shares(first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
         steps[i] -= np.bincount(last[i] + 1, weight[i], levels + 2)
     shares = steps.cumsum(axis=1)[:, 1 : levels + 1] / first.shape[1]
     return np.clip(shares, 0, 1)
-
-
-def undefined_notice(labels: NDArray[Any], share: Floats, joint: float) -> list[Notice]:
-    """Notice of what has undefined draws, and of what is left where all has to be defined."""
-    if not (share > 0).any():
-        return []
-    kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined." * (joint < 1)
-    concerned = labels[share > 0].astype(str)
-    return [notice_of("undefined-draws.left-out", concerned, share=share.max(), kept=kept)]
 
 
 def draws_notice(rows: Floats, ci_prob: float) -> list[Notice]:

@@ -19,8 +19,8 @@ from hmetad.compare.cells import (
     SAMPLE_DIMS,
     as_cells,
     both_codes,
-    error_flags,
-    joined_codes,
+    codes_on_draws,
+    coordinates_of_places,
     one_variable,
 )
 from hmetad.compare.contrasts import contrast
@@ -103,16 +103,14 @@ def bayes_factor(
         posterior, prior = (
             contrast(draws, **options, matrix=matrix) for draws in (posterior, prior)
         )
-        said = posterior["withheld"].values.tolist()
     else:
         posterior, prior = single_dim(posterior), single_dim(prior)
-        said = joined_codes(*error_flags(as_cells(posterior)))
     dim = next(str(d) for d in posterior.dims if d not in SAMPLE_DIMS)
     found = pd.DataFrame(
         densities(posterior.isel({dim: i}).values, prior.isel({dim: i}).values, null)
         for i in range(posterior.sizes[dim])
     )
-    withheld = both_codes(said, found["reason"].tolist())
+    withheld = both_codes(codes_on_draws(posterior), found["reason"].tolist())
     result = labelled_factors(found, posterior, dim).assign_coords(withheld=(dim, withheld))
     attrs = {k: v for k, v in posterior.attrs.items() if k == "notices"}
     return result.assign_attrs(attrs | {"quantity": str(posterior.name), "null": null})
@@ -135,11 +133,6 @@ def prior_draws(fit: xr.DataTree, var: str) -> xr.DataArray:
     shared = [d for d in posterior.dims if d in posterior.coords and d in values.coords]
     aligned = values.sel({d: posterior[d].values for d in shared if d not in SAMPLE_DIMS})
     return aligned.assign_coords(coordinates_of_places(posterior))
-
-
-def coordinates_of_places(draws: xr.DataArray) -> dict[Any, xr.DataArray]:
-    """Coordinates of draws but those of chains and draws."""
-    return {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
 
 
 def single_dim(draws: xr.DataArray) -> xr.DataArray:

@@ -19,11 +19,13 @@ from scipy.stats import norm
 from hmetad.arguments import arrays_of_numbers, check_inputs
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
-    as_cells,
     both_codes,
+    codes_on_draws,
+    coordinates_of_places,
     error_flags,
     joined_codes,
     stacked_notices,
+    undefined_notice,
     with_chains,
 )
 from hmetad.compare.decisions import Decisions, labelled_columns
@@ -154,16 +156,13 @@ def decide(
     )
     withheld = reasons(draws, found)
     found = {**found, **judge(found, rope, null, withheld != "")}
-    coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
-    results = xr.Dataset(labelled_columns(found, draws, dim), coords)
+    columns = labelled_columns(found, draws, dim)
+    results = xr.Dataset(columns, coordinates_of_places(draws))
     said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     labels = draws[dim].values if dim in draws.coords else np.arange(len(withheld))
-    own, undefined, number = [], found["undefined"], rows[0].size
-    if (undefined > 0).any():
-        concerned = labels[undefined > 0].astype(str)
-        own.append(notice_of("undefined-draws.left-out", concerned, share=undefined.max(), kept=""))
-    outside = (1 - level) / 2
+    own = undefined_notice(labels, found["undefined"])
+    number, outside = rows[0].size, (1 - level) / 2
     if number * outside < FEWEST_IN_TAIL:
         # Twice as many leave room for draws that are less than independent.
         needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
@@ -276,10 +275,6 @@ def with_one_dim(draws: xr.DataArray) -> tuple[xr.DataArray, str]:
 
 def reasons(draws: xr.DataArray, found: Columns) -> NDArray[np.str_]:
     """Codes of why there is no verdict on each quantity; empty text where there is one."""
-    if "withheld" in draws.coords:
-        said = draws["withheld"].values.tolist()
-    else:
-        said = joined_codes(*error_flags(as_cells(draws)))
     with np.errstate(invalid="ignore"):
         drifts = found["rhat"] > limit("rhat")
     is_undefined = too_undefined(found["undefined"])
@@ -290,7 +285,8 @@ def reasons(draws: xr.DataArray, found: Columns) -> NDArray[np.str_]:
         "rhat": drifts & is_defined,
         "few-draws": np.isnan(found["ess_tail"]) & is_defined,
     }
-    return both_codes(said, joined_codes(list(flags), np.array(list(flags.values()))))
+    own = joined_codes(list(flags), np.array(list(flags.values())))
+    return both_codes(codes_on_draws(draws), own)
 
 
 def codes_on_estimates(values: xr.DataArray) -> list[str]:

@@ -4,14 +4,17 @@ Rows → headings; numbers and attrs → words. No array is needed for that, so 
 starts without NumPy.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
+from pathlib import Path
 from typing import Any, Literal
 
 from hmetad.untrusted import read_attr
 
 __all__ = [
+    "BROUGHT",
     "COLUMNS",
     "Column",
     "correction_words",
@@ -21,22 +24,20 @@ __all__ = [
 ]
 
 MOST_SHARES = 8
+# Columns of decisions, in their order in the table, where coordinates come after the label.
+TABLE = Path(__file__).with_name("columns.toml")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table of decisions: name, meaning, and where it is shown.
-
-    A column without a heading is only in the complete table and in files; that of a page is the
-    terminal's with a capital, unless another is given. ``{null}`` stands for the null value.
-    `usual` is a value that says nothing: the column is shown where it has another.
-    """
+    """A column of a table of decisions, as columns.toml says it."""
 
     name: str
     means: str
     terminal: str = ""
     page: str | None = None
     usual: str | float | None = None
+    brought: bool = False
 
     @property
     def is_reason(self) -> bool:
@@ -50,56 +51,12 @@ class Column:
         return self.terminal[:1].upper() + self.terminal[1:] if self.page is None else self.page
 
 
-# In their order in the table, where coordinates come after the label.
-COLUMNS = (
-    Column("label", "what is judged", "contrast"),
-    Column("mean", "mean of the draws, or the estimate", "mean"),
-    Column("sd", "standard deviation of the draws, or the standard error"),
-    Column("lower", "lower bound of the interval", "lower"),
-    Column("upper", "upper bound of the interval", "upper"),
-    Column("mcse_lower", "Monte Carlo standard error of the lower bound"),
-    Column("mcse_upper", "Monte Carlo standard error of the upper bound"),
-    Column("p_value", "p of the two-sided z-test, times the number of comparisons"),
-    Column("p_direction", "probability of the more likely sign", "P(dir.)"),
-    Column("in_rope", "share of the posterior in the ROPE", "in ROPE"),
-    Column("rhat", "rank-normalised R̂ of the draws judged; independent draws have none"),
-    Column("ess_tail", "effective draws of the worse bound"),
-    Column(
-        "statistical",
-        "whether the interval excludes the null; no answer where it is withheld",
-        "excludes null",
-        "≠ {null}",
-    ),
-    Column("verdict", "where the interval lies against the ROPE", "verdict"),
-    Column("direction", "greater or less than the ROPE, where the verdict is different"),
-    Column("full_verdict", "the same words by the share of the posterior in the ROPE"),
-    Column("pooled", "levels that a pooled contrast is over"),
-    Column(
-        "not_pooled",
-        "levels that a pooled contrast lacks: a side is missing, or too often undefined, there",
-        "without",
-        usual="",
-    ),
-    Column(
-        "undefined",
-        "share of the draws that are undefined; up to 5 % are left out",
-        "undefined",
-        usual=0.0,
-    ),
-    Column(
-        "left_coverage",
-        "share of the items that the left side has, of those of levels that share items",
-        "left coverage",
-        usual=1.0,
-    ),
-    Column(
-        "right_coverage", "share of the items that the right side has", "right coverage", usual=1.0
-    ),
-    Column("withheld", "codes of what withholds the answers", "withheld for", usual=""),
-    Column(
-        "unsettled", "answers that more draws could change", "MC error could turn", "", usual=""
-    ),
+COLUMNS = tuple(
+    Column(name, **entry)
+    for name, entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).items()
 )
+# Names of those that contrasts bring along, as coordinates.
+BROUGHT = {column.name for column in COLUMNS if column.brought}
 
 
 def headings(

@@ -17,13 +17,10 @@ from scipy.special import ndtr
 from hmetad.measures.results import ratio
 from hmetad.measures.scores import pairs
 from hmetad.measures.type2 import gamma
-from hmetad.report.page.report import Report
-from hmetad.studies.comparison import compare_with_print
-from hmetad.studies.printed import frame_of
-from hmetad.studies.report import build_report
+from hmetad.studies.comparison import Ours, arrays_of, frame_of
 from hmetad.threads import in_threads
 
-__all__ = ["Study", "analyse", "compare", "report"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
 
@@ -137,11 +134,9 @@ def summary(estimates: xr.DataArray) -> xr.Dataset:
     )
 
 
-def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed beside ours."""
-    return compare_with_print(
-        NAME, {**worked_example(), **wins_and_nearness(study), **variability(study)}
-    )
+def recompute(study: Study) -> Ours:
+    """All that is printed, by table and quantity."""
+    return {**worked_example(), **wins_and_nearness(study), **variability(study)}
 
 
 def worked_example() -> dict[tuple[str, str], Any]:
@@ -160,42 +155,56 @@ def worked_example() -> dict[tuple[str, str], Any]:
 
 def wins_and_nearness(study: Study) -> dict[tuple[str, str], Any]:
     """In how many models the trapezoid is nearer the truth, and how much nearer it is there."""
-    in_print, where = frame_of(NAME, "nearness"), "Figures 5 and 6"
+    in_print, where = arrays_of(NAME, "nearness", "group"), "Figures 5 and 6"
     ours, repeats = nearness(study.models["deviation"]), repeated_nearness(study)
-    found: dict[tuple[str, str], Any] = {}
-    for i, (quantity, column) in enumerate((("wins of 9", "wins"), ("times nearer", "times"))):
-        values, limits = flat(ours[i]), flat(repeats[i].quantile([0.025, 0.975], "repeat"))
-        reach = list(map(reach_towards, in_print[column], values, limits.T))
-        found[where, quantity] = by_group(values.tolist()), by_group(reach)
-    total = repeats[0].sum(["sd", "resolution"]).quantile([0.025, 0.975], "repeat")
-    wins = int(ours[0].sum())
-    reach_of_all = reach_towards(in_print["wins"].sum(), wins, total.to_numpy())
-    return found | {(where, "wins of 36"): ({"all models": wins}, {"all models": reach_of_all})}
+    reach = reach_towards(in_print, ours, repeats)
+    wins = [values[["wins"]].sum("group") for values in (in_print, ours, repeats)]
+    reach_of_all = {"all models": reach_towards(*wins)["wins"]}
+    return {
+        (where, "wins of 9"): (ours["wins"], reach["wins"]),
+        (where, "times nearer"): (ours["times"], reach["times"]),
+        (where, "wins of 36"): ({"all models": wins[1]["wins"]}, reach_of_all),
+    }
 
 
-def by_group(values: list[Any]) -> dict[str, Any]:
-    """Values by the names of the groups of models."""
-    return dict(zip(map(", ".join, GROUPS), values, strict=True))
-
-
-def reach_towards(printed: float, ours: float, limits: Floats) -> float:
+def reach_towards(printed: xr.Dataset, ours: xr.Dataset, repeats: xr.Dataset) -> xr.Dataset:
     """Distance from ours to where 95 % of repeats end, on the side of the printed value.
 
     Print is a simulation like this one, and no nearer to the truth.
     """
-    return float(max(ours - limits[0] if printed < ours else limits[1] - ours, 0.0))
+    ours, repeats = ours[list(printed)], repeats[list(printed)]
+    low, high = limits_of(repeats)
+    reach: xr.Dataset = xr.where(printed < ours, ours - low, high - ours).clip(min=0.0)
+    return reach
 
 
-def nearness(deviation: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+def limits_of(repeats: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Where the middle 95 % of repeats begin and end."""
+    limits = repeats.quantile([0.025, 0.975], "repeat")
+    return limits.isel(quantile=0, drop=True), limits.isel(quantile=1, drop=True)
+
+
+def nearness(deviation: xr.DataArray) -> xr.Dataset:
     """Wins of the trapezoid among the models of a group, and how many times nearer it is there.
 
-    The mean over those models of the ratio of the two deviations; it is this that print has.
+    ``times`` is the mean over those models of the ratio of the two deviations, which print has;
+    ``of_means`` the ratio of their mean deviations.
     """
-    ratios = deviation.sel(estimator="pairs") / deviation.sel(estimator="trapezoid")
-    return (ratios > 1).sum(["scale", "bias"]), ratios.where(ratios > 1).mean(["scale", "bias"])
+    of_pairs, trapezoid = (deviation.sel(estimator=x, drop=True) for x in ("pairs", "trapezoid"))
+    ratios, models = of_pairs / trapezoid, ["scale", "bias"]
+    means = [x.where(ratios > 1).mean(models) for x in (of_pairs, trapezoid)]
+    found = xr.Dataset(
+        {
+            "wins": (ratios > 1).sum(models),
+            "times": ratios.where(ratios > 1).mean(models),
+            "of_means": means[0] / means[1],
+        }
+    )
+    groups = found.stack(group=("sd", "resolution"), create_index=False)
+    return groups.assign_coords(group=list(map(", ".join, GROUPS)))
 
 
-def repeated_nearness(study: Study, repeats: int = 4000) -> tuple[xr.DataArray, xr.DataArray]:
+def repeated_nearness(study: Study, repeats: int = 4000) -> xr.Dataset:
     """As `nearness`, in simulations like this one, by the Monte Carlo error of two of them."""
     models = study.models.transpose(..., "estimator", "other")
     factor = np.linalg.cholesky(models["covariance"].to_numpy())
@@ -205,12 +214,6 @@ def repeated_nearness(study: Study, repeats: int = 4000) -> tuple[xr.DataArray, 
     error = np.sqrt(2) * (factor @ noise)[..., 0]
     moved = models["mean"].expand_dims(repeat=repeats).copy(data=models["mean"].to_numpy() + error)
     return nearness(abs(moved - models["truth"]))
-
-
-def flat(by_group: xr.DataArray) -> NDArray[Any]:
-    """Values in the order of `GROUPS`, in the last axis."""
-    ordered = by_group.transpose(..., "sd", "resolution").to_numpy()
-    return ordered.reshape(*ordered.shape[:-2], -1)
 
 
 def variability(study: Study) -> dict[tuple[str, str], Any]:
@@ -236,14 +239,13 @@ def advantage(spread: xr.DataArray) -> xr.DataArray:
     return spread.sel(estimator="pairs") - spread.sel(estimator="trapezoid")
 
 
-def report(study: Study, comparison: pd.DataFrame) -> Report:
-    """Report of the reproduction."""
-    contents = {
+def contents(study: Study, _: pd.DataFrame) -> dict[str, Any]:
+    """What the report shows."""
+    return {
         "groups": [means_of(study, *group) for group in GROUPS],
         "nearness": nearness_frame(study),
         "seed": study.seed,
     }
-    return build_report(NAME, contents, comparison)
 
 
 def means_of(study: Study, sd: str, resolution: str) -> dict[str, Any]:
@@ -276,22 +278,19 @@ def means_of(study: Study, sd: str, resolution: str) -> dict[str, Any]:
 
 def nearness_frame(study: Study) -> pd.DataFrame:
     """Wins and times nearer with their ranges over repeats, and the ratio of mean deviations."""
-    deviation = study.models["deviation"]
-    wins, nearer = nearness(deviation)
-    ranges = [x.quantile([0.025, 0.975], "repeat") for x in repeated_nearness(study)]
-    (fewest, most), (least, largest) = map(flat, ranges)
-    is_won = deviation.sel(estimator="pairs") > deviation.sel(estimator="trapezoid")
-    means = deviation.where(is_won).mean(["scale", "bias"])
-    stable = means.sel(estimator="pairs") / means.sel(estimator="trapezoid")
+    ours, (low, high) = nearness(study.models["deviation"]), limits_of(repeated_nearness(study))
+
+    def ranges(name: str, form: str) -> list[str]:
+        ends = zip(low[name].to_numpy(), high[name].to_numpy(), strict=True)
+        return [f"{x:{form}} to {y:{form}}" for x, y in ends]
+
     return pd.DataFrame(
         {
-            "Models": map(", ".join, GROUPS),
-            "Wins of 9": flat(wins),
-            "Wins in repeats": [f"{x:.0f} to {y:.0f}" for x, y in zip(fewest, most, strict=True)],
-            "Times nearer": flat(nearer),
-            "Times in repeats": [
-                f"{x:.1f} to {y:.1f}" for x, y in zip(least, largest, strict=True)
-            ],
-            "Ratio of means": flat(stable),
+            "Models": ours["group"],
+            "Wins of 9": ours["wins"],
+            "Wins in repeats": ranges("wins", ".0f"),
+            "Times nearer": ours["times"],
+            "Times in repeats": ranges("times", ".1f"),
+            "Ratio of means": ours["of_means"],
         }
     )

@@ -6,6 +6,7 @@ confidence is calibrated.
 """
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.counts.vectors import from_nr
+from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.measures.groups import confidence_weighted_vote, group_bounds, predictionwise_vote
 from hmetad.measures.ideal_observers import (
     binary_entropy,
@@ -27,18 +28,16 @@ from hmetad.measures.ideal_observers import (
 from hmetad.measures.information import meta_information
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
-from hmetad.report.page.report import Report
-from hmetad.studies.comparison import compare_with_print
-from hmetad.studies.printed import file_of
-from hmetad.studies.report import build_report
+from hmetad.studies.comparison import Ours, cells_as, file_of
 
-__all__ = ["Study", "analyse", "compare", "report"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
 
 NAME = "meyen2025"
 NOISES = ("uniform", "normal", "binary")
 ACCURACIES = (0.6, 0.7, 0.8, 0.9)
+CONDITIONS = list(product(NOISES, ACCURACIES))
 DATA_SETS, TRIALS = 200, 200  # of each condition; of each label
 RESAMPLES = 1000
 HIGH = 0.75  # confidence from here on is the higher of two ratings
@@ -77,8 +76,8 @@ def analyse(*, seed: int = 1) -> Study:
     data, bias, classifiers = np.random.SeedSequence(seed).generate_state(3)
     counts = simulated_counts(np.random.default_rng(data))
     return Study(
-        estimates=conditions_of(measures_of(counts, debias_seed=int(bias))),
-        expected=conditions_of(expected_measures()).isel(data_set=0, reduction=0, drop=True),
+        estimates=measures_of(counts, debias_seed=int(bias)),
+        expected=expected_measures(),
         groups=groups_of_each_size(),
         outside=outside_of_bounds(np.random.default_rng(classifiers)),
         seed=seed,
@@ -113,64 +112,48 @@ def response_probabilities(noise: str, accuracy: float) -> Floats:
 
 def simulated_counts(rng: np.random.Generator) -> xr.DataArray:
     """Count table of all data sets of all conditions."""
-    tables = []
-    for noise in NOISES:
-        for accuracy in ACCURACIES:
-            p = response_probabilities(noise, accuracy)
-            tables.append(rng.multinomial(TRIALS, p, size=(DATA_SETS, 2)))
+    size = DATA_SETS, 2
+    tables = [
+        rng.multinomial(TRIALS, response_probabilities(*condition), size)
+        for condition in CONDITIONS
+    ]
     return labelled_counts(np.stack(tables))
 
 
 def labelled_counts(outcomes: NDArray[np.int64]) -> xr.DataArray:
-    """Count table from outcomes (conditions, data sets, label, outcome) in the order of `p`."""
-    right, wrong = outcomes[..., :2], outcomes[..., 2:]
+    """Count table of outcomes in the order of `response_probabilities`.
+
+    Outcomes have axes condition, data set, label, outcome.
+    """
+    right, wrong = np.split(outcomes, 2, axis=-1)
     s1 = np.concatenate([right[..., 0, ::-1], wrong[..., 0, :]], axis=-1)
     s2 = np.concatenate([wrong[..., 1, ::-1], right[..., 1, :]], axis=-1)
-    conditions = [(noise, accuracy) for noise in NOISES for accuracy in ACCURACIES]
-    sets = range(outcomes.shape[1])
-    rows = [(*condition, number) for condition in conditions for number in sets]
-    noise, accuracy, number = map(list, zip(*rows, strict=True))
-    return from_nr(
-        s1.reshape(len(rows), -1),
-        s2.reshape(len(rows), -1),
-        noise=noise,
-        true_accuracy=accuracy,
-        data_set=number,
-    )
+    rows = product(CONDITIONS, range(outcomes.shape[1]))
+    noise, accuracy, number = zip(*((*condition, i) for condition, i in rows), strict=True)
+    s1, s2 = (side.reshape(len(noise), -1) for side in (s1, s2))
+    return from_nr(s1, s2, noise=noise, true_accuracy=accuracy, data_set=number)
 
 
 def measures_of(counts: xr.DataArray, debias_seed: int | None = None) -> xr.Dataset:
-    """All six measures of every cell, as they are and with reduced bias."""
+    """All six measures of every data set, as they are and with reduced bias."""
     fitted = fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]].drop_attrs()
     plain = meta_information(counts)
-    names = ["meta_i", "meta_i1r", "meta_i2r", "rmi"]
-    versions = [plain[names].drop_attrs()]
+    versions = [plain]
     if debias_seed is not None:
-        reduced = meta_information(counts, debias=RESAMPLES, seed=debias_seed)
-        versions.append(reduced[names].drop_attrs())
-    both = [fitted.merge(version, compat="override") for version in versions]
+        versions.append(meta_information(counts, debias=RESAMPLES, seed=debias_seed))
+    names = ["meta_i", "meta_i1r", "meta_i2r", "rmi"]
+    both = [fitted.merge(one[names].drop_attrs(), compat="override") for one in versions]
     result = xr.concat(both, pd.Index(REDUCTIONS[: len(both)], name="reduction"))
-    return result.assign(observed=plain["accuracy"].drop_attrs())
-
-
-def conditions_of(measures: xr.Dataset) -> xr.Dataset:
-    """Dims noise, accuracy and data_set in place of cell."""
-    sets = np.unique(measures["data_set"])
-    coords = {"noise": list(NOISES), "accuracy": list(ACCURACIES), "data_set": sets}
-    index = np.arange(measures.sizes["cell"]).reshape(len(NOISES), len(ACCURACIES), len(sets))
-    bare = measures.drop_vars(["noise", "data_set", "true_accuracy", "cell"])
-    return bare.isel(cell=xr.DataArray(index, coords, tuple(coords)))
+    result = result.assign(observed=plain["accuracy"].drop_attrs())
+    by_condition = cells_as(result, "noise", "true_accuracy", "data_set")
+    return by_condition.rename(true_accuracy="accuracy")
 
 
 def expected_measures() -> xr.Dataset:
     """Measures of tables so large that their shares are the probabilities."""
-    size = 10**12
-    tables = [
-        np.round(size * np.tile(response_probabilities(noise, accuracy), (1, 2, 1)))
-        for noise in NOISES
-        for accuracy in ACCURACIES
-    ]
-    return measures_of(labelled_counts(np.stack(tables).astype(np.int64)))
+    shares = [np.tile(response_probabilities(*condition), (1, 2, 1)) for condition in CONDITIONS]
+    counts = labelled_counts(np.round(10**12 * np.stack(shares)).astype(np.int64))
+    return measures_of(counts).isel(data_set=0, reduction=0, drop=True)
 
 
 def groups_of_each_size() -> xr.Dataset:
@@ -226,65 +209,61 @@ def distance_outside(bounds: xr.Dataset, rate: Floats) -> Floats:
     return np.maximum(np.maximum(below, above).max(axis=-1), 0.0)
 
 
-def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed beside ours."""
+def recompute(study: Study) -> Ours:
+    """All that is printed, by table and quantity."""
     spans, three = mean_ranges(study)["rmi"], study.groups.sel(size=3)
     ours = {**figures_1_and_2(), **example()}
     # A point of a ROC that is outside is outside by more than rounding.
     for name, proposition in (("type1", "Proposition 4"), ("type2", "Proposition 5")):
-        inside = int((study.outside[name] < 1e-12).sum())
+        inside = (study.outside[name] < 1e-12).sum()
         ours[proposition, "classifiers inside the bounds"] = {"random": inside}
     for figure, reduction in zip(("Figure 6", "Figure 7"), REDUCTIONS, strict=True):
         ours[figure, "range of mean RMI over accuracies"] = spans.sel(reduction=reduction)
     accuracy = three["accuracy"].assign_coords(noise=[f"three, {noise}" for noise in NOISES])
     ours["Figure 8", "accuracy"] = accuracy
     for side in ("lower", "upper"):
-        ours["Theorem 8", f"{side} bound"] = {"three": three[side].item()}
-    return compare_with_print(NAME, ours)
+        ours["Theorem 8", f"{side} bound"] = {"three": three[side]}
+    return ours
 
 
 def figures_1_and_2() -> dict[tuple[str, str], Any]:
     """The two ratings of Figure 1, and the three observers of Figure 2."""
     confidence, weight = np.array([0.6, 0.9]), np.array([2, 1]) / 3
     bits = 1 - binary_entropy(confidence)
-    of_ratings = dict(zip(("c = 0.6", "c = 0.9"), bits.tolist(), strict=True))
     # Print gives d′ as 1.05, not as the 1.0488 of an accuracy of .7.
     normal, others = normal_noise_information(1.05), noise_information(0.7)
-    information = {name: others[name].item() for name in ("binary", "uniform")}
     return {
-        ("Figure 1", "accuracy"): {"all": float(weight @ confidence)},
-        ("Figure 1", "information"): {**of_ratings, "all": float(weight @ bits)},
-        ("Figure 2", "accuracy"): {"normal": normal["accuracy"].item()},
-        ("Figure 2", "information"): {"normal": normal["info"].item(), **information},
-        ("Figure 2", "d′"): {"normal": others["dprime"].item()},
+        ("Figure 1", "accuracy"): {"all": weight @ confidence},
+        ("Figure 1", "information"): {"c = 0.6": bits[0], "c = 0.9": bits[1], "all": weight @ bits},
+        ("Figure 2", "accuracy"): {"normal": normal["accuracy"]},
+        ("Figure 2", "information"): {"normal": normal["info"], **others[["binary", "uniform"]]},
+        ("Figure 2", "d′"): {"normal": others["dprime"]},
     }
 
 
 def example() -> dict[tuple[str, str], Any]:
     """Table 2, and the numbers of the example."""
     counts = example_counts()
-    sides = [counts.to_numpy()[0, :, 0, ::-1], counts.to_numpy()[0, :, 1]]
-    outcomes = np.concatenate(sides, axis=-1)
+    outcomes = np.concatenate(to_nr(counts))
     confidence = outcomes.max(axis=0) / outcomes.sum(axis=0)
     table_2 = {
         "share of responses": outcomes.sum(axis=0) / outcomes.sum(),
         "calibrated confidence": confidence,
         "predictionwise information": 1 - binary_entropy(confidence),
     }
-    responses = {"response": ["r1", "r2", "r3", "r4"]}
     found: dict[tuple[str, str], Any] = {
-        ("Table 2", name): xr.DataArray(values, responses) for name, values in table_2.items()
+        ("Table 2", name): xr.DataArray(values, {"response": ["r1", "r2", "r3", "r4"]})
+        for name, values in table_2.items()
     }
     # statConfR, which the paper used, adds to every cell.
     fitted = fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]]
     dprime = sdt(counts)["dprime"]
     own = meta_information(counts).merge(fitted, compat="override").assign(dprime=dprime)
     own["meta_i at d′"] = normal_noise_information(dprime.item())["meta_i"]
-    for name, value in own.items():
-        found["example", str(name)] = {"Table 1": value.item()}
     bounds = information_bounds(0.7, 0.5)
+    found |= {("example", str(name)): {"Table 1": value} for name, value in own.items()}
     for side in ("lower", "upper"):
-        found["example", side]["bounds"] = bounds[side].item()
+        found["example", side]["bounds"] = bounds[side]
     return found
 
 
@@ -294,14 +273,14 @@ def mean_ranges(study: Study) -> xr.Dataset:
     return means.max("accuracy") - means.min("accuracy")
 
 
-def report(study: Study, comparison: pd.DataFrame) -> Report:
-    """Report of the reproduction."""
+def contents(study: Study, _: pd.DataFrame) -> dict[str, Any]:
+    """What the report shows."""
     counts = example_counts()
     measures = meta_information(counts)
     three = study.groups["accuracy"].sel(size=3)
     ranges = mean_ranges(study).rename(MEASURES).to_dataframe(dim_order=["noise", "reduction"])
     headings = {"noise": "Noise", "reduction": "Estimate"}
-    contents = {
+    return {
         "data_sets": DATA_SETS,
         "resamples": RESAMPLES,
         "example": measures,
@@ -314,11 +293,10 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         "ranges": ranges.reset_index().rename(columns=headings),
         "group_accuracy": study.groups["accuracy"],
         "groups_of_three": "; ".join(
-            f"{noise} noise: {three.sel(noise=noise).item():.3f}" for noise in NOISES
+            f"{noise} noise: {x:.3f}" for noise, x in zip(NOISES, three.to_numpy(), strict=True)
         ),
         "seed": study.seed,
     }
-    return build_report(NAME, contents, comparison)
 
 
 def limits_of_panels(study: Study) -> dict[str, tuple[float, float]]:

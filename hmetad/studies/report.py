@@ -4,23 +4,42 @@ Name of a study, what its analysis found by name, comparison with print → Repo
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from numpy.typing import NDArray
 
+from hmetad.plots import conditions, curves, intervals, reliability
+from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes, share_legend
+from hmetad.plots.style import COLORS, MARKERS, dress, look_of, reference_line
 from hmetad.report.contents.tables import convergence_table, decision_table, notice_block
 from hmetad.report.contents.tables import decision_figure as figure_of_decisions
 from hmetad.report.page.report import Block, Figure, Prose, Report, table_from_frame
-from hmetad.studies.figures import draw
-from hmetad.studies.printed import file_of
+from hmetad.studies.comparison import compare_with_print, file_of
 from hmetad.text.names import symbol
 
-__all__ = ["agreement", "build_report"]
+__all__ = ["build_report", "compare_and_report", "plot_lines"]
 
 type Entry = Mapping[str, Any]
 type Contents = Mapping[str, Any]
+
+
+def compare_and_report(study: ModuleType, results: Any) -> tuple[pd.DataFrame, Report]:
+    """Everything printed beside what a study computed, and the report of both.
+
+    The module of a study has NAME, `recompute`, which gives what is printed by table, quantity and
+    row, and `contents`, which gives what the blocks of the report name.
+    """
+    comparison = compare_with_print(study.NAME, study.recompute(results))
+    contents = study.contents(results, comparison)
+    return comparison, build_report(study.NAME, contents, comparison)
 
 
 def build_report(study: str, contents: Contents, comparison: pd.DataFrame) -> Report:
@@ -85,16 +104,17 @@ def decisions(entry: Entry, known: Contents) -> Iterator[Block]:
 
 
 def figure(entry: Entry, known: Contents) -> Iterator[Block]:
-    """A plot of `hmetad.studies.figures`, of contents and with options that the entry names."""
-    drawn = draw(entry["plot"], [known[name] for name in entry["of"]], entry.get("options", {}))
-    caption, name = fill(entry["caption"], known), fill(entry["figure"], known)
-    yield Figure(caption, fill(entry["alt"], known), drawn, name)
+    """A plot of `PLOTS`, of contents and with options that the entry names."""
+    caption, alt, name = (fill(entry[key], known) for key in ("caption", "alt", "figure"))
+    of = [known[name] for name in entry["of"]]
+    axes = np.ravel(np.asarray(PLOTS[entry["plot"]](*of, **entry.get("options", {})), dtype=object))
+    yield Figure(caption, alt, axes[0].figure, name)
 
 
 def differing(_: Entry, known: Contents) -> Iterator[Block]:
     """What disagrees with print and why, if anything does."""
     comparison = known["comparison"]
-    rows = comparison[~comparison["agrees"].astype(bool)]
+    rows = comparison[~comparison["agrees"]]
     if len(rows):
         shown = places_and_values(rows, known["where"]).assign(Cause=rows["note"])
         caption = "Every disagreement with print, and its cause."
@@ -103,9 +123,9 @@ def differing(_: Entry, known: Contents) -> Iterator[Block]:
 
 def everything(_: Entry, known: Contents) -> Iterator[Block]:
     """Every printed value beside ours."""
-    comparison = known["comparison"]
-    verdict = ["yes" if one else "no" for one in comparison["agrees"]]
-    shown = places_and_values(comparison, known["where"]).assign(Agrees=verdict)
+    rows = known["comparison"]
+    verdict = rows["agrees"].map({True: "yes", False: "no"})
+    shown = places_and_values(rows, known["where"]).assign(Agrees=verdict)
     yield table_from_frame(shown, "Every printed value, and ours.", name="comparison")
 
 
@@ -135,10 +155,12 @@ KINDS: Mapping[str, Callable[[Entry, Contents], Iterator[Block]]] = {
 
 def places_and_values(comparison: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     """Printed values and ours, and where they stand."""
-    what = comparison["row"] + ": " + comparison["quantity"].map(symbol)
-    shown = {"Where": [where.get(name, name) for name in comparison["table"]], "What": what}
-    for side, heading in (("printed", "In print"), ("ours", "Here")):
-        shown[heading] = [in_short(value) for value in comparison[side]]
+    shown = {
+        "Where": comparison["table"].replace(where),
+        "What": comparison["row"] + ": " + comparison["quantity"].map(symbol),
+        "In print": comparison["printed"].map(in_short),
+        "Here": comparison["ours"].map(in_short),
+    }
     return pd.DataFrame(shown)
 
 
@@ -156,7 +178,7 @@ def agreement(comparison: pd.DataFrame) -> str:
     '1 of 2 printed values agree with ours, within the tolerances given. The other 1 stands below, \
 with its cause.'
     """
-    others = comparison[~comparison["agrees"].astype(bool)]
+    others = comparison[~comparison["agrees"]]
     start = (
         f"{len(comparison) - len(others)} of {len(comparison)} printed values agree with ours, "
         "within the tolerances given."
@@ -167,3 +189,102 @@ with its cause.'
     unexplained = int((others["note"] == "").sum())
     said = f"{unexplained} of them unexplained" if unexplained else f"{cause} its cause"
     return f"{start} The other {len(others)} {verb} below, {said}."
+
+
+# --- plots that studies alone have ----------------------------------------------------------------
+
+
+def plot_lines(
+    lines: pd.DataFrame,
+    points: pd.DataFrame | None = None,
+    limits: Mapping[str, Sequence[float]] | None = None,
+    *,
+    x: str,
+    y: str,
+    hue: str,
+    panel: str | None = None,
+    size: tuple[float, float] = (2.5, 2.7),
+    columns: int = 3,
+    share_y: bool = False,
+    reference: float | None = None,
+    colors: Mapping[str, int] | None = None,
+    has_markers: bool = True,
+    xlabel: str = "",
+    ylabel: str = "",
+    **axis: Any,
+) -> NDArray[Any]:
+    """A line per hue, with axes per panel; points, with whiskers where they have an interval.
+
+    `limits` are those of the vertical axis, by panel; `colors` are places in the palette, by hue.
+    """
+    names = list(lines[panel].unique()) if panel else [""]
+    axes = panel_axes(None, len(names), (size[0], size[1]), columns=columns, share_y=share_y)
+    hues = [name for one in (lines, points) if one is not None for name in one[hue].unique()]
+    looks = {name: look_of(i) | {"markersize": 4} for i, name in enumerate(dict.fromkeys(hues))}
+    for name, place in (colors or {}).items():
+        looks[name] |= {"color": COLORS[place], "marker": MARKERS[place]}
+    for ax, name in zip(axes, names, strict=True):
+        dress(ax, grid="y")
+        if reference is not None:
+            reference_line(ax, reference, vertical=False)
+        part = lines[lines[panel] == name] if panel else lines
+        if points is not None:
+            draw_points(ax, points[points[panel] == name] if panel else points, (x, y, hue), looks)
+        for order, (label, line) in enumerate(part.groupby(hue, sort=False)):
+            look = looks[label] if has_markers else looks[label] | {"marker": ""}
+            # Where lines meet, the first are on top.
+            ax.plot(line[x], line[y], label=label, zorder=3 - 0.1 * order, **look)
+        ax.set(**axis)
+        if limits and name in limits:
+            ax.set_ylim(*limits[name])
+        name_panel(ax, name)
+    name_outer_axes(axes, xlabel, ylabel, share_y=share_y)
+    share_legend(axes)
+    return axes
+
+
+def draw_points(
+    ax: Axes,
+    points: pd.DataFrame,
+    columns: tuple[str, str, str],
+    looks: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Points of each hue: many faint ones, or with intervals and named."""
+    x, y, hue = columns
+    for label, own in points.groupby(hue, sort=False):
+        color, marker = looks[str(label)]["color"], looks[str(label)]["marker"]
+        if "lower" in own:
+            reach = [own[y] - own["lower"], own["upper"] - own[y]]
+            look = {"fmt": marker, "color": color, "markersize": 4, "linewidth": 0.9}
+            ax.errorbar(own[x], own[y], reach, label=label, **look)
+        else:
+            look = {"s": 5, "alpha": 0.35, "linewidth": 0, "rasterized": True}
+            ax.scatter(own[x], own[y], color=color, marker=marker, **look)
+
+
+def plot_sensitivity_and_accuracy(frame: pd.DataFrame, counts: xr.DataArray) -> NDArray[Any]:
+    """Bars of d′ and meta-d′ beside lines of accuracy by rating, a row of two panels per task."""
+    tasks = list(frame["task"].unique())
+    axes = Drawing(figsize=(7.8, 8.8), layout="constrained").subplots(
+        len(tasks), 2, width_ratios=[1.15, 1]
+    )
+    for task, (left, right) in zip(tasks, axes, strict=True):
+        conditions.sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
+        left.set_title(task, loc="left", fontweight="bold", fontsize=9, pad=22)
+        own = counts.isel(cell=(counts["task"] == task).to_numpy())
+        reliability.accuracy_by_rating(own.assign_coords(cell=own["model"].to_numpy()), ax=right)
+        if task != tasks[0]:
+            right.get_legend().remove()
+    return np.asarray(axes)
+
+
+PLOTS: Mapping[str, Callable[..., Any]] = {
+    "conditions": conditions.criterion,
+    "forest": intervals.forest,
+    "groups": curves.group_accuracy,
+    "information plane": curves.information_plane,
+    "lines": plot_lines,
+    "sensitivity and accuracy": plot_sensitivity_and_accuracy,
+    "type-1 ROC": curves.type1_roc,
+    "type-2 ROC": curves.type2_roc,
+}

@@ -43,11 +43,13 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
             step = f"There are draws in: {', '.join(SAMPLED)}."
             raise InputError("draws", f"{options['draws']} for {name}", "none", step)
         options = {key: value for key, value in options.items() if key in ("seed", "data")}
-    study = import_module(f"hmetad.studies.{name}")
+    # What a study and its page need is imported when one is run.
+    study, pages = (import_module(f"hmetad.studies.{part}") for part in (name, "report"))
     results = study.analyse(**options)
-    comparison: pd.DataFrame = study.compare(results)
-    page = study.report(results, comparison).html()
-    write_together({out / "comparison.csv": csv_frame(comparison), out / "report.html": page})
+    comparison: pd.DataFrame
+    comparison, report = pages.compare_and_report(study, results)
+    files = {"comparison.csv": csv_frame(comparison), "report.html": report.html()}
+    write_together({out / place: content for place, content in files.items()})
     return comparison
 
 

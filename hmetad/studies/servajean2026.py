@@ -22,14 +22,11 @@ from hmetad.counts.vectors import from_nr
 from hmetad.measures.sdt import sdt, z_test
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.page.report import Report
 from hmetad.specs.loading import load_model
-from hmetad.studies.comparison import compare_with_print, verdict_words
-from hmetad.studies.printed import file_of, frame_of
-from hmetad.studies.report import build_report
+from hmetad.studies.comparison import Ours, file_of, frame_of
 from hmetad.text.names import symbol
 
-__all__ = ["Study", "analyse", "compare", "confidence_counts", "report"]
+__all__ = ["Study", "analyse", "confidence_counts", "contents", "recompute"]
 
 NAME = "servajean2026"
 # So many per chain leave more than 20,000 effective draws of every M.
@@ -37,6 +34,8 @@ DRAWS = 14_000
 SIDE_DRAWS = 2_000
 CHAINS = 4
 COMPARISONS = 27
+# Columns of M as those of a table of intervals.
+M_RATIO = {"m_ratio": "mean", "m_ratio_lower": "lower", "m_ratio_upper": "upper"}
 ESTIMATED = ("dprime", "meta_d", "m_ratio")
 
 
@@ -51,7 +50,8 @@ class Study:
     # `individual` with κ = M·c, and with κ = c.
     relative: xr.DataTree
     absolute: xr.DataTree
-    # Type-1 estimates of the 27 cells of the experiment on risk.
+    # Type-1 estimates of the 27 cells of the experiment on risk, and half_width, that of the normal
+    # 95 % interval of c.
     criteria: xr.Dataset
     # By the names that the printed ones have in servajean2026.toml.
     decisions: Mapping[str, Decisions]
@@ -66,6 +66,7 @@ def analyse(*, draws: int = DRAWS, seed: int = 1, **sample_kwargs: Any) -> Study
     relative = fit(counts, "individual", **side)
     absolute = fit(counts, load_model("individual", meta_criterion="absolute"), **side)
     criteria = sdt(risk_counts())
+    criteria = criteria.assign(half_width=norm.isf(0.025) * criteria["c_se"])
     decisions = {**model_decisions(hmetad), **risk_decisions(criteria)}
     return Study(counts, hmetad, relative, absolute, criteria, decisions)
 
@@ -88,13 +89,17 @@ def risk_counts() -> xr.DataArray:
 def model_decisions(hmetad: xr.DataTree) -> dict[str, Decisions]:
     """Decisions on M and d′: against optimality, between models, between tasks."""
     draws = hmetad["posterior"].to_dataset()
-    judged = {
-        "log_m_optimality": draws["log_m"],
-        "log_m_between_models": contrast(draws, var="log_m", over="model", within="task"),
-        "log_m_between_tasks": contrast(draws, var="log_m", over="task", within="model"),
-        "dprime_between_models": contrast(draws, var="dprime", over="model", within="task"),
+    return {
+        "log_m_optimality": decide(draws["log_m"], rope=rope_of("log_m")),
+        "log_m_between_models": differences(draws, "log_m", "model", "task"),
+        "log_m_between_tasks": differences(draws, "log_m", "task", "model"),
+        "dprime_between_models": differences(draws, "dprime", "model", "task"),
     }
-    return {name: decide(values, rope=rope_of(str(values.name))) for name, values in judged.items()}
+
+
+def differences(draws: xr.Dataset | xr.DataTree, var: str, over: str, within: str) -> Decisions:
+    """Decisions on differences between levels of one column within those of the other."""
+    return decide(contrast(draws, var=var, over=over, within=within), rope=rope_of(var))
 
 
 def risk_decisions(criteria: xr.Dataset) -> dict[str, Decisions]:
@@ -119,27 +124,35 @@ def rope_of(quantity: str) -> tuple[float, float]:
     return lower, upper
 
 
-def half_width(criteria: xr.Dataset) -> xr.DataArray:
-    """Half-width of the normal 95 % interval of c."""
-    return norm.isf(0.025) * criteria["c_se"]
-
-
-def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed, numbers and decisions, beside ours."""
+def recompute(study: Study) -> Ours:
+    """All that is printed, numbers and decisions, by table and quantity."""
     means = study.hmetad["posterior"].to_dataset()[list(ESTIMATED)].mean(["chain", "draw"])
     ours: dict[tuple[str, str], Any] = {("S1", name): means[name] for name in ESTIMATED}
-    ours |= {("S2", "c"): study.criteria["c"], ("S2", "half_width"): half_width(study.criteria)}
+    ours |= {("S2", name): study.criteria[name] for name in ("c", "half_width")}
     for name, decisions in study.decisions.items():
         ours[name, decisions.quantity] = verdict_words(decisions)
-    return compare_with_print(NAME, ours)
+    return ours
 
 
-def report(study: Study, comparison: pd.DataFrame) -> Report:
-    """Report of the reproduction."""
+def verdict_words(decisions: Decisions) -> dict[str, str]:
+    """Verdicts in the words of the paper, by label: "greater, different", "not significant"."""
+    words = {}
+    for row in decisions.table().to_dict("records"):
+        # Where there is no verdict there is no answer to the statistical question either.
+        said = "not significant" if row["statistical"] is not None else row["verdict"]
+        if row["statistical"]:
+            side = "greater" if row["mean"] > decisions.null else "less"
+            said = f"{side}, {row['verdict']}"
+        words[str(row["label"])] = said
+    return words
+
+
+def contents(study: Study, comparison: pd.DataFrame) -> dict[str, Any]:
+    """What the report shows."""
     tasks = file_of(NAME)["tasks"]
     titles = [tasks[task] for task in study.counts["task"].to_numpy()]
-    estimates, criteria = estimates_beside_print(study, comparison), criteria_frame(study)
-    contents = {
+    estimates, criteria = estimates_beside_print(study), criteria_beside_print(study)
+    return {
         "trials": int(study.counts.sum()),
         "trials_on_risk": int(risk_counts().sum()),
         **unconverged_finding(comparison),
@@ -147,12 +160,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         "counts": study.counts.assign_coords(task=("cell", titles)),
         "table-s1": estimates,
         "m_ratios": describe_intervals(
-            estimates,
-            label="cell",
-            estimate="m_ratio",
-            lower="m_ratio_lower",
-            upper="m_ratio_upper",
-            quantity="M-ratio",
+            estimates.rename(columns=M_RATIO), label="cell", quantity="M-ratio"
         ),
         "decided": study.decisions,
         "table-s2": criteria,
@@ -168,44 +176,32 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         },
         "seed": study.hmetad.attrs["seed"],
     }
-    return build_report(NAME, contents, comparison)
 
 
-def named_estimates(draws: xr.DataTree) -> pd.DataFrame:
-    """Posterior means and intervals per cell, with the names of the tasks."""
-    frame = estimate_table(draws)
-    return frame.assign(task=frame["task"].map(file_of(NAME)["tasks"]))
+def estimates_beside_print(study: Study) -> pd.DataFrame:
+    """Estimates of every cell, and those of Table S1; cells stand in its order."""
+    frame, in_print = estimate_table(study.hmetad), frame_of(NAME, "confidence")
+    columns = {f"{name}_printed": in_print[name] for name in ESTIMATED}
+    return frame.assign(task=frame["task"].map(file_of(NAME)["tasks"]), **columns)
 
 
-def estimates_beside_print(study: Study, comparison: pd.DataFrame) -> pd.DataFrame:
-    """Estimates of every cell, and those of Table S1."""
-    frame = named_estimates(study.hmetad)
-    own = comparison[comparison["table"] == "S1"]
-    in_print = own.pivot(index="row", columns="quantity", values="printed").loc[frame["cell"]]
-    columns = {f"{name}_printed": in_print[name].to_numpy(float) for name in ESTIMATED}
-    return frame.assign(**columns)
-
-
-def criteria_frame(study: Study) -> pd.DataFrame:
-    """c of the experiment on risk with its interval, and that of Table S2."""
-    frame = study.criteria[["c", "c_se", "dprime"]].to_dataframe().reset_index()
-    frame = frame.assign(half_width=half_width(study.criteria).to_numpy())
-    # Cells stand in the order of the table.
-    in_print = frame_of(NAME, "risk")["c"]
+def criteria_beside_print(study: Study) -> pd.DataFrame:
+    """c of the experiment on risk with its interval, and that of Table S2, in its order."""
+    names = ["c", "half_width", "dprime"]
+    frame = study.criteria[names].to_dataframe().reset_index()
     return frame.assign(
         lower=frame["c"] - frame["half_width"],
         upper=frame["c"] + frame["half_width"],
-        in_print=in_print,
+        in_print=frame_of(NAME, "risk")["c"],
         task=frame["task"].map(file_of(NAME)["tasks"]),
     )
 
 
 def unconverged_finding(comparison: pd.DataFrame) -> dict[str, str]:
     """The row of Table S1 that does not survive convergence, and the decisions it changes."""
-    is_row = (comparison["table"] == "S1") & (comparison["row"] == "DeepSeek-V3.2-Exp | C")
-    records = comparison[is_row].to_dict("records")
+    records = comparison.query("table == 'S1' and row == 'DeepSeek-V3.2-Exp | C'")
     in_print, ours = (
-        ", ".join(f"{symbol(r['quantity'])} {r[side]:.4f}" for r in records)
+        ", ".join(f"{symbol(r['quantity'])} {r[side]:.4f}" for r in records.to_dict("records"))
         for side in ("printed", "ours")
     )
     decisions = comparison[comparison["tolerance"].isna() & ~comparison["agrees"]]
@@ -213,31 +209,26 @@ def unconverged_finding(comparison: pd.DataFrame) -> dict[str, str]:
         f"{r['row']} in {symbol(r['quantity'])} is “{r['printed']}” in print and “{r['ours']}” here"
         for r in decisions.to_dict("records")
     )
-    return {
-        "unconverged": in_print,
-        "converged": ours,
-        "changed_decisions": changed or "none",
-    }
+    return {"unconverged": in_print, "converged": ours, "changed_decisions": changed or "none"}
 
 
 def choice_of_kappa(study: Study) -> dict[str, Any]:
     """The nine cells under both rules for the criterion at the meta level."""
     fits = {"hmetad": study.hmetad, "absolute": study.absolute, "relative": study.relative}
-    frame = named_estimates(study.hmetad)[["model", "task"]]
-    for name, draws in fits.items():
-        table = estimate_table(draws)
-        frame[name], frame["c"] = table["m_ratio"].to_numpy(), table["c"].to_numpy()
+    tables = {name: estimate_table(draws) for name, draws in fits.items()}
+    m = {name: table["m_ratio"] for name, table in tables.items()}
+    frame = tables["relative"][["model", "task", "c"]]
+    frame = frame.assign(task=frame["task"].map(file_of(NAME)["tasks"]), **m)
     frame["shift"] = frame["relative"] - frame["absolute"]
     return {"kappa": frame, "largest": frame.iloc[int(frame["shift"].abs().argmax())]}
 
 
 def changed_verdicts(study: Study) -> str:
     """Which verdicts between models the rule for κ changes."""
-    rope, verdicts = rope_of("log_m"), []
-    for draws in (study.absolute, study.relative):
-        differences = contrast(draws, var="log_m", over="model", within="task")
-        verdicts.append(decide(differences, rope=rope).table().set_index("label")["verdict"])
-    absolute, relative = verdicts
+    absolute, relative = (
+        differences(draws, "log_m", "model", "task").table().set_index("label")["verdict"]
+        for draws in (study.absolute, study.relative)
+    )
     changed = [
         f"{label}: {absolute[label]} under κ = c, {relative[label]} under M·c"
         for label in absolute.index[absolute != relative]

@@ -20,13 +20,10 @@ from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
-from hmetad.report.page.report import Report
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.studies.comparison import compare_with_print
-from hmetad.studies.printed import frame_of
-from hmetad.studies.report import build_report
+from hmetad.studies.comparison import Ours, frame_of
 
-__all__ = ["Study", "analyse", "compare", "report"]
+__all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
 
@@ -202,67 +199,69 @@ def lowest_possible(cv: float) -> float:
     return float((np.sqrt(cv**2 + 1) - cv) ** 2)
 
 
-def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed beside ours."""
-    claimed = ("RQ1", "DMC varies less than AUROC2, ECE and Brier")
-    return compare_with_print(NAME, {**sums_of_entries(), claimed: claim(study)})
+def recompute(study: Study) -> Ours:
+    """All that is printed, by table and quantity.
 
-
-def sums_of_entries() -> dict[tuple[str, str], Any]:
-    """CVs and averages of what is printed, by method and by model, and entries of two tables."""
+    CVs and averages are those of the printed values, by method and by model.
+    """
     second = frame_of(NAME, "table2").set_index("method")["values"].map(np.array)
+    sums = {str(name): (x.mean(), x.std()) for name, x in second.items()}
     third = frame_of(NAME, "table3")
     again = third[third["model"] == "GPT-3.5"].set_index("method")["values"]
     means = third["values"].map(np.mean)
-    average = dict(zip(third["model"] + ", " + third["method"], means, strict=True))
+    of_models = {model: own.to_numpy() for model, own in means.groupby(third["model"])}
+    statistics: dict[str, Any] = {"mean": np.mean, "max": np.max, "min": np.min, "sd": np.std}
     # Entries that are off by .00005 move their SD by no more than that.
-    reach = {name: 0.00005 / x.mean() + 0.00005 for name, x in second.items()}
-    found: dict[tuple[str, str], Any] = {
-        ("Table 1", "CV of DMC"): ({name: x.std() / x.mean() for name, x in second.items()}, reach),
-        ("Table 2", "average"): second.map(np.mean).to_dict(),
+    reach = {name: 0.00005 / mean + 0.00005 for name, (mean, _) in sums.items()}
+    return {
+        ("Table 1", "CV of DMC"): ({name: sd / mean for name, (mean, sd) in sums.items()}, reach),
+        ("Table 2", "average"): {name: mean for name, (mean, _) in sums.items()},
         ("Table 2", "entries as in Table 3"): {
             name: int(np.equal(second[name], again[name]).sum()) for name in again.index
         },
-        ("Table 3", "average"): average,
+        ("Table 3", "average"): dict(
+            zip(third["model"] + ", " + third["method"], means, strict=True)
+        ),
+        **{
+            ("RQ3", name): {model: function(own) for model, own in of_models.items()}
+            for name, function in statistics.items()
+        },
+        ("RQ1", "DMC varies less than AUROC2, ECE and Brier"): claim(study),
     }
-    of_models = {model: own.to_numpy() for model, own in means.groupby(third["model"])}
-    found["RQ3", "mean"] = {model: own.mean() for model, own in of_models.items()}
-    found["RQ3", "max"] = {model: own.max() for model, own in of_models.items()}
-    found["RQ3", "min"] = {model: own.min() for model, own in of_models.items()}
-    found["RQ3", "sd"] = {model: own.std() for model, own in of_models.items()}
-    return found
 
 
-def claim(study: Study) -> dict[str, str]:
+def claim(study: Study) -> xr.DataArray:
     """Whether DMC varies least over tasks of one M, in each scenario at every M."""
     cv = variation(study.tasks)
     least = cv[list(COUPLED)].to_dataarray("measure").min("measure")
-    is_less = (cv["dmc"] < least).all("ratio")
-    return {name: "yes" if is_less.sel(scenario=name) else "no" for name in SCENARIOS}
+    return xr.where((cv["dmc"] < least).all("ratio"), "yes", "no")
 
 
-def report(study: Study, comparison: pd.DataFrame) -> Report:
-    """Report of the reproduction."""
+def contents(study: Study, _: pd.DataFrame) -> dict[str, Any]:
+    """What the report shows."""
     values = study.tasks.sel(ratio=SHOWN)
     ends = values["dmc"].isel(task=[0, -1]).to_numpy()
     first = values["auroc2"].sel(scenario=SCENARIOS[0])
-    contents = {
+    relative = (values / values.mean("task")).rename(MEASURES).to_dataarray("measure")
+    order = ("scenario", "measure", "task")
+    cv = variation(study.tasks).rename(MEASURES).to_dataframe().reset_index()
+    headings = {"scenario": "Scenario", "ratio": "M"}
+    return {
         "draws": DRAWS,
         "sampled_dprime": SAMPLED_DPRIME,
         "sampled_ratings": SAMPLED_RATINGS,
         "shown": SHOWN,
-        "tasks": relative_lines(values),
+        "tasks": relative.to_dataframe(name="value", dim_order=order).reset_index(),
         "ends": "; ".join(
             f"{name} {a:.2f} and {b:.2f}" for name, (a, b) in zip(SCENARIOS, ends, strict=True)
         ),
         "auroc2_cv": variation(first).item(),
         "moved_cv": variation(2 * first - 1).item(),
-        "variation": variation_frame(study),
+        "variation": cv.assign(ratio=cv["ratio"].map("{:.1f}".format)).rename(columns=headings),
         **scatter_found(study),
         **least_aurocs(),
         "seed": study.seed,
     }
-    return build_report(NAME, contents, comparison)
 
 
 def scatter_found(study: Study) -> dict[str, Any]:
@@ -289,20 +288,6 @@ def scatter_found(study: Study) -> dict[str, Any]:
         "lowest_cv": min(cv),
         "highest_cv": max(cv),
     }
-
-
-def relative_lines(values: xr.Dataset) -> pd.DataFrame:
-    """Every measure over d′ relative to its mean, by scenario."""
-    relative = (values / values.mean("task")).rename(MEASURES).to_dataarray("measure")
-    order = ("scenario", "measure", "task")
-    return relative.to_dataframe(name="value", dim_order=order).reset_index()
-
-
-def variation_frame(study: Study) -> pd.DataFrame:
-    """CV of every measure over the tasks, by scenario and M."""
-    cv = variation(study.tasks).rename(MEASURES).to_dataframe().reset_index()
-    headings = {"scenario": "Scenario", "ratio": "M"}
-    return cv.assign(ratio=cv["ratio"].map("{:.1f}".format)).rename(columns=headings)
 
 
 def least_aurocs() -> dict[str, Any]:

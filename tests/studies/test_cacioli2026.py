@@ -12,10 +12,9 @@ from scipy.stats import norm, spearmanr
 
 from hmetad.errors import InputError
 from hmetad.notice import notices
-from hmetad.studies import cacioli2026
-from hmetad.studies.cacioli import comparison, hypotheses, roc_data, simulation, tables, withdrawn
-from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.printed import file_of, frame_of
+from hmetad.studies import cacioli2026, withdrawn
+from hmetad.studies.comparison import cells_as, compare_with_print, file_of, frame_of, is_reproduced
+from hmetad.studies.report import compare_and_report
 from hmetad.studies.run import reproduce
 
 pytestmark = pytest.mark.integration
@@ -40,26 +39,29 @@ def deposited(folder):
     return cacioli2026.analyse(data=folder, seed=1)
 
 
+@pytest.fixture(scope="module")
+def shown_with_deposit(deposited):
+    return compare_and_report(cacioli2026, deposited)
+
+
 # --- what follows from print ----------------------------------------------------------------
 
 
-def test_everything_printed_follows_but_for_three_known_differences(study):
-    comparison = cacioli2026.compare(study)
+def test_everything_printed_follows_but_for_three_known_differences(shown):
+    comparison, _ = shown
     assert is_reproduced(comparison)
     differing = comparison[~comparison["agrees"]]
+    assert (len(differing), len(comparison)) == (3, 107)
     assert set(differing[["table", "row"]].itertuples(index=False)) == {
         *(("Table 3", "all"), ("4.4", "Mistral-Instruct")),
         ("4.6", "Mistral-Instruct, Gemma-2-Instruct"),
     }
-    assert (len(differing), len(comparison)) == (3, 107)
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("seed", [2, 3])
-def test_no_verdict_hangs_on_the_seed(seed, study):
-    words = cacioli2026.compare(study)
-    again = cacioli2026.compare(cacioli2026.analyse(seed=seed))
-    pd.testing.assert_series_equal(words["agrees"], again["agrees"])
+def test_no_verdict_hangs_on_the_seed(shown):
+    other = cacioli2026.recompute(cacioli2026.analyse(seed=2))
+    again = compare_with_print("cacioli2026", other)["agrees"]
+    pd.testing.assert_series_equal(shown[0]["agrees"], again)
 
 
 def test_quartiles_give_the_authors_d_prime_to_all_digits(study, folder):
@@ -88,7 +90,7 @@ def by_temperature(*rows):
 
 
 def h3(dprime, meta_d, se):
-    return hypotheses.h3(xr.Dataset({"dprime": dprime, "meta_d": meta_d, "meta_d_se": se}))
+    return withdrawn.h3(xr.Dataset({"dprime": dprime, "meta_d": meta_d, "meta_d_se": se}))
 
 
 def test_h3_is_the_range_and_scipys_rank_correlation():
@@ -116,13 +118,13 @@ def test_the_chance_of_the_relative_rule_is_that_of_all_orders():
     orders = [abs(spearmanr(order, range(4))[0]) for order in permutations(range(4))]
     passing = [a < b - 1e-9 for a in orders for b in orders]
     expected = np.mean(passing)
-    assert hypotheses.chance_of_relative_rule() == pytest.approx(expected)
+    assert withdrawn.chance_of_relative_rule() == pytest.approx(expected)
 
 
 def test_interval_tost_needs_small_errors_where_the_range_rule_does_not():
     meta = by_temperature([1.0, 1.05, 1.1, 1.2], [1.0, 1.05, 1.1, 1.2])
     se = by_temperature([0.04] * 4, [0.08] * 4)
-    found = hypotheses.equivalence(meta, se)
+    found = withdrawn.equivalence(meta, se)
     assert found["equivalent"].values.tolist() == ["passed", "failed"]
     reach = 0.2 + norm.isf(0.05) * np.sqrt(2) * np.array([0.04, 0.08])
     np.testing.assert_allclose(found["reach"], reach, atol=1e-12)
@@ -136,7 +138,7 @@ def with_limits(m, half):
 def test_intervals_may_overlap_though_their_difference_excludes_0():
     m = xr.DataArray([0.852, 1.048], {"model": ["A", "B"]}, ("model",))
     half = xr.DataArray([0.088, 0.139], dims="model")
-    pair = hypotheses.pairwise(with_limits(m, half)).iloc[0]
+    pair = withdrawn.pairwise(with_limits(m, half)).iloc[0]
     assert pair["overlap"] == pytest.approx(0.031)
     assert pair["upper"] == pytest.approx(-0.196 + np.hypot(0.088, 0.139))
     assert pair["upper"] < 0
@@ -146,7 +148,7 @@ def test_differences_of_draws_are_their_percentiles():
     rng = np.random.default_rng(1)
     draws = xr.DataArray(rng.normal(size=(2, 999)), {"model": ["A", "B"]}, ("model", "draw"))
     m = draws.mean("draw")
-    pair = hypotheses.pairwise(with_limits(m, 1).assign(draws=draws)).iloc[0]
+    pair = withdrawn.pairwise(with_limits(m, 1).assign(draws=draws)).iloc[0]
     expected = np.quantile(draws[0] - draws[1], [0.025, 0.975])
     np.testing.assert_allclose([pair["lower"], pair["upper"]], expected)
 
@@ -162,8 +164,8 @@ def test_edges_are_the_nearest_and_lost_ratings_are_lost_on_their_side():
 # --- the deposit ----------------------------------------------------------------------------
 
 
-def test_every_difference_of_the_deposit_is_explained(deposited):
-    comparison = cacioli2026.compare(deposited)
+def test_every_difference_of_the_deposit_is_explained(shown_with_deposit):
+    comparison, _ = shown_with_deposit
     assert is_reproduced(comparison)
     assert len(comparison) == 199
     agreeing = comparison[comparison["agrees"]]
@@ -196,7 +198,7 @@ def test_numbers_of_the_revision_are_those_deposited(folder):
 
 def test_verdicts_on_temperature_are_those_deposited(folder):
     deposited = json.loads((folder / "h3_results.json").read_text())
-    found = hypotheses.h3(comparison.table_7())
+    found = withdrawn.h3(cacioli2026.table_7())
     keys = PRINTED["deposit"]["models"]
     for model, key in zip(MODELS, keys, strict=True):
         own, theirs = found.sel(model=model), deposited[key]
@@ -244,7 +246,7 @@ def test_the_deposit_is_found_as_file_folder_or_clone(folder, tmp_path, name):
         inside.mkdir(parents=True)
         (inside / "roc_data.json").write_bytes((folder / "roc_data.json").read_bytes())
         path = tmp_path
-    tables = roc_data.read_deposit(str(path))
+    tables = withdrawn.read_deposit(str(path))
     assert tables.sizes == {"cell": 56, "correct": 2, "rating": 20}
     right = tables.sel(cell="TriviaQA | Mistral-Instruct | 1.0", correct="right")
     assert int(right.sum()) == 2137
@@ -256,29 +258,26 @@ def entry(**changed):
 
 def content(**changed):
     names = PRINTED["deposit"]
-    temperatures = map(str, roc_data.TEMPERATURES)
+    temperatures = map(str, withdrawn.TEMPERATURES)
     by_temperature = dict.fromkeys(temperatures, entry(**changed))
     return {m: dict.fromkeys(names["datasets"], by_temperature) for m in names["models"]}
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ("no JSON", "which is no JSON"),
-        ("[]", "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1"),
-        (content(noise_counts=[1] * 19), "two lists of 20 numbers of trials"),
-        (content(noise_counts=None), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[0.5] * 20), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[-1] * 20), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[float("nan")] * 20), "two lists of 20 numbers of trials"),
-        (content(signal_counts=[True] * 20), "two lists of 20 numbers of trials"),
-    ],
+    "wrong",
+    ["no JSON", "[]", *([x] * 20 for x in (0.5, -1, float("nan"), True)), [1] * 19, None],
+    ids=str,
 )
-def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong, message):
+def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong):
     path = tmp_path / "roc_data.json"
-    path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
+    path.write_text(wrong if isinstance(wrong, str) else json.dumps(content(signal_counts=wrong)))
+    says = {
+        "no JSON": "which is no JSON",
+        "[]": "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1",
+    }
+    message = says.get(str(wrong), "two lists of 20 numbers of trials")
     with pytest.raises(InputError, match=rf"data: got .*{message}.*sdt_calibration"):
-        roc_data.read_deposit(path)
+        withdrawn.read_deposit(path)
 
 
 def test_a_path_without_a_deposit_is_refused_and_whole_floats_are_counts(tmp_path):
@@ -287,7 +286,7 @@ def test_a_path_without_a_deposit_is_refused_and_whole_floats_are_counts(tmp_pat
     with pytest.raises(InputError, match="which does not exist"):
         cacioli2026.analyse(data=tmp_path / "none")
     (tmp_path / "roc_data.json").write_text(json.dumps(content(signal_counts=[2.0] * 20)))
-    assert int(roc_data.read_deposit(tmp_path).sum()) == 56 * 60
+    assert int(withdrawn.read_deposit(tmp_path).sum()) == 56 * 60
 
 
 # --- known truth ----------------------------------------------------------------------------
@@ -307,9 +306,9 @@ def test_the_decision_gives_the_truth_and_correctness_does_not(study):
 def test_intervals_by_the_decision_cover_the_truth_as_often_as_they_say():
     z = []
     for seed in range(8):
-        decided, _ = simulation.count_both(simulation.simulated_trials(seed), 4)
-        found = tables.cells_as(withdrawn.estimates(decided), "model", "temperature")
-        truth = simulation.true_values()
+        decided, _ = withdrawn.count_both(withdrawn.simulated_trials(seed), 4)
+        found = cells_as(withdrawn.estimates(decided), "model", "temperature")
+        truth = withdrawn.true_values()
         z.append(((found["m_ratio"] - truth["m_ratio"]) / found["m_ratio_se"]).to_numpy())
     outside = (np.abs(z) > 1.96).sum()
     # Binomial(128, .05): 2 to 15 in 99.8 % of cases.
@@ -325,8 +324,8 @@ def test_without_sampling_error_the_withdrawn_m_is_below_1_and_falls_with_the_tr
 
 
 def test_edges_of_t_1_are_held_over_temperatures():
-    trials = simulation.simulated_trials(1)
-    decided, judged = simulation.count_both(trials, 4)
+    trials = withdrawn.simulated_trials(1)
+    decided, judged = withdrawn.count_both(trials, 4)
     one = judged.sel(cell=judged["temperature"] == 1.0).sum("correct")
     # Octiles of 200 levels: one level may hold a hundredth of the trials, or two.
     np.testing.assert_allclose(one / one.sum("rating"), 1 / 8, atol=0.03)
@@ -338,8 +337,8 @@ def test_edges_of_t_1_are_held_over_temperatures():
 # --- the report -----------------------------------------------------------------------------
 
 
-def test_the_report_says_first_that_and_why_it_was_withdrawn(study):
-    report = cacioli2026.report(study, cacioli2026.compare(study))
+def test_the_report_says_first_that_and_why_it_was_withdrawn(study, shown):
+    _, report = shown
     page = report.markdown()
     (first, *_), said = report.blocks, notices(study.quartiles)
     assert first.heading == "Withdrawn"
@@ -352,8 +351,8 @@ def test_the_report_says_first_that_and_why_it_was_withdrawn(study):
     assert "The deposited counts" not in page
 
 
-def test_the_report_has_the_deposit_where_there_is_one(deposited):
-    report = cacioli2026.report(deposited, cacioli2026.compare(deposited))
+def test_the_report_has_the_deposit_where_there_is_one(shown_with_deposit):
+    _, report = shown_with_deposit
     page = report.markdown()
     assert page.count("**Figure") == 4
     assert "What binning loses" in page
@@ -361,11 +360,12 @@ def test_the_report_has_the_deposit_where_there_is_one(deposited):
     assert r"\begin{document}" in report.latex()
 
 
-def test_data_reach_the_study_that_reads_them_and_no_other(tmp_path, folder, monkeypatch):
-    # Which rows there are does not hang on the number of bootstrap samples.
-    monkeypatch.setattr(withdrawn, "SAMPLES", 100)
-    frame = reproduce("cacioli2026", tmp_path, data=folder, seed=1)
-    assert len(frame) == 199
+def test_data_reach_the_study_that_reads_them_and_no_other(
+    tmp_path, folder, monkeypatch, deposited
+):
+    given = {(folder, 1): deposited}
+    monkeypatch.setattr(cacioli2026, "analyse", lambda *, data, seed: given[data, seed])
+    assert len(reproduce("cacioli2026", tmp_path, data=folder, seed=1)) == 199
     assert {path.name for path in tmp_path.iterdir()} == {"comparison.csv", "report.html"}
     with pytest.raises(InputError, match=r"data: got .* for meyen2025.*cacioli2026"):
         reproduce("meyen2025", tmp_path, data=folder)

@@ -8,58 +8,55 @@ import xarray as xr
 
 from hmetad.compare.verdicts import decide_normal
 from hmetad.studies.comparison import (
-    ComparisonRow,
+    arrays_of,
     compare_with_print,
-    comparison_frame,
-    in_words_of,
+    file_of,
+    frame_of,
     is_reproduced,
-    verdict_words,
 )
-from hmetad.studies.printed import arrays_of, file_of, frame_of
 from hmetad.studies.run import STUDIES
-
-
-def test_numbers_agree_within_their_tolerance():
-    assert ComparisonRow("S1", "a", "d", 1.0, 1.0149, 0.015).agrees
-    assert not ComparisonRow("S1", "a", "d", 1.0, 1.0151, 0.015).agrees
-    assert ComparisonRow("S2", "a", "c", 0.033, 0.03305, 0.00005).agrees, "to the printed digit"
-
-
-def test_words_agree_when_they_are_the_same():
-    assert ComparisonRow("t", "a", "q", "greater, different", "greater, different").agrees
-    assert not ComparisonRow("t", "a", "q", "greater, different", "different").agrees
-
-
-def test_only_listed_differences_are_excused():
-    wrong = ComparisonRow("S1", "a", "d", 1.0, 2.0, 0.1)
-    known = {("S1", "a", "d"): "a misprint"}
-    assert not is_reproduced(comparison_frame([wrong], {}))
-    frame = comparison_frame([wrong], known)
-    assert is_reproduced(frame)
-    assert frame["note"].tolist() == ["a misprint"]
-
-
-def test_a_listed_difference_that_agrees_carries_no_excuse():
-    right = ComparisonRow("S1", "a", "d", 1.0, 1.0, 0.1)
-    assert comparison_frame([right], {("S1", "a", "d"): "a misprint"})["note"].tolist() == [""]
+from hmetad.studies.servajean2026 import verdict_words
 
 
 @pytest.mark.parametrize(
-    ("estimate", "in_print", "ours"),
+    ("printed", "ours", "tolerance", "agrees"),
     [
-        (0.5, "greater, different", "greater, different"),
-        (-0.5, "greater, different", "less, different"),
-        (-0.5, "different", "different"),
-        (-0.5, "not significant", "less, different"),
-        (0.01, "less, different", "not significant"),
-        (np.nan, "not significant", "unreliable"),
+        (1.0, 1.0149, 0.015, True),
+        (1.0, 1.0151, 0.015, False),
+        # To the printed digit.
+        (0.033, 0.03305, 0.00005, True),
+        ("greater, different", "greater, different", np.nan, True),
+        ("greater, different", "different", np.nan, False),
+        ("different", "less, different", np.nan, True),
     ],
 )
-def test_verdicts_are_put_into_the_words_of_the_paper(estimate, in_print, ours):
+def test_numbers_agree_within_their_tolerance_and_words_where_they_are_the_same(
+    monkeypatch, printed, ours, tolerance, agrees
+):
+    """A difference is excused where it is listed; what agrees carries no excuse."""
+    place = ("S1", "a", "d")
+    entry = {"table": "S1", "values": [["a", "d", printed, tolerance]]}
+    for known in ([], [{"at": [place], "note": "a misprint"}]):
+        numbers = {"compare": [entry], "differs": known}
+        monkeypatch.setattr("hmetad.studies.comparison.file_of", lambda _, own=numbers: own)
+        frame = compare_with_print("made", {("S1", "d"): {"a": ours}})
+        assert frame["agrees"].tolist() == [agrees]
+        assert is_reproduced(frame) == (agrees or bool(known))
+        assert frame["note"].tolist() == ["a misprint" if known and not agrees else ""]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "ours"),
+    [
+        (0.5, "greater, different"),
+        (-0.5, "less, different"),
+        (0.01, "not significant"),
+        (np.nan, "unreliable"),
+    ],
+)
+def test_verdicts_are_put_into_the_words_of_the_paper(estimate, ours):
     values = xr.DataArray(np.array([estimate]), dims="pair", coords={"pair": ["a − b"]}, name="c")
-    decisions = decide_normal(values, 0.05, rope=(-0.1, 0.1))
-    words = verdict_words(decisions)
-    assert {row: in_words_of(in_print, found) for row, found in words.items()} == {"a − b": ours}
+    assert verdict_words(decide_normal(values, 0.05, rope=(-0.1, 0.1))) == {"a − b": ours}
 
 
 # --- a study's file against what is computed ------------------------------------------------
@@ -81,8 +78,7 @@ def study(monkeypatch):
         ],
         "differs": [{"at": [["W", "A*", "d"]], "note": "By {size:.1f}."}],
     }
-    for module in ("comparison", "printed"):
-        monkeypatch.setattr(f"hmetad.studies.{module}.file_of", lambda _: numbers)
+    monkeypatch.setattr("hmetad.studies.comparison.file_of", lambda _: numbers)
     return "made"
 
 
@@ -94,11 +90,12 @@ def ours():
         ("G", "d"): ({"A": 1.3}, {"A": 0.5}),
         ("L", "word"): {"all": "passed"},
         ("O", "word"): {"A": "yes", "B": "no"},
+        ("note", "size"): {"A | 1.0": 0.5},
     }
 
 
 def test_everything_listed_is_compared_in_the_order_of_the_file(study, ours):
-    frame = compare_with_print(study, ours, {"size": {"A | 1.0": 0.5}})
+    frame = compare_with_print(study, ours)
     assert frame[["table", "row"]].agg(" ".join, axis=1).tolist() == [
         "W A | 0.5", "W A | 1.0", "G A", "L all", "O A", "O B"
     ]  # fmt: skip
@@ -109,18 +106,16 @@ def test_everything_listed_is_compared_in_the_order_of_the_file(study, ours):
 
 
 def test_what_is_optional_is_compared_where_it_is_computed(study, ours):
-    frame = compare_with_print(study, ours | {("D", "d"): {"A": 1.05}}, {"size": {"A | 1.0": 1}})
+    frame = compare_with_print(study, ours | {("D", "d"): {"A": 1.05}})
     assert frame[frame["table"] == "D"]["row"].tolist() == ["A"]
 
 
-def test_a_note_without_its_number_is_an_error(study, ours):
-    with pytest.raises(KeyError, match="size"):
-        compare_with_print(study, ours)
-
-
-def test_a_printed_value_that_nothing_computes_is_an_error(study, ours):
-    del ours["L", "word"]
-    with pytest.raises(KeyError, match="all"):
+@pytest.mark.parametrize(("lacking", "says"), [(("note", "size"), "size"), (("L", "word"), "all")])
+def test_a_note_without_its_number_and_a_printed_value_without_ours_are_errors(
+    study, ours, lacking, says
+):
+    del ours[lacking]
+    with pytest.raises(KeyError, match=says):
         compare_with_print(study, ours)
 
 

@@ -5,7 +5,6 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
-from hmetad.errors import InputError
 from hmetad.studies import higham2018
 from hmetad.studies.comparison import is_reproduced
 from hmetad.studies.run import reproduce
@@ -14,11 +13,6 @@ from hmetad.studies.run import reproduce
 @pytest.fixture(scope="module")
 def study():
     return higham2018.analyse(participants=20_000, seed=1)
-
-
-@pytest.fixture(scope="module")
-def comparison(study):
-    return higham2018.compare(study)
 
 
 def test_means_of_the_trapezoid_are_the_area_of_the_population(study):
@@ -75,17 +69,11 @@ def test_the_same_seed_gives_the_same_study(study):
     assert not again.models["mean"].equals(study.models["mean"])
 
 
-def test_the_report_shows_every_group_and_what_differs(study, comparison):
-    page = higham2018.report(study, comparison).markdown()
+def test_the_report_shows_every_group_and_what_differs(shown):
+    page = shown[1].markdown()
     assert page.count("Mean estimates less the true gamma") == 4
     assert "perhaps .050 was meant" in page
     assert "| Times nearer | Times in repeats |" in page
-
-
-def test_there_are_no_draws_to_ask_for(tmp_path):
-    with pytest.raises(InputError, match="draws"):
-        reproduce("higham2018", tmp_path, draws=100)
-    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow

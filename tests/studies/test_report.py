@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from hmetad.report.page.report import Figure, Prose, Table
-from hmetad.studies.figures import PLOTS, plot_lines
-from hmetad.studies.printed import file_of
-from hmetad.studies.report import KINDS, build_report
+from hmetad.studies.comparison import file_of
+from hmetad.studies.report import KINDS, PLOTS, build_report, plot_lines
 from hmetad.studies.run import STUDIES
 
 # Keys of every kind of block, besides `needs` and `each`.

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from hmetad.studies import servajean2026
-from hmetad.studies.printed import file_of
-from hmetad.studies.servajean2026 import analyse, compare, report
+from hmetad.studies.comparison import file_of
 
 pytestmark = pytest.mark.integration
 
@@ -19,12 +18,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture(scope="module")
 def study():
     """The whole study, with fewer draws than the command takes."""
-    return analyse(draws=6000, seed=1, progressbar=False, quiet=True)
-
-
-@pytest.fixture(scope="module")
-def comparison(study):
-    return compare(study)
+    return servajean2026.analyse(draws=6000, seed=1, progressbar=False, quiet=True)
 
 
 def test_every_printed_number_and_decision_has_a_row(comparison):
@@ -40,8 +34,8 @@ def test_every_printed_number_and_decision_has_a_row(comparison):
     }
 
 
-def test_nothing_disagrees_but_the_known_differences(comparison, check_differences):
-    check_differences("servajean2026", comparison, 171)
+def test_nothing_disagrees_but_the_known_differences(check_differences):
+    check_differences(171)
 
 
 def test_deepseek_c_converges_to_another_value_than_print(study):
@@ -75,8 +69,8 @@ def test_the_rule_for_kappa_moves_m_where_c_is_not_zero(study):
     assert float(shift.sel(cell="GPT-5 | C")) < 0.01
 
 
-def test_the_report_states_the_finding_with_its_numbers(study, comparison):
-    text = report(study, comparison).markdown()
+def test_the_report_states_the_finding_with_its_numbers(shown, comparison):
+    text = shown[1].markdown()
     assert "164 of 171" in text
     assert "120,000 rated, 359,000 on risk" in text
     assert "does not survive convergence" in text

@@ -15,8 +15,7 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.studies import wang2025
-from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.printed import frame_of
+from hmetad.studies.comparison import frame_of, is_reproduced
 from hmetad.studies.run import reproduce
 
 
@@ -29,16 +28,11 @@ def study():
     return wang2025.analyse(seed=1)
 
 
-@pytest.fixture(scope="module")
-def comparison(study):
-    return wang2025.compare(study)
-
-
 # --- print ----------------------------------------------------------------------------------
 
 
-def test_what_differs_from_print_is_known_and_explained(comparison, check_differences):
-    check_differences("wang2025", comparison, 39)
+def test_what_differs_from_print_is_known_and_explained(check_differences):
+    check_differences(39)
 
 
 def test_printed_numbers_are_those_of_the_paper(shared):
@@ -201,8 +195,8 @@ def test_the_same_seed_gives_the_same_study(monkeypatch):
     assert not other.scatter.equals(first.scatter)
 
 
-def test_the_report_says_what_decouples_and_what_print_lacks(study, comparison):
-    page = wang2025.report(study, comparison).markdown()
+def test_the_report_says_what_decouples_and_what_print_lacks(shown):
+    page = shown[1].markdown()
     assert "Does DMC decouple?" in page
     assert "for 5 of six methods" in page
     assert "18 to 22 times" in page
