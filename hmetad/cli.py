@@ -18,23 +18,22 @@ from textwrap import indent
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
 from hmetad.commands import (
     compare,
-    estimates,
     fit,
     import_log,
     measures,
-    models,
     plan,
     reliability,
     report,
     reproduce,
     select,
 )
-from hmetad.commands.options import as_command
+from hmetad.commands.options import HYPHEN, as_command
 from hmetad.errors import InputError
 from hmetad.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.report.terminal import say
@@ -50,17 +49,37 @@ COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "measures": (measures.measures, measures.EXAMPLES),
     "reliability": (reliability.reliability, reliability.EXAMPLES),
     "fit": (fit.fit, fit.EXAMPLES),
-    "estimates": (estimates.estimates, estimates.EXAMPLES),
+    "estimates": (fit.estimates, fit.ESTIMATES_EXAMPLES),
     "compare": (compare.compare, compare.EXAMPLES),
     "select": (select.select, select.EXAMPLES),
     "report": (report.report, report.EXAMPLES),
-    "models": (models.models, models.EXAMPLES),
+    "models": (fit.models, fit.MODELS_EXAMPLES),
     "plan": (plan.plan, plan.EXAMPLES),
     "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
 }
 
+
+class ReadableHelp:
+    """Help that has no types of Python, and breaks no line within a name."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Help as it is printed."""
+        text: str = super().get_help(ctx)  # type: ignore[misc]
+        text = re.sub(r" <[a-z\[\]]+>", lambda found: " " * len(found[0]), text)
+        return text.replace(HYPHEN, "-")
+
+
+class Command(ReadableHelp, TyperCommand):
+    """A command."""
+
+
+class Group(ReadableHelp, TyperGroup):
+    """All commands."""
+
+
 # Help without boxes: in 80 columns their frames leave no room for words.
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -81,9 +100,10 @@ def options(
 
 for name, (command, examples) in COMMANDS.items():
     # \b keeps the lines of a paragraph as they are.
-    app.command(name, epilog="\b\nExamples:\n" + indent(examples.strip(), "  "))(
-        as_command(command)
-    )
+    function, shown = as_command(command), indent(examples.strip(), "  ")
+    # Typer cuts a sentence short that is not given as one.
+    first = (function.__doc__ or "").partition("\n")[0]
+    app.command(name, cls=Command, short_help=first, epilog=f"\b\nExamples:\n{shown}")(function)
 
 
 def main() -> NoReturn:

@@ -134,7 +134,7 @@ def test_a_level_is_left_out_of_contrasts_and_ranks(answers):
         assert (CODE in {one["code"] for one in found}) == is_said
     assert "Did you mean 'c, d'?" in refused(answers, f"{line} --without c,d")
     line = "compare three.nc --var accuracy --rope=-0.01,0.01"
-    assert "--over: got nothing, with --without" in refused(answers, f"{line} --without a")
+    assert "--without with --over" in refused(answers, f"{line} --without a")
 
 
 def test_draws_of_the_command_are_known_to_be_independent(draws):

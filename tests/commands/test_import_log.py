@@ -10,7 +10,7 @@ import pytest
 from command_line import refused, run
 from scipy.io import savemat
 
-from hmetad.commands.trial_files import trials_csv, trials_parquet
+from hmetad.commands.import_log import trials_csv, trials_parquet
 from hmetad.logs.kinds import READERS
 from hmetad.rows.tables import read_table
 
@@ -196,7 +196,7 @@ def test_pairs_keep_what_tells_questions_apart_and_what_was_asked_for(tmp_path):
         ("table said.csv --option-pairs both", "--option-pairs: got no probabilities of options"),
         ("table far.csv --option-pairs both", "--option-pairs: got 'a day'"),
         ("table said.csv --option-pairs both --agreement modal", "--agreement: got --option-pairs"),
-        ("table said.csv --by item", "--by: got columns, without --agreement or --option-pairs"),
+        ("table said.csv --by item", "--by with --agreement or --option-pairs"),
         ("table t.csv --runs all", "--runs: got an option that table does not have, allowed is --"),
         ("table none.csv", "no such file"),
         ("table t.csv --key t.csv", "--on: got none, beside a key"),

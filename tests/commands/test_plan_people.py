@@ -98,8 +98,8 @@ def test_people_needed_are_said(tmp_path, asked):
         ("plan --question mean --dprime 1,2 --subjects 20", "--dprime"),
         ("plan --question mean --pilot none.nc --subjects 20", "none.nc"),
         ("plan --question mean --subjects 20 --trials 1", "--trials"),
-        ("plan --effect 0.2 --rope=-1,1", "--effect: got 0.2 without --question"),
-        ("plan --resume here --rope=-1,1", "--resume: got here without --question"),
+        ("plan --effect 0.2 --rope=-1,1", "--effect with --question"),
+        ("plan --resume here --rope=-1,1", "--resume with --question"),
         ("plan --cores 2 --rope=-1,1", "--cores"),
     ],
 )
