@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.commands.options import Format
+from hmetad.commands.options import Format, as_options
 from hmetad.errors import InputError
 from hmetad.files import found_in, is_table, refuse_place, would_find, write_together
 from hmetad.report.terminal import (
@@ -127,7 +127,9 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
             answer = replace(answer, more={**answer.more, **files})
         print_text(WRITERS[chosen](answer))
     for notice in joined(answer.notices):
-        say(str(notice))
+        # What is a function or its argument in Python is an option here.
+        step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
+        say(str(replace(notice, next_step=step)))
     if written:
         say(f"Written: {', '.join(map(str, written))}")
 

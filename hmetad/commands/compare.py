@@ -55,24 +55,8 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
-__all__ = ["EXAMPLES", "compare", "decisions_answer"]
+__all__ = ["compare", "decisions_answer"]
 
-EXAMPLES = r"""
-hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
-hmetad compare fit.nc --over model --within task --reference GPT-5 \
-  --rope=-0.05,0.05 --rank
-hmetad compare sets.nc --new set --over model --rope=-0.02,0.02
-hmetad compare fit.nc --over model --within task --matrix weights.csv \
-  --rope=-0.05,0.05 --format markdown
-hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
-  --rope=-0.02,0.02 --rank
-hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
-hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
-hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
-  --fail-if "new worse than old"
-hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
-  --fail-unless "new not worse than old"
-"""
 SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
 
 
@@ -162,7 +146,25 @@ class CompareOptions(GateOptions):
 
 
 def compare(asked: CompareOptions) -> None:
-    """Compare models, conditions or groups, and judge each difference by a ROPE."""
+    r"""Compare models, conditions or groups, and judge each difference by a ROPE.
+
+    Examples
+    --------
+    hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
+    hmetad compare fit.nc --over model --within task --reference GPT-5 \
+      --rope=-0.05,0.05 --rank
+    hmetad compare sets.nc --new set --over model --rope=-0.02,0.02
+    hmetad compare fit.nc --over model --within task --matrix weights.csv \
+      --rope=-0.05,0.05 --format markdown
+    hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
+      --rope=-0.02,0.02 --rank
+    hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
+    hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
+    hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
+      --fail-if "new worse than old"
+    hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
+      --fail-unless "new not worse than old"
+    """
     chosen, limits = asked.format, limits_for(asked)
     refuse_together(asked, has_verdicts=limits is not None)
     refuse_csv(asked)

@@ -41,24 +41,8 @@ from hmetad.variable_names import name_parts
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["ESTIMATES_EXAMPLES", "EXAMPLES", "MODELS_EXAMPLES", "estimates", "fit", "models"]
+__all__ = ["estimates", "fit", "models"]
 
-EXAMPLES = r"""
-hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
-hmetad fit trials.csv --by subject=participant,task --model group \
-  --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
-hmetad fit trials.csv --by subject,task --model group \
-  --formula "all=1 + task + (1 | subject)" -o group.nc
-"""
-ESTIMATES_EXAMPLES = r"""
-hmetad estimates draws.nc --formula "auroc2 ~ 0 + model + (1 | set) + (1 | model:set)" \
-  -o sets.nc
-hmetad estimates studies.csv --formula "effect ~ 1 + (1 | study)" --se error -o studies.nc
-"""
-MODELS_EXAMPLES = """
-hmetad models
-hmetad models --json | jq '.rows[].model'
-"""
 CARDS = {"model": "model", "title": "title", "question": "question"}
 SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 SHOWN |= {"lower": "lower", "upper": "upper"}
@@ -76,8 +60,8 @@ class FitOptions(CellOptions):
     model : CARD
         Model card: a name that hmetad models lists, or the path of a card.
     formula : FORMULA
-        Formula of log M, or parameter=formula; may be repeated. all=… is one formula for all
-        parameters, which compare --population --var auroc2 needs.
+        Formula of log M, such as '1 + task + (1 | subject)', or parameter=formula; may be
+        repeated. all=formula is that of every parameter.
     target_accept : P
         Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
         Default: 0.8.
@@ -120,7 +104,16 @@ class EstimatesOptions(PrintOptions):
 
 
 def fit(asked: FitOptions) -> None:
-    """Fit a hierarchical or individual meta-d′ model by Bayes, and save it."""
+    r"""Fit a Bayesian meta-d′ model, individual or hierarchical, and save it.
+
+    Examples
+    --------
+    hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
+    hmetad fit trials.csv --by subject=participant,task --model group \
+      --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
+    hmetad fit trials.csv --by subject,task --model group \
+      --formula "all=1 + task + (1 | subject)" -o group.nc
+    """
     chosen = asked.format
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model))
     spec = hmetad.load_model(asked.model)
@@ -249,7 +242,14 @@ def kept_elsewhere(fit: "xr.DataTree", name: str) -> Path | None:
 
 
 def estimates(asked: EstimatesOptions) -> None:
-    """Fit a hierarchical model (meta-analysis) to estimates with standard errors."""
+    r"""Fit a hierarchical model (meta-analysis) to estimates with standard errors.
+
+    Examples
+    --------
+    hmetad estimates draws.nc --formula "auroc2 ~ 0 + model + (1 | set) + (1 | model:set)" \
+      -o sets.nc
+    hmetad estimates studies.csv --formula "effect ~ 1 + (1 | study)" --se error -o studies.nc
+    """
     chosen, ci_prob = asked.format, asked.ci_prob
     written = output_file(asked.output, [".nc"], asked.file)
     if not 0 < ci_prob < 1:
@@ -309,7 +309,13 @@ def rows_of_variable(values: "xr.DataArray", ci_prob: float) -> Iterator[dict[st
 
 
 def models(asked: PrintOptions) -> None:
-    """List the models that hmetad fit has (model cards)."""
+    """List the models that hmetad fit has (model cards).
+
+    Examples
+    --------
+    hmetad models
+    hmetad models --json | jq '.rows[].model'
+    """
     specs = map(hmetad.load_model, hmetad.bayes.card_names())
     cards = [
         {

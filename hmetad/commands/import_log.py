@@ -41,23 +41,11 @@ if TYPE_CHECKING:
 
     from hmetad.notice import Notice
 
-__all__ = ["EXAMPLES", "ImportOptions", "import_log", "trials_csv", "trials_parquet"]
+__all__ = ["ImportOptions", "import_log", "trials_csv", "trials_parquet"]
 
 # What can be read: kinds of logs, and public data sets.
 KINDS = (*READERS, "dataset")
 
-EXAMPLES = r"""
-hmetad import lm-eval results/ -o trials.csv --ratings 4
-hmetad import inspect logs/ -o trials.csv --field confidence
-hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
-hmetad import run.eval -o trials.csv
-hmetad import helm runs/ -o pairs.csv --option-pairs both
-hmetad import inspect epochs/ -o trials.csv --agreement modal
-hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
-hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
-hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" --key key.csv --on item -o t.csv
-hmetad import dataset michael2026 -o trials.csv
-"""
 REMARKS = (
     *("filters", "delimiter", "decimal_commas", "undecided_commas", "options", "rejected"),
     *("duplicates", "unfinished", "examples"),
@@ -104,7 +92,8 @@ class ImportOptions(PrintOptions):
     metric : NAME
         Metric that decides what is correct; or task=metric, one for each task.
     normalise : HOW
-        Divide the log-probability of an option by its length: none, characters or bytes.
+        Length by which the log-likelihood of an option is divided: none, characters or bytes.
+        Default: none.
     answer_pattern : REGEX
         Extracts the answer from each response, as the one group of the pattern.
     scorer : NAME
@@ -115,7 +104,7 @@ class ImportOptions(PrintOptions):
         Where confidence is. Inspect: completion, score, metadata, store or logprobs. promptfoo:
         output, scores, metadata, vars or logprobs.
     threshold : X
-        An answer with at least this score is correct.
+        Score from which an answer is correct. Default: 1 is correct, 0 is wrong.
     columns : PAIRS
         Table: names of its columns: correct=ok,confidence=sure.
     wide : PAIRS
@@ -200,7 +189,22 @@ class ImportOptions(PrintOptions):
 
 
 def import_log(asked: ImportOptions) -> None:
-    """Convert an evaluation log, a table or a public data set to trials."""
+    r"""Convert an evaluation log, a table or a public data set to trials.
+
+    Examples
+    --------
+    hmetad import lm-eval results/ -o trials.csv --ratings 4
+    hmetad import inspect logs/ -o trials.csv --field confidence
+    hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
+    hmetad import run.eval -o trials.csv
+    hmetad import helm runs/ -o pairs.csv --option-pairs both
+    hmetad import inspect epochs/ -o trials.csv --agreement modal
+    hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
+    hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
+    hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" \
+      --key key.csv --on item -o trials.csv
+    hmetad import dataset michael2026 -o trials.csv
+    """
     chosen = asked.format
     path = writable_file(asked.output, *WRITERS)
     if asked.option_pairs is not None and asked.agreement is not None:

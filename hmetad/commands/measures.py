@@ -52,22 +52,10 @@ if TYPE_CHECKING:
     from hmetad.report.page.report import Report
     from hmetad.rows.rows import Rows
 
-__all__ = ["EXAMPLES", "columns", "measures"]
+__all__ = ["columns", "measures"]
 
 # Columns of a terminal where confidence is numbers.
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
-EXAMPLES = r"""
-hmetad measures trials.csv --by model,task --meta-d -o measures.csv
-hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
-hmetad measures answers.csv --by model --correct correct --quantiles 4
-hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
-hmetad measures answers.csv --by model --correct correct --interval --cluster item
-hmetad measures answers.csv --by model --correct correct --missing wrong
-hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
-  --draws 4000 -o draws.nc
-hmetad measures answers.csv --by model --correct correct --interval --cluster item \
-  --rope=-0.02,0.02 --fail-if "new worse than old"
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,10 +179,23 @@ class Measured:
 
 
 def measures(options: MeasuresOptions) -> None:
-    """Compute d′, AUROC2, meta-d′, calibration and other measures of each cell.
+    r"""Compute d′, AUROC2, meta-d′, calibration and other measures of each cell.
 
     With --correct, numeric confidence is used as it is, unless --ratings, --levels or --quantiles
     is given; otherwise confidence is counted as ratings.
+
+    Examples
+    --------
+    hmetad measures trials.csv --by model,task --meta-d -o measures.csv
+    hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
+    hmetad measures answers.csv --by model --correct correct --quantiles 4
+    hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
+    hmetad measures answers.csv --by model --correct correct --interval --cluster item
+    hmetad measures answers.csv --by model --correct correct --missing wrong
+    hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
+      --draws 4000 -o draws.nc
+    hmetad measures answers.csv --by model --correct correct --interval --cluster item \
+      --rope=-0.02,0.02 --fail-if "new worse than old"
     """
     chosen = options.format
     written = output_file(options.output, (*DATA_FILES, *REPORTS, DRAWS_FILE), options.file)

@@ -8,27 +8,33 @@ are the records and the readers of texts that commands share.
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature, cleandoc
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from hmetad.errors import InputError
 
 __all__ = [
-    "HYPHEN",
+    "KNOWN",
+    "PLAIN",
     "CellOptions",
     "Chains",
     "CiProb",
+    "Command",
     "Correction",
     "FixedSeed",
     "Format",
     "GateOptions",
+    "Group",
     "Limit",
     "MissingCodes",
     "Options",
@@ -37,10 +43,12 @@ __all__ = [
     "Seed",
     "TrialOptions",
     "as_command",
+    "as_options",
     "cell_heading",
     "chosen_limits",
     "columns_of",
     "given_options",
+    "in_one_form",
     "option_name",
     "options_named",
     "parse_by",
@@ -71,7 +79,9 @@ Limit = Annotated[
 Correction = Annotated[
     str,
     described(
-        "NAME", "Correction for empty cells of counts: none, loglinear, cell or a number to add."
+        "NAME",
+        "Correction for rates of 0 and 1: none, loglinear, cell, or a number that is added to "
+        "each count.",
     ),
 ]
 CiProb = Annotated[float, described("P", "Probability of the intervals.")]
@@ -80,13 +90,13 @@ Seed = Annotated[
     int | None,
     described(
         "N",
-        "Random seed: repeats the result with the same versions and caches. Default: a new one, "
-        "which --json prints.",
+        "Random seed; the same seed repeats the result (same versions and caches). Default: a new "
+        "one, which --json prints.",
         min=0,
     ),
 ]
 FixedSeed = Annotated[
-    int, described("N", "Random seed: repeats the result with the same versions.", min=0)
+    int, described("N", "Random seed; the same seed repeats the result (same versions).", min=0)
 ]
 PrintAs = Annotated[
     Format | None,
@@ -98,6 +108,8 @@ PrintAs = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 
+# Options of the command that runs.
+KNOWN: ContextVar[Set[str]] = ContextVar("known", default=frozenset())
 # Options that begin each help, and those that end it: how an answer is drawn and given.
 FIRST = ("by",)
 LAST = (
@@ -105,8 +117,16 @@ LAST = (
     *("output", "print_as", "as_json"),
 )
 DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
-# Lines of help are broken after a hyphen, but not after this one.
-HYPHEN = "\u2011"
+# An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
+ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|'([^']*)'|(\d*))(?=[ ,.;)]|$)")
+# A message of typer about a value, whose kind pydantic says in a sentence of its own.
+INVALID = re.compile(
+    r"Invalid value for '([^' ]+).*?': (?:Value error, '.*' is not |Input should be )?(.*)"
+)
+# Lines of help are broken after a hyphen or space, but not after these.
+HYPHEN, SPACE = "\u2011", "\u00a0"
+# For `str.translate`: what is printed in their place.
+PLAIN = {ord(HYPHEN): "-", ord(SPACE): " "}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +176,8 @@ class TrialOptions(PrintOptions):
     ratings : K
         Number of confidence ratings. Default: the highest in the file.
     levels : VALUES
-        Ratings that are not 1 to K, from least to most confident: 0,1,2,3 or
-        guess,unsure,sure.
+        All ratings, from least to most confident, if they are not 1 to K: guess,unsure,sure or
+        0,1,2,3,4,5,6,7,8,9,10.
     quantiles : K
         Turn continuous confidence into K ratings by its quantiles.
     quantiles_within : COLUMNS
@@ -213,8 +233,26 @@ class GateOptions(PrintOptions):
     fail_unless: str | None = None
 
 
-def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Function whose arguments are the fields of the record that it takes."""
+class ReadableHelp:
+    """Help that has no types of Python, and breaks no line within a name."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Help as it is printed."""
+        text: str = super().get_help(ctx)  # type: ignore[misc]
+        text = re.sub(r" <[a-z\[\]]+>", lambda found: " " * len(found[0]), text)
+        return text.translate(PLAIN)
+
+
+class Command(ReadableHelp, TyperCommand):
+    """A command."""
+
+
+class Group(ReadableHelp, TyperGroup):
+    """All commands."""
+
+
+def as_command(function: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
+    """Function whose arguments are the fields of the record that it takes, and its examples."""
     record: Any = next(iter(get_type_hints(function).values()))
     texts = {
         name: (metavar, " ".join(text.split()))
@@ -226,6 +264,7 @@ def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
     of_names = [one.name for one in options if get_origin(hints[one.name]) is tuple]
 
     def command(context: typer.Context, **given: Any) -> Any:
+        KNOWN.set({text for one in context.command.params for text in one.opts})
         given |= {name: tuple(split(given[name])) for name in of_names}
         return function(record(**given, typed=frozenset(typed_names(context))))
 
@@ -237,11 +276,12 @@ def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters.append(
             Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         )
-    command.__doc__ = unbroken(function.__doc__ or "")
+    text, _, examples = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+    command.__doc__ = unbroken(text)
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     # Typer reads it; type checkers do not know that functions have it.
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return command
+    return command, indent(examples, "  ")
 
 
 def typer_annotation(name: str, hint: Any, metavar: str, text: str) -> Any:
@@ -260,8 +300,9 @@ def typer_annotation(name: str, hint: Any, metavar: str, text: str) -> Any:
 
 
 def unbroken(text: str) -> str:
-    """Text of help whose names are not broken at their hyphens."""
-    return text.replace("-", HYPHEN)
+    """Text of help whose names and examples in quotes or brackets are not broken over lines."""
+    kept = re.sub(r"(?<!\w)'[^']*'|\([^()]{,12}\)", lambda it: it[0].replace(" ", SPACE), text)
+    return kept.replace("-", HYPHEN)
 
 
 def rank_in_help(option: Any) -> int:
@@ -281,6 +322,41 @@ def typed_names(context: typer.Context) -> Iterator[str]:
 def option_name(name: str) -> str:
     """Name of an option as it is typed."""
     return f"--{name.replace('_', '-')}"
+
+
+def as_options(text: str) -> str:
+    """Text in which arguments of functions are options, where the command has them.
+
+    Examples
+    --------
+    >>> _ = KNOWN.set({"--correction", "--method"})
+    >>> as_options("Choose a correction by correction=, or method='basic', not n=3.")
+    'Choose a correction by --correction, or --method basic, not n=3.'
+    """
+
+    def as_option(found: re.Match[str]) -> str:
+        option = option_name(found[1])
+        if option not in KNOWN.get():
+            return found[0]
+        value = (found[2] or found[3] or "").replace("'", "").replace(", ", ",") or found[4] or ""
+        return f'{option} "{value}"' if " " in value else f"{option} {value}".rstrip()
+
+    return ARGUMENT.sub(as_option, text)
+
+
+def in_one_form(message: str, arguments: Sequence[str]) -> str:
+    """Message of typer about a value as all other errors are: the option, what came, what may."""
+    found = INVALID.fullmatch(message)
+    if found is None:
+        return message
+    option, allowed = found.groups()
+    words = [part for word in arguments for part in word.split("=", 1)]
+    got = words[words.index(option) + 1] if option in words[:-1] else ""
+    for kind, plain in (("integer", "a whole number"), ("number", "a number")):
+        allowed = re.sub(f"a valid {kind}.*", plain, allowed)
+    for sign, plain in (("greater", "at least"), ("less", "at most")):
+        allowed = allowed.replace(f"{sign} than or equal to", plain)
+    return str(InputError(option, repr(got), allowed.rstrip(".")))
 
 
 def split(names: Iterable[str] | None) -> list[str]:
@@ -355,7 +431,7 @@ def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
     pairs = parse_pairs("--limit", given)
     for name, value in (pairs or {}).items():
         if not (value.isascii() and value.isdecimal() and len(value) < 19):
-            raise InputError("--limit", f"{name}={value}", "a whole number, as in columns=20000")
+            raise InputError("--limit", f"{name}={value}", "a whole number, as in 'columns=20000'")
     return {name: int(value) for name, value in pairs.items()} if pairs else None
 
 

@@ -43,16 +43,8 @@ from hmetad.simulate.plan_questions import AskedQuestion
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["EXAMPLES", "plan"]
+__all__ = ["plan"]
 
-EXAMPLES = r"""
-hmetad plan --m-ratio 1,0.8 --rope=-0.05,0.05 --trials 400,1600,6400
-hmetad plan --m-ratio 1,0.8 --subjects 40 --between-sd 0.3 --rope=-0.05,0.05 \
-  --probability 0.8
-hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
-hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \
-  --rope=-0.1,0.1 --probability 0.8 --resume plan
-"""
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 PLANNED = {"subjects": "people", "trials": "trials"}
 PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
@@ -134,8 +126,8 @@ class PlanOptions(PrintOptions):
     rope: str | None = None
     comparisons: Annotated[int, typer.Option(min=1)] = 1
     meta_criterion: Literal["relative", "absolute"] = "relative"
-    probability: float | None = None
-    half_width: float | None = None
+    probability: Annotated[float | None, typer.Option(min=0.001, max=0.999)] = None
+    half_width: Annotated[float | None, typer.Option(min=0.001)] = None
     ci_prob: CiProb = 0.95
     draws: Annotated[int | None, typer.Option(min=2)] = None
     seed: Seed = None
@@ -161,12 +153,26 @@ class PlanOptions(PrintOptions):
 
 
 def plan(asked: PlanOptions) -> None:
-    """Plan a study: how many trials or people are needed, by simulation."""
+    r"""Plan a study: how many trials or people are needed, by simulation.
+
+    Examples
+    --------
+    hmetad plan --m-ratio 1,0.8 --rope=-0.05,0.05 --trials 400,1600,6400
+    hmetad plan --m-ratio 1,0.8 --subjects 40 --between-sd 0.3 --rope=-0.05,0.05 \
+      --probability 0.8
+    hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
+    hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \
+      --rope=-0.1,0.1 --probability 0.8 --resume plan
+    """
     chosen = asked.format
     written = output_file(asked.output, DATA_FILES, asked.pilot)
     if written and asked.resume is not None:
         refuse_kept(written[0], asked.resume)
-    refuse_goals(asked)
+    if len(asked.goal) > 1:
+        raise InputError("--probability", "it beside --half-width", "one of the two")
+    if asked.probability is not None and asked.rope is None:
+        step = "Add --rope=-0.05,0.05, or ask for a --half-width."
+        raise InputError("--probability", f"{asked.probability:g} without --rope", "both", step)
     numbers = whole_numbers("--subjects", asked.subjects or ("20,40,80" if asked.question else "1"))
     if asked.question is None and len(numbers) == 1:
         found = plan_cells(asked, numbers[0])
@@ -221,7 +227,9 @@ def guesses_of(asked: PlanOptions, question: str) -> dict[str, Any]:
     for name, option in (("dprime", "--dprime"), ("c", "--criterion")):
         text = getattr(asked, name)
         if text is not None:
-            found[name] = one_number(option, text)
+            found[name], *more = parse_numbers(option, text)
+            if more:
+                raise InputError(option, repr(text), "one number, where people are planned for")
     if asked.m_ratio is None:
         return found
     ratios = parse_numbers("--m-ratio", asked.m_ratio)
@@ -246,23 +254,14 @@ def answer_of(found: "xr.Dataset", goal: Mapping[str, float]) -> tuple[Answer, s
         said["subjects_needed"], remark = people_remark(found, goal)
     elif goal:
         said["trials_needed"], remark = needed_for(found, goal)
-    listing = Listing(rows, shown, title_of(found))
+    title = f"Simulated studies of {found.attrs['judged']}"
+    if "truth" in found.attrs:
+        title += f" (true verdict: {found.attrs['truth']}): share of each verdict"
+    else:
+        title += f": median half-width of the {100 * found.attrs['ci_prob']:g} % interval"
+    listing = Listing(rows, shown, title)
     seed = int(found.attrs["seed"])
     return Answer((listing,), hmetad.notices(found), seed, more=said), remark
-
-
-def refuse_goals(asked: PlanOptions) -> None:
-    """Refuse two goals at once, an impossible one, and a verdict without a ROPE."""
-    probability, half_width = asked.probability, asked.half_width
-    if probability is not None and half_width is not None:
-        raise InputError("--probability", f"{probability:g} and --half-width", "one of the two")
-    if probability is not None and asked.rope is None:
-        step = "Add --rope=-0.05,0.05, or ask for a --half-width."
-        raise InputError("--probability", f"{probability:g} without --rope", "both", step)
-    if probability is not None and not 0 < probability < 1:
-        raise InputError("--probability", f"{probability:g}", "a number between 0 and 1")
-    if half_width is not None and not half_width > 0:
-        raise InputError("--half-width", f"{half_width:g}", "a number above 0")
 
 
 def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None, str]:
@@ -304,14 +303,6 @@ def whole_numbers(option: str, text: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def one_number(option: str, text: str) -> float:
-    """The one number of an option that may hold several elsewhere."""
-    numbers = parse_numbers(option, text)
-    if len(numbers) != 1:
-        raise InputError(option, repr(text), "one number, where people are planned for")
-    return numbers[0]
-
-
 def one_or_more(numbers: list[float]) -> Any:
     """A number alone where there is one: it then holds of every condition."""
     return numbers[0] if len(numbers) == 1 else numbers
@@ -331,11 +322,3 @@ def rows_of_plan(found: "xr.Dataset") -> list[dict[str, Any]]:
                     row[f"{name}_{place}"] = values.sel({dim: place}).item()
         rows.append(row)
     return rows
-
-
-def title_of(found: "xr.Dataset") -> str:
-    """What is planned, and what the columns hold."""
-    what = f"Studies of {found.attrs['judged']}"
-    if "truth" in found.attrs:
-        return f"{what}, in truth {found.attrs['truth']}: share of each verdict"
-    return f"{what}: median half-width of the {100 * found.attrs['ci_prob']:g} % interval"

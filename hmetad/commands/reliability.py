@@ -39,13 +39,8 @@ from hmetad.text.names import column_name
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["EXAMPLES", "reliability"]
+__all__ = ["reliability"]
 
-EXAMPLES = """
-hmetad reliability trials.csv --by subject,task
-hmetad reliability trials.csv --by subject=participant,session=day --session session
-hmetad reliability sliders.csv --by subject --quantiles 6 --json
-"""
 
 HALVES = {"quantity": "measure", "group": "group", "correlation": "r", "reliability": "reliability"}
 HALVES |= {"reliability_lower": "lower", "reliability_upper": "upper", "people": "people"}
@@ -68,7 +63,7 @@ class ReliabilityOptions(CellOptions):
     splits : N
         Number of random splits into halves.
     goal : R
-        Reliability for which the number of trials is told.
+        Target reliability, from 0 to 1: the table says how many trials reach it.
     output : FILE
         Rows: .csv, .json.
     """
@@ -83,7 +78,14 @@ class ReliabilityOptions(CellOptions):
 
 
 def reliability(asked: ReliabilityOptions) -> None:
-    """Estimate how reliable each person's measures are, from halves of trials or sessions."""
+    """Estimate how reliable each person's measures are, from halves of trials or sessions.
+
+    Examples
+    --------
+    hmetad reliability trials.csv --by subject,task
+    hmetad reliability trials.csv --by subject=participant,session=day --session session
+    hmetad reliability sliders.csv --by subject --quantiles 6 --json
+    """
     chosen = asked.format
     written = output_file(asked.output, DATA_FILES, asked.file)
     check_by(asked.by, asked.session)

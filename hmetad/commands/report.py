@@ -31,13 +31,7 @@ if TYPE_CHECKING:
 
     from hmetad.report.page.report import Report
 
-__all__ = ["EXAMPLES", "report"]
-
-EXAMPLES = """
-hmetad report fit.nc -o page.html --question "Who knows more?"
-hmetad report fits/ -o all.md
-hmetad report fit.nc --json
-"""
+__all__ = ["report"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +45,7 @@ class ReportOptions(Options):
     title : TEXT
         Title of the page. Default: from the model.
     question : TEXT
-        Question that the page answers, printed below the title.
+        Question that the page answers. Default: that of the model.
     label : NAME=WORDS
         Words for a column or level, such as group=Diagnosis; may be repeated.
     output : FILE
@@ -69,7 +63,14 @@ class ReportOptions(Options):
 
 
 def report(asked: ReportOptions) -> None:
-    """Write a report of one fit, or of all fits in a folder."""
+    """Write a report of one fit, or of all fits in a folder.
+
+    Examples
+    --------
+    hmetad report fit.nc -o page.html --question "Who knows more?"
+    hmetad report fits/ -o all.md
+    hmetad report fit.nc --json
+    """
     if asked.output is None and not asked.as_json:
         raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
     paths = fits_in(asked.file)

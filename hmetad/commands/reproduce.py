@@ -24,12 +24,8 @@ from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, check_study
 from hmetad.studies.run import reproduce as run_study
 
-__all__ = ["EXAMPLES", "reproduce"]
+__all__ = ["reproduce"]
 
-EXAMPLES = """
-hmetad reproduce servajean2026 --out results
-hmetad reproduce cacioli2026 --data deposit.zip --json
-"""
 COMPARED = {name: name for name in ("table", "row", "quantity")}
 COMPARED |= {"printed": "in print", "ours": "here"}
 MOST_ROWS = 40
@@ -61,6 +57,11 @@ def reproduce(asked: ReproduceOptions) -> int:
     """Recompute a paper, and set each printed number beside ours.
 
     Exit status 0 if every number agrees or its difference is explained, else 1.
+
+    Examples
+    --------
+    hmetad reproduce servajean2026 --out results
+    hmetad reproduce cacioli2026 --data deposit.zip --json
     """
     chosen, study = asked.format, asked.study
     check_study(study)

@@ -33,18 +33,13 @@ from hmetad.commands.options import (
 from hmetad.errors import InputError
 from hmetad.report.terminal import print_text, say
 
-__all__ = ["EXAMPLES", "select"]
+__all__ = ["select"]
 
-EXAMPLES = """
-hmetad select trials.csv --by subject --difficulty level --quick -o report.html
-hmetad select trials.csv --by subject --difficulty level -o report.html
-hmetad select trials.csv --by participant --models sdt,gaussian_noise,meta_d --quick
-"""
 HEADINGS = {
     "model": "model",
     "elpd": "elpd",
     "aic": "AIC",
-    "difference": "nats to best",
+    "difference": "nats below best",
     "se": "SE",
     "best_for": "best for",
     "protected_exceedance": "prot. exceed.",
@@ -64,9 +59,10 @@ class SelectOptions(TrialOptions):
     difficulty : COLUMN
         Column with the difficulty of the trial (stimulus strength), if it varies.
     models : NAMES
-        Models to compare: sdt,wev,meta_d. Default: all; a wrong name lists them.
+        Models to compare: sdt,wev,meta_d. Default: all that the data can tell apart; a wrong
+        name lists them.
     quick : flag
-        Use maximum likelihood and AIC: seconds in place of minutes.
+        Use maximum likelihood and AIC, not sampling: seconds, not minutes.
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx.
     """
@@ -82,7 +78,14 @@ class SelectOptions(TrialOptions):
 
 
 def select(asked: SelectOptions) -> None:
-    """Compare ten models of how confidence arises, fitted to each person."""
+    """Compare ten models of how confidence arises, fitted to each person.
+
+    Examples
+    --------
+    hmetad select trials.csv --by subject --difficulty level --quick -o report.html
+    hmetad select trials.csv --by subject --difficulty level -o report.html
+    hmetad select trials.csv --by participant --models sdt,gaussian_noise,meta_d --quick
+    """
     chosen = asked.format
     of_method = {"draws": "without --quick"} if asked.quick else {"correction": "with --quick"}
     asked.refuse_idle(**of_method)
