@@ -137,10 +137,11 @@ class Options:
 
     def refuse_idle(self, **needs: str) -> None:
         """Refuse typed options that have no effect: by name, when they have one, or nothing."""
-        for name in self.typed & {name for name, condition in needs.items() if condition}:
-            option = option_name(name)
-            got, allowed = "an option without effect here", f"{option} {needs[name]}"
-            raise InputError(option, got, allowed, "Else leave it out.")
+        for name, condition in needs.items():
+            if condition and name in self.typed:
+                option = option_name(name)
+                got, allowed = "an option without effect here", f"{option} {condition}"
+                raise InputError(option, got, allowed, "Else leave it out.")
 
 
 @dataclass(frozen=True, kw_only=True)
