@@ -6,7 +6,6 @@ interrupt in 130, termination in 143.
 
 import atexit
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,27 +13,31 @@ from functools import partial
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 from shutil import rmtree
-from textwrap import indent
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
-from typer.main import get_command
 
 from hmetad.commands import (
     compare,
-    estimates,
     fit,
     import_log,
     measures,
-    models,
     plan,
     reliability,
     report,
     reproduce,
     select,
 )
-from hmetad.commands.options import as_command
+from hmetad.commands.options import (
+    KNOWN,
+    Command,
+    Group,
+    as_command,
+    as_options,
+    in_one_form,
+    option_name,
+)
 from hmetad.errors import InputError
 from hmetad.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.report.terminal import say
@@ -43,24 +46,24 @@ __all__ = ["app", "main", "outcome"]
 
 INTERRUPTED = 130
 PACKAGE = str(Path(__file__).parent)
-# An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
-ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|(\d*))(?=[ ,.;)]|$)")
-COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
-    "import": (import_log.import_log, import_log.EXAMPLES),
-    "measures": (measures.measures, measures.EXAMPLES),
-    "reliability": (reliability.reliability, reliability.EXAMPLES),
-    "fit": (fit.fit, fit.EXAMPLES),
-    "estimates": (estimates.estimates, estimates.EXAMPLES),
-    "compare": (compare.compare, compare.EXAMPLES),
-    "select": (select.select, select.EXAMPLES),
-    "report": (report.report, report.EXAMPLES),
-    "models": (models.models, models.EXAMPLES),
-    "plan": (plan.plan, plan.EXAMPLES),
-    "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "import": import_log.import_log,
+    "measures": measures.measures,
+    "reliability": reliability.reliability,
+    "fit": fit.fit,
+    "estimates": fit.estimates,
+    "compare": compare.compare,
+    "select": select.select,
+    "report": report.report,
+    "models": fit.models,
+    "plan": plan.plan,
+    "reproduce": reproduce.reproduce,
 }
+
 
 # Help without boxes: in 80 columns their frames leave no room for words.
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -73,17 +76,17 @@ app = typer.Typer(
 def options(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Metacognitive efficiency (meta-d′, M-ratio), from counts to a decision."""
+    """Measure metacognitive efficiency (meta-d′, M-ratio) of people and language models."""
     if version:
         print(distribution_version("hmetad"))
         raise typer.Exit
 
 
-for name, (command, examples) in COMMANDS.items():
-    # \b keeps the lines of a paragraph as they are.
-    app.command(name, epilog="\b\nExamples:\n" + indent(examples.strip(), "  "))(
-        as_command(command)
-    )
+for name, command in COMMANDS.items():
+    function, examples = as_command(command)
+    # Typer cuts a sentence short that is not given as one; \b keeps lines as they are.
+    first = (function.__doc__ or "").partition("\n")[0]
+    app.command(name, cls=Command, short_help=first, epilog=f"\b\nExamples:\n{examples}")(function)
 
 
 def main() -> NoReturn:
@@ -98,9 +101,9 @@ def outcome(arguments: Sequence[str]) -> int:
         keep_caches()
         status: int | None = app(list(arguments), standalone_mode=False)
     except InputError as error:
-        return report_failure(as_typed(error, arguments), USAGE)
+        return report_failure(as_typed(error), USAGE)
     except TyperException as error:
-        return report_failure(error.format_message(), USAGE)
+        return report_failure(in_one_form(error.format_message(), arguments), USAGE)
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing may be flushed there any more.
         silence(sys.stdout)
@@ -167,24 +170,13 @@ def report_failure(message: str, status: int) -> int:
     return status
 
 
-def as_typed(error: InputError, arguments: Sequence[str]) -> str:
+def as_typed(error: InputError) -> str:
     """Text of an error that names an option of the command as it is typed."""
-    commands = getattr(get_command(app), "commands", {})
-    command = commands.get(next((word for word in arguments if word in commands), ""))
-    known = {text for parameter in command.params for text in parameter.opts} if command else set()
-
-    def typed(name: str, otherwise: str, value: str = "") -> str:
-        option = f"--{name.replace('_', '-')}"
-        return f"{option} {value}".rstrip() if option in known else otherwise
-
-    def as_option(found: re.Match[str]) -> str:
-        value = (found[2] or "").replace("'", "").replace(", ", ",") or found[3] or ""
-        return typed(found[1], found[0], f'"{value}"' if " " in value else value)
-
-    named = typed(error.argument, error.argument)
+    option = option_name(error.argument)
     # What is a function alone is no help here.
-    texts = (
-        text.replace(", or by bin_confidence", "") for text in (error.allowed, error.next_step)
+    allowed, step = (
+        as_options(text.replace(", or by bin_confidence", ""))
+        for text in (error.allowed, error.next_step)
     )
-    allowed, step = (ARGUMENT.sub(as_option, text) for text in texts)
+    named = option if option in KNOWN.get() else error.argument
     return str(InputError(named, error.got, allowed, step))

@@ -14,6 +14,7 @@ import typer
 
 import hmetad
 from hmetad.cli import app
+from hmetad.commands.options import PLAIN
 from hmetad.compare.words import COLUMNS
 from hmetad.lazy import homes_in
 from hmetad.notice_registry import codes
@@ -128,7 +129,7 @@ def commands(group: typer.core.TyperGroup, called: str) -> Iterable[str]:
             continue
         arguments = [p for p in command.params if not p.opts[0].startswith("-")]
         written = " ".join((p.metavar or p.name).strip("{}").upper() for p in arguments)
-        yield from (f"## {full}", "", (command.help or "").strip(), "")
+        yield from (f"## {full}", "", (command.help or "").strip().translate(PLAIN), "")
         yield from ("```text", f"{full} {written} [OPTIONS]".replace("  ", " "), "```", "")
         yield from table(("", "what", "default"), [parameter(p) for p in command.params])
 
@@ -140,7 +141,7 @@ def parameter(given: typer.core.TyperOption | typer.core.TyperArgument) -> tuple
     else:
         names = f"`{(given.metavar or given.name).strip('{}').upper()}`"
     default = "" if given.default in (None, False, ()) else f"`{given.default}`"
-    return names, given.help or "", "required" if given.required else default
+    return names, (given.help or "").translate(PLAIN), "required" if given.required else default
 
 
 def model_cards() -> str:

@@ -1,11 +1,14 @@
 """Answer of a command: one object for the terminal, for other programs and for files.
 
-Answer → text on standard output, remarks on standard error, or the content of a file.
+Answer → text on standard output, remarks on standard error, or the content of a file. Files are
+checked before the work begins.
 """
 
+import os
 import platform
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -13,8 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.commands.options import Format
-from hmetad.files import write_together
+from hmetad.commands.options import Format, as_options
+from hmetad.errors import InputError
+from hmetad.files import found_in, is_table, refuse_place, would_find, write_together
 from hmetad.report.terminal import (
     csv_table,
     json_text,
@@ -31,14 +35,29 @@ if TYPE_CHECKING:
     from hmetad.notice import Notice
 
 __all__ = [
+    "DATA_FILES",
+    "REPORTS",
+    "STORE",
     "Answer",
     "Listing",
+    "as_seed",
     "command_line",
     "give",
+    "output_file",
     "packages",
+    "refuse_inputs",
+    "refuse_kept",
     "rows_of",
-    "write_answer",
+    "writable_file",
+    "writable_folder",
+    "write_files",
 ]
+
+# Suffixes of outputs: the rows of an answer, and pages about it.
+DATA_FILES = (".csv", ".json")
+REPORTS = (".html", ".md", ".tex", ".docx")
+# What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
+STORE = ("fit.json", "draws.zarr")
 
 
 @dataclass(frozen=True)
@@ -105,10 +124,12 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
     else:
         if written:
             files = {"written": [str(path) for path in written]}
-            answer = Answer(**{**vars(answer), "more": {**answer.more, **files}})
+            answer = replace(answer, more={**answer.more, **files})
         print_text(WRITERS[chosen](answer))
     for notice in joined(answer.notices):
-        say(str(notice))
+        # What is a function or its argument in Python is an option here.
+        step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
+        say(str(replace(notice, next_step=step)))
     if written:
         say(f"Written: {', '.join(map(str, written))}")
 
@@ -129,10 +150,15 @@ def joined(notices: Iterable["Notice"]) -> list["Notice"]:
     return [replace(notice, cells=tuple(cells)) for notice, cells in first.items()]
 
 
-def write_answer(answer: Answer, path: Path) -> None:
-    """Write an answer as .csv or .json; the file is complete, or is not written."""
-    chosen: Format = "csv" if path.suffix == ".csv" else "json"
-    write_together({path: WRITERS[chosen](answer)})
+def write_files(
+    answer: Answer, paths: Iterable[Path], save_page: Callable[[Path], object] | None = None
+) -> None:
+    """Write an answer as .csv or .json, or as its page; a file is complete, or is not written."""
+    for path in paths:
+        if path.suffix in DATA_FILES or save_page is None:
+            write_together({path: WRITERS["csv" if path.suffix == ".csv" else "json"](answer)})
+        else:
+            save_page(path)
 
 
 def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -151,16 +177,6 @@ def command_line() -> str:
     return shlex.join(["hmetad", *sys.argv[1:]])
 
 
-def whole_text(answer: Answer) -> str:
-    """The whole answer as JSON; what is not a number is null."""
-    return json_text(answer.record(), indent=2) + "\n"
-
-
-def csv_text(answer: Answer) -> str:
-    """Rows of the answer with all their columns."""
-    return csv_table(answer.rows)
-
-
 def page_text(table: Callable[..., str], answer: Answer, first: str = "") -> str:
     """All tables of the answer in the language of a page, after a first line."""
     tables = [table(part.rows, part.columns, part.title) for part in answer.listings]
@@ -168,8 +184,79 @@ def page_text(table: Callable[..., str], answer: Answer, first: str = "") -> str
 
 
 WRITERS: Mapping[str, Callable[[Answer], str]] = {
-    "json": whole_text,
-    "csv": csv_text,
+    "json": lambda answer: json_text(answer.record(), indent=2) + "\n",
+    "csv": lambda answer: csv_table(answer.rows),
     "markdown": partial(page_text, markdown_table),
     "latex": partial(page_text, latex_table, first="% needs \\usepackage{booktabs}\n"),
 }
+
+
+def as_seed(recorded: Any) -> int | None:
+    """Seed as a number, where a result has recorded one."""
+    return int(recorded) if str(recorded).isdigit() else None
+
+
+def writable_file(path: Path, *suffixes: str) -> Path:
+    """Path of an output, checked before the work begins."""
+    if path.suffix not in suffixes:
+        allowed = ", ".join(suffixes)
+        raise InputError("--output", repr(str(path)), f"a name that ends in {allowed}")
+    if path.is_dir():
+        raise InputError("--output", f"the folder {str(path)!r}", "a file")
+    if not path.parent.is_dir():
+        raise InputError("--output", repr(str(path)), "a file in a folder that exists")
+    refuse_place(path)
+    writable_folder(Path(os.path.realpath(path)).parent)
+    return path
+
+
+def output_file(output: Path | None, suffixes: Iterable[str], *inputs: Path | None) -> list[Path]:
+    """The output in a list, checked before the work begins: it is no input; or none."""
+    if output is None:
+        return []
+    path = writable_file(output, *suffixes)
+    refuse_inputs(path, *(given for given in inputs if given is not None))
+    return [path]
+
+
+def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = is_table) -> None:
+    """Refuse an output that is an input, by whatever name or link, or would be one the next time.
+
+    Inputs are files, folders and patterns, of which all files are read whose name `is_read`; and
+    folders in which a fit is kept. Beside a page in Markdown or LaTeX go tables and figures.
+    """
+    beside = [output.with_name(f"{output.stem}_{kind}") for kind in ("tables", "figures")]
+    for given in inputs:
+        if any((given / name).exists() for name in STORE):
+            refuse_kept(output, given)
+        found = found_in(given)
+        files = found if found == [given] else [file for file in found if is_read(file.name)]
+        if output.exists() and any(file.exists() and output.samefile(file) for file in files):
+            step = "It would be lost: name another."
+            raise InputError("--output", f"the input {str(output)!r}", "another file", step)
+        parents = {file.absolute().parent for file in files}
+        if output.suffix in REPORTS and parents & {folder.absolute() for folder in beside}:
+            step = "Tables and figures are written there: name another."
+            raise InputError("--output", f"{str(output)!r} beside the input", "another file", step)
+        new = beside[0] / "table.csv" if output.suffix in (".md", ".tex") else output
+        if is_read(new.name) and would_find(given, new):
+            got = f"{str(output)!r}, where {str(given)!r} would read it the next time"
+            raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
+
+
+def refuse_kept(output: Path, folder: Path) -> None:
+    """Refuse an output in a folder in which draws or studies of a run are kept."""
+    if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
+        got = f"{str(output)!r}, in which folder {str(folder)!r} keeps a run"
+        raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
+
+
+def writable_folder(folder: Path) -> Path:
+    """Folder that takes files, or could be made; nothing is made yet."""
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return folder
+    except OSError as error:
+        got = f"{str(folder)!r} ({error.strerror or type(error).__name__})"
+        raise InputError("output folder", got, "a folder that can be written to") from error

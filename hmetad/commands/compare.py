@@ -3,94 +3,182 @@
 Fits and a question → decisions, on the terminal, as a table or as a report.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, command_line, give, write_answer
-from hmetad.commands.arguments import (
+from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
+    Answer,
+    Listing,
+    command_line,
+    give,
     output_file,
-    parse_limits,
-    writable_file,
-)
-from hmetad.commands.compared import (
-    decisions_answer,
-    superiorities,
-    with_fits,
-    with_left_out,
-    with_new,
-    with_others,
-    with_ranks,
-)
-from hmetad.commands.contrasting import (
-    CompareOptions,
-    asked_draws,
-    decided_otherwise,
-    drawn_from,
-    one_or_all,
-    ranks_of,
-    read_weights,
+    rows_of,
+    write_files,
 )
 from hmetad.commands.fits import (
+    Fits,
+    about_fits,
     are_resampled,
     fit_notices,
     judged_quantity,
+    levels_of,
     named_fits,
+    predicted_draws,
     read_fits,
 )
 from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
-from hmetad.errors import InputError
+from hmetad.commands.options import (
+    CiProb,
+    GateOptions,
+    Output,
+    options_named,
+    parse_limits,
+    sampling_options,
+)
+from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
+from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
+from hmetad.results import shown_in
+from hmetad.text.names import column_name
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from hmetad.compare.decisions import Decisions
-    from hmetad.report.page.report import Report
 
-__all__ = ["EXAMPLES", "compare"]
+__all__ = ["compare", "decisions_answer"]
 
-EXAMPLES = """
-hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
-hmetad compare fit.nc --over model --within task --reference GPT-5 \\
-  --rope=-0.05,0.05 --rank
-hmetad compare sets.nc --new set --over model --rope=-0.02,0.02
-hmetad compare fit.nc --over model --within task --matrix weights.csv \\
-  --rope=-0.05,0.05 --format markdown
-hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
-  --rope=-0.02,0.02 --rank
-hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
-hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
-hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
-  --fail-if "new worse than old"
-hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
-  --fail-unless "new not worse than old"
-"""
-type Fits = Mapping[str, "xr.DataTree"]
+SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(GateOptions):
+    """What is compared, how it is judged, and what is written of it.
+
+    Parameters
+    ----------
+    files : FILE
+        Fits of hmetad fit or estimates, or draws of hmetad measures; name=file.nc names one of
+        several.
+    over : COLUMN
+        Column whose levels are compared; with several files any name, such as fit. Without
+        --over the quantity itself is judged.
+    rope : LOW,HIGH
+        Region of practical equivalence: the differences that you call negligible, in units of
+        --var. Required, as in --rope=-0.05,0.05.
+    var : NAME
+        Quantity to compare: log_m, m_ratio, dprime, a coefficient such as log_m_task, or a
+        measure that the model predicts, such as auroc2. Default: log_m (auroc2 for draws).
+    population : flag
+        Compare the means of the population in each condition, not the cells of the data.
+    new : COLUMNS
+        Predict a new level of these columns, such as an unseen set of items. Only for fits of
+        hmetad estimates.
+    within : COLUMNS
+        Compare only cells that have the same levels of these columns.
+    pool : COLUMNS
+        Average the contrasts over the levels of these columns, such as sets of items.
+    weights : RULE
+        Weights of the levels that are pooled: equal or trials.
+    against : LEVEL
+        Compare all other levels with this one. Default: all pairs.
+    without : LEVEL
+        Leave out this level of --over; may be repeated.
+    matrix : FILE
+        Table of your own contrasts: a row each, its name first, then a weight for each level.
+    kind : KIND
+        difference, log_ratio, or superiority: P(left > right), without a verdict.
+    null : X
+        Value that stands for no effect.
+    bonferroni : flag
+        Widen the intervals for the number of contrasts.
+    rank : flag
+        Also rank the levels.
+    sensitivity : flag
+        Repeat the decisions with the other rule for κ, other priors and fewer ratings. Default:
+        only for a report of fits with fewer than thousands of cells.
+    ci_kind : KIND
+        Intervals: eti (equal-tailed) or hdi (highest-density).
+    output : FILE
+        Rows: .csv, .json. Report: .html, .md, .tex, .docx.
+    """
+
+    files: Annotated[list[str], typer.Argument()]
+    over: str | None = None
+    rope: str | None = None
+    var: str | None = None
+    population: bool = False
+    new: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    pool: tuple[str, ...] = ()
+    weights: Literal["equal", "trials"] = "equal"
+    against: Annotated[str | None, typer.Option("--against", "--reference")] = None
+    without: list[str] | None = None
+    matrix: Path | None = None
+    kind: Literal["difference", "log_ratio", "superiority"] = "difference"
+    null: float = 0.0
+    bonferroni: bool = False
+    rank: bool = False
+    sensitivity: bool | None = None
+    ci_prob: CiProb = 0.95
+    ci_kind: Literal["eti", "hdi"] = "eti"
+    output: Output = None
+
+    @property
+    def has_page(self) -> bool:
+        """Whether a page is written."""
+        return self.output is not None and self.output.suffix in REPORTS
+
+    @property
+    def pairing(self) -> dict[str, Any]:
+        """What `hmetad.contrast` and `hmetad.rank` are both asked."""
+        columns = {"within": [*self.within], "pool": [*self.pool]}
+        return {"var": self.var, "weights": self.weights, **columns}
 
 
 def compare(asked: CompareOptions) -> None:
-    """Compare cells of fits, and judge each difference by a ROPE."""
-    chosen = asked.format
-    limits = limits_for(asked)
+    r"""Compare models, conditions or groups, and judge each difference by a ROPE.
+
+    Examples
+    --------
+    hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
+    hmetad compare fit.nc --over model --within task --reference GPT-5 \
+      --rope=-0.05,0.05 --rank
+    hmetad compare sets.nc --new set --over model --rope=-0.02,0.02
+    hmetad compare fit.nc --over model --within task --matrix weights.csv \
+      --rope=-0.05,0.05 --format markdown
+    hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
+      --rope=-0.02,0.02 --rank
+    hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
+    hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
+    hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
+      --fail-if "new worse than old"
+    hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
+      --fail-unless "new not worse than old"
+    """
+    chosen, limits = asked.format, limits_for(asked)
     refuse_together(asked, has_verdicts=limits is not None)
+    refuse_csv(asked)
     paths = named_fits(asked.files)
     suffixes = DATA_FILES if limits is None else (*DATA_FILES, *REPORTS)
-    if asked.output is not None:
-        writable_file(asked.output, *suffixes)
-    refuse_csv(asked)
     written = output_file(asked.output, suffixes, *paths.values(), asked.matrix)
     own = None if asked.matrix is None else read_weights(asked.matrix)
     fits = read_fits(paths)
     may_repeat = repeats_decisions(asked, fits)
     asked = replace(asked, var=asked.var or judged_quantity(fits))
-    sources = drawn_from(fits, asked)
+    sources = {name: source_of(fit, asked) for name, fit in fits.items()}
     draws = asked_draws(sources, fits, asked, own)
     lacking = "--over and --rope" if limits is None or asked.over is None else ""
-    gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var), lacking=lacking)
+    gate = asked_gate(asked, str(asked.var), lacking=lacking)
     decisions = None if limits is None else decided(draws, asked, limits)
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None
@@ -100,20 +188,166 @@ def compare(asked: CompareOptions) -> None:
     if may_repeat and decisions is not None:
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
-    answer = with_fits(answer, fits, paths)
-    answer = with_left_out(with_new(answer, asked.new), asked.without or ())
+    answer = with_sources(answer, fits, paths, asked)
     outcome = None
     if gate is not None and decisions is not None:
         outcome = judge_gate(gate, decisions, fits)
         answer = with_outcome(answer, gate, outcome)
-    for path in written:
-        if decisions is None or path.suffix in DATA_FILES:
-            write_answer(answer, path)
+
+    def save_page(path: Path) -> None:
+        shared: dict[str, Any] = {"command": command_line(), "ranks": ranks}
+        made: Any = decisions
+        if any(are_resampled(fit) for fit in fits.values()):
+            shared["method"] = method_of(fits, asked)
+            page = hmetad.report.decisions_report(made, one_or_all(fits), **shared)
         else:
-            page_of(fits, decisions, asked, sensitivity=others, ranks=ranks).save(path)
+            shared["sensitivity"] = others
+            page = hmetad.report.fit_report(one_or_all(fits), made, **shared)
+        page.save(path)
+
+    write_files(answer, written, save_page)
     give(answer, chosen, written)
     say_how_to_settle(answer, fits)
     end_by(outcome)
+
+
+def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
+    """Limits of the ROPE; None where nothing is judged."""
+    if asked.kind != "superiority":
+        if asked.rope is None:
+            step = "You decide which differences are negligible: --rope=-0.05,0.05."
+            raise InputError("--rope", "nothing", "two numbers", step)
+        return parse_limits(asked.rope)
+    if asked.rope is not None:
+        step = "A probability is not judged by a ROPE: leave --rope out."
+        raise InputError("--rope", f"{asked.rope!r} with --kind superiority", "none", step)
+    return None
+
+
+def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
+    """Refuse options that exclude each other, or need one that is not there."""
+    of_levels = ("within", "pool", "against", "matrix", "rank", "without")
+    of_verdicts = ("null", "ci_kind", "bonferroni", "sensitivity")
+    without_verdicts = "without --kind superiority, which has no verdicts"
+    asked.refuse_idle(
+        **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
+        **dict.fromkeys(of_verdicts, "" if has_verdicts else without_verdicts),
+        kind="" if asked.over or asked.kind == "difference" else "with --over",
+        weights="" if asked.pool else "with --pool",
+        ci_prob="" if has_verdicts or asked.rank else "with verdicts, or --rank",
+    )
+    if asked.population and asked.new:
+        step = "--population is about the average of groups, --new about a single new one."
+        raise InputError("--population", "it beside --new", "one of the two", step)
+
+
+def refuse_csv(asked: CompareOptions) -> None:
+    """Refuse a second table in CSV, which holds one."""
+    more = next((name for name in ("rank", "sensitivity") if getattr(asked, name)), None)
+    places = {"--format": asked.format, "--output": Path(asked.output or "").suffix[1:]}
+    for option, kind in places.items():
+        if more and kind == "csv":
+            step = f"One CSV is one table: take json, or leave --{more} out."
+            raise InputError(option, f"csv with --{more}", "another format", step)
+
+
+def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
+    """Whether decisions are made again under other choices: as asked, else for a page of fits."""
+    has_fits = not any(are_resampled(fit) for fit in fits.values())
+    if asked.sensitivity and not has_fits:
+        raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
+    if asked.sensitivity is not None:
+        return asked.sensitivity
+    # Four more fits of thousands of cells would take an hour or more.
+    are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
+    return asked.has_page and has_fits and are_small
+
+
+def source_of(fit: "xr.DataTree", asked: CompareOptions) -> Any:
+    """Draws of one fit that are compared, without the levels that are left out."""
+    source = predicted_draws(fit, str(asked.var), population=asked.population, new=asked.new)
+    if not asked.without:
+        return source
+    over, known = str(asked.over), levels_of({"": fit}, str(asked.over))
+    left_out = [known.get(level, level) for level in asked.without]
+    with options_named({"levels": "--without", "over": "--over"}):
+        return hmetad.compare.leave_out(source, over, left_out)
+
+
+def one_or_all(fits: Fits) -> Any:
+    """The fit where there is one, else all by name."""
+    return next(iter(fits.values())) if len(fits) == 1 else fits
+
+
+def asked_draws(
+    sources: Mapping[str, Any], fits: Fits, asked: CompareOptions, own: "pd.DataFrame | None"
+) -> "xr.DataArray":
+    """Draws of the contrasts asked for; without `over` the quantity itself."""
+    if asked.over is None:
+        return draws_of_one(sources, str(asked.var))
+    levels, against = levels_of(fits, asked.over), asked.against
+    if against is not None and levels:
+        if against not in levels:
+            hint = nearest(against, levels)
+            raise InputError("--against", repr(against), f"a level of {asked.over}", hint)
+        against = levels[against]
+    try:
+        return hmetad.contrast(
+            one_or_all(sources),
+            over=asked.over,
+            against=against,
+            matrix=None if own is None else own.rename(columns=levels),
+            kind=asked.kind,
+            independent=len(fits) > 1,
+            **asked.pairing,
+        )
+    except InputError as error:
+        if error.argument != "over and within":
+            raise
+        step = shared_cells_step(fits, asked) or error.next_step
+        raise InputError("--over and --within", error.got, error.allowed, step) from error
+
+
+def shared_cells_step(fits: Fits, asked: CompareOptions) -> str:
+    """What to do where several cells have the same levels of what is compared."""
+    posterior = next(iter(fits.values()))["posterior"]
+    named = {"cell", asked.over, *asked.within, *asked.pool}
+    rest = ",".join(str(name) for name in posterior["cell"].coords if name not in named)
+    if not rest:
+        return ""
+    step = f"Compare within each: --within {rest}; or over all: --pool {rest}."
+    names = [f"{asked.var}_{own}" for own in (asked.over, f"S({asked.over})", f"C({asked.over})")]
+    if not any(all(name in fit["posterior"] for fit in fits.values()) for name in names):
+        return step
+    return f"{step} To compare conditions of the population: --population."
+
+
+def draws_of_one(sources: Mapping[str, Any], var: str) -> "xr.DataArray":
+    """Draws of a quantity of one fit, a number for each cell or level."""
+    if len(sources) > 1:
+        step = "Write --over fit to compare the fits with one another."
+        raise InputError("--over", "nothing, with several fits", "a coordinate", step)
+    source = one_or_all(sources)
+    posterior = source["posterior"].to_dataset() if "posterior" in source else source
+    if var not in posterior:
+        step = nearest(var, map(str, posterior))
+        raise InputError("--var", repr(var), "a quantity of the fit", step)
+    places = [str(dim) for dim in posterior[var].dims if dim not in ("chain", "draw")]
+    if len(places) > 1:
+        step = f"Compare levels of one of them: --over {places[-1]}."
+        raise InputError("--var", f"{var} by {', '.join(places)}", "one number a place", step)
+    return posterior[var]
+
+
+def read_weights(path: Path) -> "pd.DataFrame":
+    """Weights of contrasts: names in the first column, a level of `over` in each other."""
+    table = hmetad.logs.read_table(path)
+    if table.shape[1] < 3:
+        got = f"{table.shape[1]} columns in {str(path)!r}"
+        step = "Write a row per contrast, its name first, then a column per level."
+        raise InputError("--matrix", got, "names of contrasts and two levels or more", step)
+    named = table.set_index(table.columns[0])
+    return named.set_axis(named.index.astype(str)).fillna(0)
 
 
 def decided(draws: "xr.DataArray", asked: CompareOptions, rope: tuple[float, float]) -> "Decisions":
@@ -129,96 +363,145 @@ def decided(draws: "xr.DataArray", asked: CompareOptions, rope: tuple[float, flo
     )
 
 
-def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
-    """Refuse options that exclude each other, or need one that is not there."""
-    for name in ("within", "pool", "against", "matrix", "rank", "kind", "without"):
-        is_given = asked.kind != "difference" if name == "kind" else getattr(asked, name)
-        if asked.over is None and is_given:
-            step = f"Add --over, or leave --{name} out."
-            raise InputError("--over", f"nothing, with --{name}", "a coordinate of cells", step)
-    if asked.weights != "equal" and not asked.pool:
-        got = f"{asked.weights} without --pool"
-        raise InputError("--weights", got, "a pool", "Add --pool COLUMN.")
-    if asked.population and asked.new:
-        step = "--population is about average groups, --new about a single one."
-        raise InputError("--population", "it beside --new", "one of the two", step)
-    lacking = "" if has_verdicts else "it beside verdicts, which --kind superiority has not"
-    asked.refuse_idle(**dict.fromkeys(("null", "ci_kind", "bonferroni"), lacking))
-    is_used = has_verdicts or asked.rank
-    asked.refuse_idle(ci_prob="" if is_used else "it beside verdicts, or --rank")
+def ranks_of(sources: Mapping[str, Any], asked: CompareOptions) -> "xr.Dataset":
+    """Posterior of the ranks of the levels."""
+    return hmetad.rank(
+        one_or_all(sources),
+        over=str(asked.over),
+        ci_prob=asked.ci_prob,
+        independent=len(sources) > 1,
+        **asked.pairing,
+    )
 
 
-def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
-    """Whether decisions are made again under other choices: as asked, else for a page of fits."""
-    has_fits = not any(are_resampled(fit) for fit in fits.values())
-    if asked.sensitivity and not has_fits:
-        raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
-    if asked.sensitivity is not None:
-        return asked.sensitivity
-    # Four more fits of thousands of cells would take an hour or more.
-    are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
-    has_page = asked.output is not None and asked.output.suffix in REPORTS
-    return has_page and has_fits and are_small
+def decided_otherwise(
+    fits: Fits, asked: CompareOptions, decisions: "Decisions"
+) -> "dict[str, Decisions]":
+    """Decisions on refitted models, by the choice that differs."""
+    again = {name: hmetad.sensitivity(fit, **sampling_options()) for name, fit in fits.items()}
+    first = next(iter(again.values()))
+    others = {
+        choice: one_or_all({name: source_of(found[choice], asked) for name, found in again.items()})
+        for choice in first
+        if all(choice in found for found in again.values())
+    }
+    return hmetad.compare.repeat_decisions(decisions, others)
 
 
-def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
-    """Limits of the ROPE; None where nothing is judged."""
-    if asked.kind == "superiority":
-        if asked.sensitivity:
-            step = "Without verdicts none can change: leave --sensitivity out."
-            raise InputError("--sensitivity", "it beside --kind superiority", "verdicts", step)
-        if asked.rope is not None:
-            step = "A probability is not judged by a ROPE: leave --rope out."
-            raise InputError("--rope", f"{asked.rope!r} with --kind superiority", "none", step)
-        return None
-    if asked.rope is None:
-        step = "What is negligible is yours to say: --rope=-0.05,0.05."
-        raise InputError("--rope", "nothing", "two numbers", step)
-    return parse_limits(asked.rope)
+def decisions_answer(decisions: "Decisions") -> Answer:
+    """Decisions as an answer: a row for each, and the fits and settings."""
+    record = hmetad.report.decisions_record(decisions)
+    rows = record.pop("results")
+    record.pop("notices")
+    low, high = decisions.rope
+    kind = record.get("kind", "value").replace("_", " ")
+    of = "" if kind == "value" else " in"
+    remarks = (
+        f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}",
+        correction_words(decisions.comparisons, len(rows)),
+        *remarks_on(record),
+    )
+    title = "; ".join(filter(None, remarks))
+    found = hmetad.notices(decisions.results)
+    return Answer((Listing(rows, headings(rows, "terminal"), title),), found, more=record)
 
 
-def refuse_csv(asked: CompareOptions) -> None:
-    """Refuse a second table in CSV, which holds one."""
-    for name in ("rank", "sensitivity"):
-        if not getattr(asked, name):
-            continue
-        step = f"One CSV is one table: take json, or leave --{name} out."
-        if asked.format == "csv":
-            allowed = "table, json, markdown or latex"
-            raise InputError("--format", f"csv with --{name}", allowed, step)
-        if asked.output is not None and asked.output.suffix == ".csv":
-            got = f"{str(asked.output)!r} with --{name}"
-            raise InputError("--output", got, "another suffix", step)
+def superiorities(draws: "xr.DataArray") -> Answer:
+    """Probabilities of superiority as an answer, without verdicts."""
+    rows = rows_of(hmetad.compare.superiority_table(draws))
+    said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
+    title = "; ".join([f"probability that {draws.name} is larger", *remarks_on(said)])
+    listing = Listing(rows, {**SUPERIORITY, **reasons_in(rows)}, title)
+    return Answer((listing,), hmetad.notices(draws), more=said)
 
 
-def page_of(
-    fits: Fits, decisions: "Decisions", asked: CompareOptions, *, sensitivity: Any, ranks: Any
-) -> "Report":
-    """Page about decisions."""
-    shared: dict[str, Any] = {"command": command_line(), "ranks": ranks}
-    source = one_or_all(fits)
-    if any(are_resampled(fit) for fit in fits.values()):
-        method = " ".join(filter(None, (method_of(fits), predicted_words(asked))))
-        return hmetad.report.decisions_report(decisions, source, method=method, **shared)
-    return hmetad.report.fit_report(source, decisions, sensitivity=sensitivity, **shared)
+def remarks_on(said: Mapping[str, Any]) -> list[str]:
+    """Parts of a title: what is pooled, and whether fits are separate."""
+    is_separate = said.get("pairing") == "independent"
+    remarks = (pool_words(said), "separate fits, as if independent" * is_separate)
+    return [*filter(None, remarks)]
+
+
+def reasons_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Columns that say why there is no verdict, where one is missing."""
+    reasons = {column.name for column in COLUMNS if column.is_reason}
+    return {k: text for k, text in headings(rows, "terminal").items() if k in reasons}
+
+
+def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
+    """Answer with a table of ranks after its first."""
+    rows = rows_of(hmetad.compare.rank_table(ranks))
+    for row in rows:
+        for end in ("rank_lower", "rank_upper"):
+            row[end] = None if math.isnan(row[end]) else int(row[end])
+    columns = {"cell": heading_of_ranks(rows, ranks.attrs)}
+    columns |= {name: column_name(name, "rank") for name in shown_in("rank")}
+    if any(row.get("coverage", 1) < 1 for row in rows):
+        columns["coverage"] = "coverage"
+    first = "largest" if ranks.attrs["largest_first"] else "smallest"
+    number = ranked_words(ranks["mean_rank"].values.tolist())
+    named = f"Ranks{number} in {ranks.attrs['quantity']}, the {first} first"
+    title = "; ".join(filter(None, (named, pool_words(ranks.attrs))))
+    listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
+    said = {(one.code, one.message) for one in answer.notices}
+    new = [one for one in hmetad.notices(ranks) if (one.code, one.message) not in said]
+    found, more = [*answer.notices, *new], {**answer.more, "ranks": rows}
+    return replace(answer, listings=(*answer.listings, listing), notices=found, more=more)
+
+
+def heading_of_ranks(rows: Sequence[Mapping[str, Any]], attrs: Mapping[str, Any]) -> str:
+    """Heading over labels of cells: the columns that they are made of, where these are known."""
+    own = {str(attrs["over"]), *str(attrs["within"]).split(", ")}
+    names = [name for name in rows[0] if name in own]
+    are_labels = all(row["cell"] == " | ".join(str(row[name]) for name in names) for row in rows)
+    return " | ".join(names) if names and are_labels else "cell"
+
+
+def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
+    """Answer with a table of the verdicts that other choices give."""
+    records = {name: hmetad.report.decisions_record(one) for name, one in others.items()}
+    columns = {"label": "contrast", "verdict": "as decided", **{name: name for name in records}}
+    rows = [{"label": row["label"], "verdict": row["verdict"]} for row in answer.rows]
+    for name, record in records.items():
+        for row, other in zip(rows, record["results"], strict=True):
+            row[name] = other["verdict"]
+    listing = Listing(rows, columns, "Verdicts under other choices")
+    more = {**answer.more, "sensitivity": records}
+    return replace(answer, listings=(*answer.listings, listing), more=more)
+
+
+def with_sources(
+    answer: Answer, fits: Fits, paths: Mapping[str, Path], asked: CompareOptions
+) -> Answer:
+    """Answer that says of which fits and levels it is; its own notices come before theirs."""
+    of_fits = [notice for fit in fits.values() for notice in hmetad.notices(fit)]
+    more = {**answer.more, **about_fits(fits, paths)}
+    listings = answer.listings
+    if asked.new:
+        named = f"; for a new {' and '.join(asked.new)}"
+        listings = tuple(replace(one, title=one.title + named) for one in listings)
+        more["new"] = [*asked.new]
+    if asked.without:
+        more["without"] = [*asked.without]
+    found = sorted(answer.notices, key=of_fits.__contains__)
+    return replace(answer, listings=listings, notices=found, more=more)
 
 
 def say_how_to_settle(answer: Answer, fits: Fits) -> None:
     """Say how many draws would do, where Monte Carlo error could change a verdict."""
-    is_open = [
-        row["label"]
+    number = sum(
+        row.get("verdict") == "unreliable" and "verdict" in str(row.get("unsettled", ""))
         for row in answer.rows
-        if row.get("verdict") == "unreliable" and "verdict" in str(row.get("unsettled", ""))
-    ]
-    if not is_open:
+    )
+    if not number:
         return
     commands = dict.fromkeys(
         f"hmetad {command_of(fit)} --draws {4 * fit['posterior'].sizes['draw']}"
         for fit in fits.values()
     )
     say(
-        f"{len(is_open)} of {len(answer.rows)} verdicts could change by Monte Carlo error: "
-        f"draw longer, {' and '.join(commands)}."
+        f"{number} of {len(answer.rows)} verdicts could change by Monte Carlo error: "
+        f"draw more samples, {' and '.join(commands)}."
     )
 
 
@@ -229,21 +512,20 @@ def command_of(fit: "xr.DataTree") -> str:
     return "estimates" if "formula" in fit.attrs else "measures"
 
 
-def predicted_words(asked: CompareOptions) -> str:
-    """Sentence on what is predicted, where it is not what was estimated."""
-    if asked.new:
-        names = " and ".join(asked.new)
-        return f"They are predictions for a new {names}, with effects drawn from its population."
-    return "They are of the population: of groups as they are on average." * asked.population
-
-
-def method_of(fits: Fits) -> str:
-    """How draws were made, in a sentence for each that is compared."""
+def method_of(fits: Fits, asked: CompareOptions) -> str:
+    """How draws were made and what they predict, in a sentence for each that is compared."""
     said = {name: source_method(fit) for name, fit in fits.items()}
     if len(said) == 1:
-        return f"{next(iter(said.values()))}; differences are taken draw by draw."
-    each = " ".join(f"{name}: {words}." for name, words in said.items())
-    return f"{each} Draws of one are paired with draws of another as independent ones."
+        words = f"{next(iter(said.values()))}; differences are taken draw by draw."
+    else:
+        each = " ".join(f"{name}: {words}." for name, words in said.items())
+        words = f"{each} Draws of one are paired with draws of another as independent ones."
+    if asked.new:
+        names = " and ".join(asked.new)
+        words += f" They are predictions for a new {names}, with effects drawn from its population."
+    elif asked.population:
+        words += " They are of the population: of groups as they are on average."
+    return words
 
 
 def source_method(fit: "xr.DataTree") -> str:
@@ -251,9 +533,10 @@ def source_method(fit: "xr.DataTree") -> str:
     sizes = fit["posterior"].sizes
     number = f"{sizes.get('chain', 1) * sizes['draw']:,}"
     seed = f"(seed {fit.attrs.get('seed', '')})"
-    if not are_resampled(fit):
+    command = command_of(fit)
+    if command == "fit":
         return f"{number} posterior draws of a model of counts {seed}"
-    if "formula" not in fit.attrs:
+    if command == "measures":
         unit = fit.attrs.get("cluster") or "trial"
         made = f"{fit.attrs.get('kind', '')} draws, with {unit} as the unit that is drawn"
         return f"{number} {made} {seed}"

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import columns_of, parse_by, parse_pairs
-from hmetad.commands.options import TrialOptions, split
+from hmetad.commands.options import TrialOptions, chosen_limits, columns_of, parse_by, split
 from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "are_numbers",
-    "chosen_limits",
     "count_file",
     "count_scanned",
     "quantile_ratings",
@@ -38,7 +36,7 @@ def scan_trials(asked: TrialOptions, by: Sequence[str], columns: Mapping[str, st
 
     `columns` are the others in use, by role, in which codes are missing values.
     """
-    text = [*columns_of(parse_by(by)), *asked.quantiles_within]
+    text = [*columns_of(by), *asked.quantiles_within]
     rows = hmetad.logs.scan_table(asked.file, text=text, limits=chosen_limits(asked.limit))
     rows = rows.spelled([*columns.values(), *text])
     codes = split(asked.missing_codes)
@@ -73,9 +71,7 @@ def count_scanned(
     correct: str | None = None,
 ) -> "xr.DataArray":
     """Count table of trials; with a column of right and wrong, a type-2 table."""
-    if asked.quantiles_within and asked.quantiles is None:
-        step = "Add --quantiles, or leave it out."
-        raise InputError("--quantiles-within", "no --quantiles", "how many ratings to make", step)
+    asked.refuse_idle(quantiles_within="" if asked.quantiles else "with --quantiles")
     for name in asked.quantiles_within:
         if name not in trials.columns:
             step = nearest(name, trials.columns)
@@ -99,15 +95,6 @@ def count_scanned(
             labels=split([asked.labels]) or None,
             **shared,
         )
-
-
-def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
-    """Limits of what a file may hold, as numbers."""
-    pairs = parse_pairs("--limit", given)
-    for name, value in (pairs or {}).items():
-        if not (value.isascii() and value.isdecimal() and len(value) < 19):
-            raise InputError("--limit", f"{name}={value}", "a whole number, as in columns=20000")
-    return {name: int(value) for name, value in pairs.items()} if pairs else None
 
 
 def quantile_ratings(confidence: "pd.Series", ratings: int) -> "pd.Series":

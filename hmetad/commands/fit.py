@@ -1,45 +1,52 @@
-"""The command that samples a posterior.
+"""The commands that sample a posterior, of trials or of estimates, and list the models.
 
-File of trials and a model card → file of the fit, and estimates by cell.
+File and a model card or formula → file of the fit, and estimates by cell or of the population.
 """
 
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, give, rows_of
-from hmetad.commands.arguments import (
-    as_seed,
+from hmetad.commands.answer import Answer, Listing, as_seed, give, output_file, rows_of
+from hmetad.commands.counting import count_file
+from hmetad.commands.fits import DRAWS_FILE
+from hmetad.commands.options import (
+    CellOptions,
+    Chains,
+    CiProb,
+    Limit,
+    PrintOptions,
+    Seed,
     cell_heading,
+    chosen_limits,
     given_options,
-    output_file,
-    parse_formulas,
-    refuse_codes,
     sampling_options,
 )
-from hmetad.commands.counting import count_file
-from hmetad.commands.options import CellOptions
 from hmetad.errors import InputError
 from hmetad.memory import in_words
 from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
+from hmetad.variable_names import name_parts
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["EXAMPLES", "fit"]
+__all__ = ["estimates", "fit", "models"]
 
-EXAMPLES = """
-hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
-hmetad fit trials.csv --by subject=participant,task --model group \\
-  --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
-"""
+CARDS = {"model": "model", "title": "title", "question": "question"}
+SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
+SHOWN |= {"lower": "lower", "upper": "upper"}
+Fit = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,39 +56,74 @@ class FitOptions(CellOptions):
     Parameters
     ----------
     covariates : COLUMNS
-        Columns for formulas; constant within a cell.
+        Further columns for formulas, constant within a cell, such as age.
     model : CARD
-        Model card, by name or path: hmetad models.
+        Model card: a name that hmetad models lists, or the path of a card.
     formula : FORMULA
-        Of M, or parameter=formula; may be repeated.
-    draws : N
-        Posterior draws of each chain; 1000 unless given.
+        Formula of log M, such as '1 + task + (1 | subject)', or parameter=formula; may be
+        repeated. all=formula is that of every parameter.
     target_accept : P
-        Target acceptance of chains; raise it against divergences. 0.8 unless given.
-    output : FILE
-        The fit: .nc.
+        Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
+        Default: 0.8.
     """
 
     covariates: tuple[str, ...] = ()
     model: str = "individual"
     formula: list[str] | None = None
-    draws: Annotated[int | None, typer.Option(min=4)] = None
+    draws: Chains = None
     target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
-    output: Annotated[Path, typer.Option("--output", "-o")] = Path("fit.nc")
+    output: Fit = Path("fit.nc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatesOptions(PrintOptions):
+    """Estimates, their formula, and how its model is drawn.
+
+    Parameters
+    ----------
+    file : FILE
+        Table of estimates (.csv, .tsv, .jsonl or .parquet); or draws of hmetad measures, or a
+        fit (.nc).
+    formula : FORMULA
+        Quantity and formula: 'auroc2 ~ 1 + model + (1 | set)'.
+    se : COLUMN
+        Column with the standard errors of a table; draws have their own.
+    link : NAME
+        Scale that is modelled: identity, log, logit or fisher_z.
+    """
+
+    file: Annotated[Path, typer.Argument()]
+    formula: str
+    se: str | None = None
+    link: Literal["identity", "log", "logit", "fisher_z"] = "identity"
+    limit: Limit = None
+    ci_prob: CiProb = 0.95
+    draws: Chains = None
+    seed: Seed = None
+    output: Fit = Path("estimates.nc")
 
 
 def fit(asked: FitOptions) -> None:
-    """Count trials, sample a model's posterior, and write it."""
+    r"""Fit a Bayesian meta-d′ model, individual or hierarchical, and save it.
+
+    Examples
+    --------
+    hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
+    hmetad fit trials.csv --by subject=participant,task --model group \
+      --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
+    hmetad fit trials.csv --by subject,task --model group \
+      --formula "all=1 + task + (1 | subject)" -o group.nc
+    """
     chosen = asked.format
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model))
     spec = hmetad.load_model(asked.model)
-    formulas = parse_formulas(asked.formula)
+    formulas = parse_formulas(asked.formula, spec)
     counts = count_file(asked, asked.by, asked.covariates)
     if formulas:
         own = [formulas] if isinstance(formulas, str) else formulas.values()
         refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
-    given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     refuse_full_disk(path, counts, spec, asked.draws)
+    given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
@@ -94,11 +136,9 @@ def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> A
     title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
     headings = {"cell": cells, **{name: symbol(name) for name in spec.record.tabulated}}
     headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
-    population = (
-        rows_of(hmetad.report.population_table(result))
-        if hmetad.bayes.spec_of(result).formula
-        else []
-    )
+    population = []
+    if hmetad.bayes.spec_of(result).formula:
+        population = rows_of(hmetad.report.population_table(result))
     shown = {"quantity": "population", "term": "", "mean": "mean"}
     shown |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
     return Answer(
@@ -115,6 +155,50 @@ def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> A
             "convergence": hmetad.report.convergence_record(result),
         },
     )
+
+
+def parse_formulas(
+    given: list[str] | None, spec: "hmetad.ModelSpec"
+) -> str | dict[str, str] | None:
+    """Formula of M, or of each parameter named: ``dprime=1 + task + (1|subject)``."""
+    if not given:
+        return None
+    # Options of functions have "=" too: T(task, ref='a').
+    named = [text.partition("=") for text in given]
+    is_named = [bool(sign) and name.strip().isidentifier() for name, sign, _ in named]
+    if is_named == [False]:
+        return given[0]
+    formulas: dict[str, str] = {}
+    for text, (name, _, formula) in zip(given, named, strict=True):
+        if not all(is_named):
+            step = "Write --formula 'log_m=1 + task + (1|subject)', once for each parameter."
+            raise InputError("--formula", repr(text), "parameter=formula", step)
+        every = spec.formula_parameters if name.strip() == "all" else (name.strip(),)
+        formulas |= dict.fromkeys(every, formula.strip())
+    return formulas
+
+
+def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") -> None:
+    """Refuse codes that stand alone in a formula: in a file, numbers and names are both text."""
+    # Their parser takes a second to import.
+    reader = import_module("hmetad.specs.formula")
+    for parsed in map(reader.parse_formula, formulas):
+        for part in (parsed.common, *(term.expression for term in parsed.group_terms)):
+            for name in sorted(part.bare & {*map(str, cells.coords)}):
+                values = dict.fromkeys(cells[name].values.tolist())
+                if all(isinstance(x, str) and is_number(x) for x in values):
+                    got = f"{name!r} alone, whose values are numbers: {', '.join([*values][:3])}"
+                    own = reader.quote(name)
+                    allowed = f"C({own}), a value for each level, or scale({own}), a slope"
+                    raise InputError("--formula", got, allowed)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def refuse_full_disk(
@@ -155,3 +239,92 @@ def kept_elsewhere(fit: "xr.DataTree", name: str) -> Path | None:
         except OSError:
             folder.rmdir()
     return None
+
+
+def estimates(asked: EstimatesOptions) -> None:
+    r"""Fit a hierarchical model (meta-analysis) to estimates with standard errors.
+
+    Examples
+    --------
+    hmetad estimates draws.nc --formula "auroc2 ~ 0 + model + (1 | set) + (1 | model:set)" \
+      -o sets.nc
+    hmetad estimates studies.csv --formula "effect ~ 1 + (1 | study)" --se error -o studies.nc
+    """
+    chosen, ci_prob = asked.format, asked.ci_prob
+    written = output_file(asked.output, [".nc"], asked.file)
+    if not 0 < ci_prob < 1:
+        raise InputError("--ci-prob", str(ci_prob), "a probability between 0 and 1")
+    options = given_options(draws=asked.draws)
+    result = hmetad.bayes.fit_estimates(
+        source_of(asked), asked.formula, se=asked.se, link=asked.link, seed=asked.seed, **options
+    )
+    hmetad.save_fit(result, *written)
+    rows = [row for one in variables(result) for row in rows_of_variable(one, ci_prob)]
+    title = f"{result.attrs['formula']}: posterior means, {100 * ci_prob:g} % intervals"
+    said: dict[str, Any] = {name: result.attrs[name] for name in ("formula", "link")}
+    stats = result["sample_stats"]
+    numbers = [name for name in ("p_fit", "pareto_k", "effective_draws") if name in stats]
+    said |= {name: float(stats[name].max()) for name in numbers}
+    said["convergence"] = hmetad.report.convergence_record(result)
+    answer = Answer(
+        (Listing(rows, SHOWN, title),),
+        hmetad.notices(result),
+        as_seed(result.attrs["seed"]),
+        read_attr(result.attrs, "versions"),
+        said,
+    )
+    give(answer, chosen, written)
+
+
+def source_of(asked: EstimatesOptions) -> Any:
+    """Draws or a fit, where the file holds them; else a table of estimates."""
+    is_drawn = asked.file.suffix == DRAWS_FILE
+    asked.refuse_idle(limit="with a table of estimates" if is_drawn else "")
+    if not is_drawn:
+        return hmetad.logs.read_table(asked.file, limits=chosen_limits(asked.limit))
+    source = hmetad.bayes.load_source(asked.file)
+    refuse_codes([asked.formula.partition("~")[2] or "1"], source["posterior"].to_dataset())
+    return source
+
+
+def variables(fit: "xr.DataTree") -> Iterator["xr.DataArray"]:
+    """Variables of a population: coefficients, standard deviations and correlations."""
+    for name, values in fit["posterior"].data_vars.items():
+        if "cell" not in values.dims and name_parts(str(name)).role != "effect":
+            yield values
+
+
+def rows_of_variable(values: "xr.DataArray", ci_prob: float) -> Iterator[dict[str, Any]]:
+    """Mean, SD and interval of each place of a variable."""
+    sampled = ["chain", "draw"]
+    lower, upper = (values.quantile(p, sampled) for p in ((1 - ci_prob) / 2, (1 + ci_prob) / 2))
+    parts = {"mean": values.mean(sampled), "sd": values.std(sampled)}
+    parts |= {"lower": lower, "upper": upper}
+    places = [str(dim) for dim in values.dims if dim not in sampled]
+    levels = [values[dim].values.tolist() for dim in places]
+    for labels in product(*levels):
+        at = dict(zip(places, labels, strict=True))
+        numbers = {name: float(part.sel(at)) for name, part in parts.items()}
+        yield {"variable": str(values.name), "place": " | ".join(map(str, labels)), **numbers}
+
+
+def models(asked: PrintOptions) -> None:
+    """List the models that hmetad fit has (model cards).
+
+    Examples
+    --------
+    hmetad models
+    hmetad models --json | jq '.rows[].model'
+    """
+    specs = map(hmetad.load_model, hmetad.bayes.card_names())
+    cards = [
+        {
+            "model": spec.name,
+            "title": spec.title,
+            "question": spec.question,
+            "reference": spec.reference,
+            "formula": dict(spec.formula),
+        }
+        for spec in specs
+    ]
+    give(Answer((Listing(cards, CARDS),)), asked.format)

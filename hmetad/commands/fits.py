@@ -1,6 +1,6 @@
-"""Fits from files, each under a name, with their notices, seeds and versions.
+"""Fits from files, each under a name, and the draws of them that a question is about.
 
-Paths → fits by name; fits → notices, seeds, versions and levels of a coordinate.
+Paths → fits by name; fits → draws to compare, and their notices, seeds and versions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import as_seed
+from hmetad.commands.answer import as_seed
 from hmetad.errors import InputError
+from hmetad.results import results
 from hmetad.untrusted import read_attr
 from hmetad.variable_names import is_dim_of
 
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DRAWS_FILE",
+    "Fits",
     "about_fits",
     "are_resampled",
     "fit_notices",
     "judged_quantity",
     "levels_of",
     "named_fits",
+    "predicted_draws",
     "read_fits",
 ]
 
@@ -129,3 +132,30 @@ def levels_of(fits: Fits, over: str) -> dict[str, Any]:
             if name == over or is_dim_of(str(name), over):
                 found |= {str(level): level for level in values.values.ravel().tolist()}
     return found or ({name: name for name in fits} if len(fits) > 1 else {})
+
+
+def predicted_draws(
+    fit: "xr.DataTree", var: str, *, population: bool = False, new: Sequence[str] = ()
+) -> Any:
+    """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
+    if are_resampled(fit):
+        if "formula" in fit.attrs:
+            is_predicted = population or bool(new)
+            return hmetad.bayes.predict_estimates(fit, new=[*new]) if is_predicted else fit
+        if new:
+            step = "Model them first: hmetad estimates draws.nc --formula …"
+            raise InputError("--new", "draws without a model", "a fit of estimates", step)
+        if population:
+            step = "Model them first: hmetad estimates draws.nc --formula …"
+            raise InputError("--population", "draws without a model", "a fit", step)
+        return fit
+    if new:
+        step = "To compare conditions of its population: --population."
+        raise InputError("--new", "a fit of counts", "a fit of estimates", step)
+    is_own = var in fit["posterior"]
+    if not is_own and not population and var in hmetad.bayes.spec_of(fit).record.results:
+        # A fit of very many cells keeps none of them.
+        return hmetad.bayes.predict_levels(fit)
+    if not is_own and any(one.measured and one.name == var for one in results()):
+        return hmetad.bayes.predict_measures(fit, var, group_terms=not population)
+    return hmetad.predict(fit) if population else fit

@@ -3,6 +3,7 @@
 Text such as "new worse than old" and decisions → outcome, its sentence and an exit status.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer
-from hmetad.commands.arguments import options_named
+from hmetad.commands.options import GateOptions, options_named
 from hmetad.errors import InputError
 from hmetad.notice_registry import short_words
 from hmetad.report.terminal import say
@@ -25,19 +26,13 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
-__all__ = [
-    "STATUS",
-    "Gate",
-    "Outcome",
-    "asked_gate",
-    "end_by",
-    "judge_gate",
-    "parse_gate",
-    "with_outcome",
-]
+    type Sources = Mapping[str, xr.DataTree | xr.Dataset]
 
-PLAIN = ("worse than", "better than", "less than", "greater than", "different from")
-WORDS = (*(f"not {words}" for words in PLAIN), *PLAIN)
+__all__ = ["Gate", "Outcome", "asked_gate", "end_by", "judge_gate", "parse_gate", "with_outcome"]
+
+CONDITION = re.compile(
+    r"(.*?\S) (?P<not>not )?((worse|better|less|greater) than|different from) (.*\S.*)"
+)
 STATUS = {"passed": 0, "failed": 1, "not judged": 3}
 MOST_SHOWN = 5
 
@@ -53,20 +48,20 @@ class Gate:
         Of numbers: less than, greater than or different from, or "not" and one of these.
     text : str
         As it was written.
-    must_hold : bool
-        Whether the comparison fails unless this is shown, and not if it is.
+    option : str
+        Option that it was written for.
     """
 
     level: str
     relation: str
     other: str
     text: str
-    must_hold: bool = False
+    option: str = "--fail-if"
 
     @property
-    def option(self) -> str:
-        """Option that it was written for."""
-        return "--fail-unless" if self.must_hold else "--fail-if"
+    def must_hold(self) -> bool:
+        """Whether the comparison fails unless this is shown, and not if it is."""
+        return self.option == "--fail-unless"
 
 
 @dataclass(frozen=True)
@@ -82,19 +77,18 @@ class Outcome:
         return STATUS[self.word]
 
 
-def asked_gate(
-    fail_if: str | None, fail_unless: str | None, quantity: str, *, lacking: str = ""
-) -> Gate | None:
+def asked_gate(asked: GateOptions, quantity: str, *, lacking: str = "") -> Gate | None:
     """Condition that was asked for, if there is one; refused where verdicts lack something."""
-    text, option = (fail_if, "--fail-if") if fail_unless is None else (fail_unless, "--fail-unless")
-    if fail_if is not None and fail_unless is not None:
+    texts = {"--fail-if": asked.fail_if, "--fail-unless": asked.fail_unless}
+    given = {option: text for option, text in texts.items() if text is not None}
+    if len(given) > 1:
         raise InputError("--fail-unless", "it beside --fail-if", "one of the two")
-    if text is None:
-        return None
-    gate = parse_gate(text, quantity, option)
-    if lacking:
-        raise InputError(option, "it without verdicts", lacking)
-    return gate
+    for option, text in given.items():
+        gate = parse_gate(text, quantity, option)
+        if lacking:
+            raise InputError(option, "it without verdicts", lacking)
+        return gate
+    return None
 
 
 def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
@@ -107,43 +101,35 @@ def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
     >>> parse_gate("new not worse than old", "brier", "--fail-unless").relation
     'not greater than'
     """
-    for words in WORDS:
-        level, found, other = text.partition(f" {words} ")
-        if found and level.strip() and other.strip():
-            level, other = level.strip(), other.strip()
-            refuse_biased(quantity, "--var")
-            relation = plain_relation(words, quantity, option)
-            is_needed = option == "--fail-unless"
-            return Gate(level, relation, other, f"{level} {words} {other}", is_needed)
-    allowed = "LEVEL worse than LEVEL (or better, less, greater; or not worse than)"
-    raise InputError(option, repr(text), allowed)
+    found = CONDITION.fullmatch(text)
+    if found is None:
+        allowed = "LEVEL worse than LEVEL (or better, less, greater; or not worse than)"
+        raise InputError(option, repr(text), allowed)
+    refuse_biased(quantity, "--var")
+    level, other = found[1].strip(), found[5].strip()
+    negation, words, quality = found["not"] or "", found[3], found[4]
+    relation = words
+    if quality in ("worse", "better"):
+        best = best_end(quantity.removeprefix("log ratio of "))
+        if not best:
+            step = "Write less than, or greater than."
+            raise InputError(option, f"{words} of {quantity}", "a quantity with a best end", step)
+        is_less = (quality == "worse") == (best == "more")
+        relation = "less than" if is_less else "greater than"
+    text = f"{level} {negation}{words} {other}"
+    return Gate(level, negation + relation, other, text, option)
 
 
-def plain_relation(words: str, quantity: str, option: str) -> str:
-    """Relation of numbers that stands for one of quality."""
-    ends = {"worse than": "less than", "better than": "greater than"}
-    plain = words.removeprefix("not ")
-    if plain not in ends:
-        return words
-    best = best_end(quantity.removeprefix("log ratio of "))
-    if not best:
-        step = "Write less than, or greater than."
-        raise InputError(option, f"{words} of {quantity}", "a quantity with a best end", step)
-    other = next(end for end in ends.values() if end != ends[plain])
-    return words.replace(plain, ends[plain] if best == "more" else other)
-
-
-def judge_gate(
-    gate: Gate, decisions: "Decisions", sources: "Mapping[str, xr.DataTree | xr.Dataset]"
-) -> Outcome:
+def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcome:
     """Outcome of a condition, which has to be shown of every contrast, or may be of none.
 
     One that breaks it fails. Else one without a verdict leaves it open. `sources` are the draws
     by name, whose numbers of trials the sentence says.
     """
     with options_named(dict.fromkeys(("decisions", "level", "other"), gate.option)):
-        asked: Any = (gate.level, gate.relation, gate.other)
-        rows = hmetad.compare.relation_table(decisions, *asked)
+        # The type checker knows relations as words alone.
+        relation: Any = gate.relation
+        rows = hmetad.compare.relation_table(decisions, gate.level, relation, gate.other)
     is_open, broken = rows["shown"].isna(), rows["shown"] == (not gate.must_hold)
     said, also = f"{gate.text} in {decisions.quantity}", coverage_words(gate, decisions)
     if is_open.any() and not broken.any():
@@ -160,7 +146,7 @@ def judge_gate(
 
 def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
     """Answer with whether the comparison passed."""
-    asked = "fail_unless" if gate.must_hold else "fail_if"
+    asked = gate.option.removeprefix("--").replace("-", "_")
     said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
     return replace(answer, more={**answer.more, "gate": said})
 
@@ -195,14 +181,11 @@ def numbers_of(rows: "pd.DataFrame") -> str:
     return "; ".join(shown) + more
 
 
-def trials_words(
-    gate: Gate, decisions: "Decisions", sources: "Mapping[str, xr.DataTree | xr.Dataset]"
-) -> str:
+def trials_words(gate: Gate, decisions: "Decisions", sources: "Sources") -> str:
     """Numbers of trials of the two levels, where draws have them."""
     found = hmetad.compare.trials_by_level(sources, str(decisions.results.attrs["over"]))
-    counted = [
-        f"{level} {found[level]:,.0f}" for level in (gate.level, gate.other) if level in found
-    ]
+    levels = [level for level in (gate.level, gate.other) if level in found]
+    counted = [f"{level} {found[level]:,.0f}" for level in levels]
     return f"; trials: {', '.join(counted)}" if counted else ""
 
 

@@ -1,12 +1,13 @@
 """The command that reads evaluation logs and public data sets.
 
-Log, table or name of a data set → trials.csv.
+Log, table or name of a data set → trials.csv; as read, as pairs of options, or one row per item
+with the agreement of its answers.
 """
 
+import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -16,57 +17,38 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, give
-from hmetad.commands.arguments import (
+from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, writable_file
+from hmetad.commands.counting import quantile_ratings
+from hmetad.commands.options import (
+    Limit,
+    MissingCodes,
+    PrintOptions,
+    chosen_limits,
     given_options,
+    option_name,
     options_named,
-    parse_choices,
-    parse_grades,
     parse_pairs,
-    parse_scale,
-    parse_words,
-    refuse_inputs,
-    writable_file,
+    split,
 )
-from hmetad.commands.counting import chosen_limits, quantile_ratings
-from hmetad.commands.options import Limit, MissingCodes, PrintOptions, split
-from hmetad.commands.reshaping import Judged, Orders, Reshaping, reshaped_trials
-from hmetad.commands.trial_files import WRITERS
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
-from hmetad.report.terminal import say
+from hmetad.report.terminal import say, strict
+from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLES", "ImportOptions", "import_log"]
+    from hmetad.notice import Notice
+
+__all__ = ["ImportOptions", "import_log", "trials_csv", "trials_parquet"]
 
 # What can be read: kinds of logs, and public data sets.
 KINDS = (*READERS, "dataset")
 
-EXAMPLES = """
-hmetad import lm-eval results/ -o trials.csv --ratings 4
-hmetad import inspect logs/ -o trials.csv --field confidence
-hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
-hmetad import run.eval -o trials.csv
-hmetad import helm runs/ -o pairs.csv --option-pairs both
-hmetad import inspect epochs/ -o trials.csv --agreement modal
-hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
-hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
-hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" --key key.csv --on item -o t.csv
-hmetad import dataset michael2026 -o trials.csv
-"""
 REMARKS = (
-    "filters",
-    "delimiter",
-    "decimal_commas",
-    "undecided_commas",
-    "options",
-    "rejected",
-    "duplicates",
-    "unfinished",
-    "examples",
+    *("filters", "delimiter", "decimal_commas", "undecided_commas", "options", "rejected"),
+    *("duplicates", "unfinished", "examples"),
 )
 # Arguments that are typed by another name, since PATH is the command's source.
 TYPED = {"source": "--confidence-from", "limits": "--limit", "confidence": "--columns"}
@@ -79,6 +61,16 @@ AS_TYPED = (
     *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold", "key"),
     *("path_columns", "option_columns", "delimiter", "decimal", "field", "pattern"),
 )
+# Columns that tell apart whose answers to which questions they are.
+GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "repeat", "epoch")
+# Arguments of pairs or agreement that are columns of the trials, and what asks for them.
+OF_TRIALS = ("answer", "trials", "target", "item")
+# What is said of the confidence that a log has, and does not hold for that of agreement or pairs.
+OF_THE_LOG = ("confidence-of-the-choice", "no-confidence")
+# Scales of stated confidence that have a name, and words for right and wrong.
+SCALES = ("probability", "percent")
+MEANING = {"true": True, "false": False, "right": True, "wrong": False}
+MEANING |= {"correct": True, "incorrect": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,73 +82,77 @@ class ImportOptions(PrintOptions):
     output : FILE
         Trials: .csv, .parquet or .jsonl.
     ratings : K
-        Add a column rating: K quantiles of confidence.
+        Add a column rating: confidence in K ratings, by its quantiles.
     task : NAME
-        Task to read, of several.
+        Read this task, if the log has several.
     runs : WHICH
-        Runs of a task: latest or all.
+        Runs of a task to read: latest or all. Default: latest.
     answer_filter : NAME
-        lm-eval: filter of answers, or task=filter for each.
+        lm-eval: filter of the answers; or task=filter, one for each task.
     metric : NAME
-        Metric that says what is right, or task=metric.
+        Metric that decides what is correct; or task=metric, one for each task.
     normalise : HOW
-        none, characters or bytes of an option.
+        Length by which the log-likelihood of an option is divided: none, characters or bytes.
+        Default: none.
     answer_pattern : REGEX
-        Answer in each of several responses, as its group.
+        Extracts the answer from each response, as the one group of the pattern.
     scorer : NAME
-        Inspect: scorer, or scorer/part.
+        Inspect: scorer that decides what is correct, or scorer/part.
     grades : PAIRS
-        What is right, in Inspect and tables: P=false,yes=true.
+        Inspect and tables: what the grades mean: P=false,yes=true.
     confidence_from : PLACE
-        Inspect: completion, score, metadata, store or logprobs; promptfoo: output, scores,
-        metadata, vars or logprobs.
+        Where confidence is. Inspect: completion, score, metadata, store or logprobs. promptfoo:
+        output, scores, metadata, vars or logprobs.
     threshold : X
-        Score from which on it is right.
+        Score from which an answer is correct. Default: 1 is correct, 0 is wrong.
     columns : PAIRS
-        Table: name=column.
+        Table: names of its columns: correct=ok,confidence=sure.
     wide : PAIRS
-        Table with a row per item: correct={model}_ok.
+        Table with one row per item and columns for each model: correct={model}_ok.
     keep : COLUMNS
-        Table: columns to keep with --wide or --option-pairs.
+        Table: further columns to keep, with --wide, --option-pairs or --agreement.
     key : FILE
-        Table: an answer key, joined by the columns --on.
+        Table: an answer key, which is joined by the columns of --on.
     on : COLUMNS
-        Beside --key: columns that name the question.
+        With --key: columns that identify the question.
     path_columns : PATTERN
-        Table: columns in names of files: {model}_{set}.csv.
+        Table: columns to read from the names of files: {model}_{set}.csv.
     option_columns : PATTERN
-        Table: columns of probabilities, one for each option: p_{option}; confidence is that
-        of the one chosen.
+        Table: columns with the probability of each option: p_{option}. Confidence is that of
+        the chosen option.
     delimiter : SIGN
-        Table: comma, semicolon, tab, bar or space; else it is found.
+        Table: comma, semicolon, tab, bar or space. Default: detected.
     decimal : SIGN
-        Table: comma or point in numbers; else point, or comma in columns where it is sure.
+        Table: decimal sign, comma or point. Default: point, or comma in columns where all
+        values have one.
     option_pairs : ORDERS
-        Multiple choice: the right option against each wrong one, both or listed.
+        Multiple choice: make a trial of the correct option against each wrong one, in both
+        orders or as listed.
     agreement : ANSWER
-        Confidence as the share of answers to an item that agree with its modal or graded
-        one.
+        Repeated answers: confidence is the share of answers to an item that agree with the
+        modal answer (modal) or the graded one (graded).
     by : COLUMNS
-        Beside --agreement or --option-pairs: columns that tell whose answers to which
-        question they are, beside the item: model,set.
+        With --agreement or --option-pairs: columns that, with the item, identify whose answers
+        to which question they are: model,set.
     field : NAME
-        Field that states confidence.
+        Field that states the confidence.
     pattern : REGEX
-        Confidence in a text, as its one group.
+        Extracts confidence from a text, as the one group of the pattern.
     words : PAIRS
-        Words for it: "very likely=0.9,unsure=0.5".
+        Probabilities that words of confidence stand for: "very likely=0.9,unsure=0.5".
     scale : SCALE
-        probability, percent, its top (10), or both ends (1,7).
+        Scale of stated confidence: probability, percent, its top (10 for 0 to 10), or both ends
+        (1,7).
     workers : N
-        Processes that read the files of a folder.
+        Number of processes that read the files of a folder.
     """
 
     log: Annotated[
         list[str],
         typer.Argument(
             metavar="LOG",
-            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
-            "tables, or a data set's name. Without KIND the name of the file says it.",
+            help=f"[KIND] PATH. KIND: {', '.join(KINDS)}. PATH: a log, a folder of logs, a quoted "
+            "pattern of tables, or the name of a data set. Default of KIND: detected.",
         ),
     ]
     output: Annotated[Path, typer.Option("--output", "-o")]
@@ -181,8 +177,8 @@ class ImportOptions(PrintOptions):
     option_columns: str | None = None
     delimiter: str | None = None
     decimal: Literal["comma", "point"] | None = None
-    option_pairs: Orders | None = None
-    agreement: Judged | None = None
+    option_pairs: Literal["both", "listed"] | None = None
+    agreement: Literal["modal", "graded"] | None = None
     by: tuple[str, ...] = ()
     field: str | None = None
     pattern: str | None = None
@@ -193,45 +189,81 @@ class ImportOptions(PrintOptions):
 
 
 def import_log(asked: ImportOptions) -> None:
-    """Read an evaluation log or a public data set as trials."""
+    r"""Convert an evaluation log, a table or a public data set to trials.
+
+    Examples
+    --------
+    hmetad import lm-eval results/ -o trials.csv --ratings 4
+    hmetad import inspect logs/ -o trials.csv --field confidence
+    hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
+    hmetad import run.eval -o trials.csv
+    hmetad import helm runs/ -o pairs.csv --option-pairs both
+    hmetad import inspect epochs/ -o trials.csv --agreement modal
+    hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
+    hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
+    hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" \
+      --key key.csv --on item -o trials.csv
+    hmetad import dataset michael2026 -o trials.csv
+    """
     chosen = asked.format
     path = writable_file(asked.output, *WRITERS)
+    if asked.option_pairs is not None and asked.agreement is not None:
+        raise InputError("--agreement", "--option-pairs beside it", "one of the two")
+    if asked.option_pairs is None and asked.agreement is None:
+        asked.refuse_idle(by="with --agreement or --option-pairs")
     kind, source = kind_and_path(asked.log)
     refuse_inputs(path, source, is_read=partial(is_read_as, kind))
     refuse_inputs(path, *([] if asked.key is None else [asked.key]))
-    by = [*asked.by] or None
-    reshaping = Reshaping(asked.option_pairs, asked.agreement, by, [*asked.keep])
-    with reading_processes(asked.workers) as executor:
-        options = reader_options(asked) | given_options(executor=executor)
-        read = read_trials(kind, source, options)
-    trials, notices = reshaped_trials(read, reshaping)
+    trials, notices = reshaped_trials(read_trials(kind, source, asked), asked)
     if asked.ratings is not None:
-        trials["rating"] = quantile_ratings(confidence_of(trials), asked.ratings)
+        if "confidence" not in trials:
+            step = "Name it by --columns confidence=NAME; for a wide table by --wide."
+            raise InputError("--ratings", "no column 'confidence'", "one to make ratings of", step)
+        trials["rating"] = quantile_ratings(trials["confidence"], asked.ratings)
     remarks = said_remarks(trials, kind, source)
     write_together({path: WRITERS[path.suffix](trials)})
-    listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
+    present = trials.notna().sum()
+    filled = [
+        {"column": str(name), "present": int(number), "missing": len(trials) - int(number)}
+        for name, number in present.items()
+    ]
+    listing = Listing(filled, COLUMNS, f"{len(trials)} trials")
     more = {"trials": len(trials), **remarks}
     give(Answer((listing,), notices, more=more), chosen, [path])
 
 
-def reader_options(asked: ImportOptions) -> dict[str, Any]:
-    """Options of `hmetad.logs.read_log` that were given, as it takes them."""
-    as_typed = {name: getattr(asked, name) for name in AS_TYPED}
-    return given_options(
-        **as_typed,
-        answer_filter=parse_choices("--answer-filter", asked.answer_filter),
-        metric=parse_choices("--metric", asked.metric),
-        grades=parse_grades(asked.grades),
+def read_trials(kind: str, source: Path, asked: ImportOptions) -> "pd.DataFrame":
+    """Trials of a log, or of a public data set, read by one process or several."""
+    options = given_options(
+        **{name: getattr(asked, name) for name in AS_TYPED},
+        **{
+            name: parse(option_name(name), getattr(asked, name)) or None
+            for name, parse in PARSED.items()
+        },
         source=asked.confidence_from,
         missing_codes=split(asked.missing_codes) or None,
-        columns=parse_pairs("--columns", asked.columns),
-        wide=parse_pairs("--wide", asked.wide),
         keep=[*asked.keep] or None,
         on=[*asked.on] or None,
-        words=parse_words(asked.words),
-        scale=parse_scale(asked.scale),
         limits=chosen_limits(asked.limit),
+        executor=None if asked.workers == 1 else asked.workers,
     )
+    own = READERS[kind].options if kind in READERS else ()
+    for name in (name for name in options if name not in own):
+        allowed = ", ".join(map(flag, own)) or "no option for a data set"
+        raise InputError(flag(name), f"an option that {kind} does not have", allowed)
+    with options_named(TYPED):
+        if kind == "dataset":
+            return hmetad.datasets.load_trials(str(source))
+        if asked.workers == 1:
+            return hmetad.logs.read_log(kind, source, **options)
+        # A process that has threads must not be forked.
+        with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as executor:
+            return hmetad.logs.read_log(kind, source, **{**options, "executor": executor})
+
+
+def flag(name: str) -> str:
+    """Option of `read_log` as it is typed."""
+    return TYPED.get(name, option_name(name))
 
 
 def is_read_as(kind: str, name: str) -> bool:
@@ -265,9 +297,8 @@ def kind_and_path(log: list[str]) -> tuple[str, Path]:
         raise InputError("PATH", " ".join(log), "[KIND] PATH", "Put a path with spaces in quotes.")
     kind, path = log if len(log) == 2 else ("auto", log[0])
     if len(log) == 1 and path in KINDS and not Path(path).exists():
-        raise InputError(
-            "PATH", f"none, for kind {path!r}", "a log, a folder, or a data set's name"
-        )
+        allowed = "a log, a folder, or a data set's name"
+        raise InputError("PATH", f"none, for kind {path!r}", allowed)
     if kind == "auto":
         return recognise_kind(Path(path)), Path(path)
     if kind not in KINDS:
@@ -275,46 +306,157 @@ def kind_and_path(log: list[str]) -> tuple[str, Path]:
     return kind, Path(path)
 
 
-@contextmanager
-def reading_processes(number: int) -> Iterator[ProcessPoolExecutor | None]:
-    """Executor of some processes; None where this one alone reads."""
-    if number == 1:
-        yield None
-        return
-    # A process that has threads must not be forked.
-    with ProcessPoolExecutor(number, mp_context=get_context("spawn")) as executor:
-        yield executor
+def parse_words(option: str, given: list[str] | None) -> dict[str, float]:
+    """Words for confidence and the probabilities they stand for."""
+    try:
+        return {name: float(value) for name, value in (parse_pairs(option, given) or {}).items()}
+    except ValueError as error:
+        step = 'Write --words "very likely=0.9,unsure=0.5".'
+        raise InputError(option, repr(given), "a number for each word", step) from error
 
 
-def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
-    """Trials of a log, or of a public data set."""
-    own = READERS[kind].options if kind in READERS else ()
-    for name in (name for name in options if name not in own):
-        allowed = ", ".join(map(flag, own)) or "no option for a data set"
-        raise InputError(flag(name), f"an option that {kind} does not have", allowed)
-    with options_named(TYPED):
-        if kind == "dataset":
-            return hmetad.datasets.load_trials(str(source))
-        return hmetad.logs.read_log(kind, source, **options)
+def parse_grades(option: str, given: list[str] | None) -> dict[str, bool]:
+    """Grades of a scorer, and whether they are right."""
+    pairs = parse_pairs(option, given) or {}
+    for name, value in pairs.items():
+        if value.lower() not in MEANING:
+            step = "Write --grades yes=true,no=false."
+            raise InputError(option, f"{name}={value}", "true or false for each grade", step)
+    return {name: MEANING[value.lower()] for name, value in pairs.items()}
 
 
-def flag(name: str) -> str:
-    """Option of `read_log` as it is typed."""
-    return TYPED.get(name, f"--{name.replace('_', '-')}")
+def parse_choices(option: str, given: str | None) -> str | dict[str, str] | None:
+    """One choice for all tasks, or one for each: ``gsm8k=strict-match,arc=none``."""
+    return parse_pairs(option, [given]) if given and "=" in given else given
 
 
-def confidence_of(trials: "pd.DataFrame") -> "pd.Series":
-    """Column that ratings are made of."""
-    if "confidence" not in trials:
-        step = "Name it by --columns confidence=NAME; for a wide table by --wide."
-        raise InputError("--ratings", "no column 'confidence'", "one to make ratings of", step)
-    return trials["confidence"]
+def parse_scale(option: str, scale: str | None) -> Any:
+    """Scale of stated confidence: its name, its top, or both ends."""
+    if scale is None or scale in SCALES:
+        return scale
+    try:
+        ends = [float(end) for end in scale.split(",")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2):
+        allowed = f"{', '.join(SCALES)}, a number that is its top, or both ends such as 1,7"
+        raise InputError(option, repr(scale), allowed)
+    return ends[0] if len(ends) == 1 else tuple(ends)
 
 
-def filled_columns(trials: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Columns of the trials, and how many values each has and lacks."""
-    present = trials.notna().sum()
-    return [
-        {"column": str(name), "present": int(number), "missing": len(trials) - int(number)}
-        for name, number in present.items()
-    ]
+PARSED: dict[str, Callable[[str, Any], Any]] = {
+    **{"answer_filter": parse_choices, "metric": parse_choices, "scale": parse_scale},
+    **{"columns": parse_pairs, "wide": parse_pairs, "words": parse_words, "grades": parse_grades},
+}
+
+
+def reshaped_trials(
+    trials: "pd.DataFrame", asked: ImportOptions
+) -> tuple["pd.DataFrame", list["Notice"]]:
+    """Trials as read, or as one of the two options asks, with the log's record; their notices."""
+    if asked.option_pairs is None and asked.agreement is None:
+        return trials, hmetad.logs.frame_notices(trials)
+    before = dict(trials.attrs)
+    if asked.agreement is None:
+        with options_named(dict.fromkeys(OF_TRIALS, "--option-pairs")):
+            made = made_pairs(trials, asked)
+    else:
+        with options_named(dict.fromkeys(OF_TRIALS, "--agreement")):
+            made = hmetad.logs.agreement(trials, of=asked.agreement, by=[*asked.by] or None)
+        check_kept(asked.keep, trials, made)
+    counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
+    # Agreement is no confidence of the choice, and pairs say themselves that they have it.
+    kept = [one for one in hmetad.logs.frame_notices(trials) if one.code not in OF_THE_LOG]
+    found = [*kept, *hmetad.logs.frame_notices(made)]
+    made.attrs = {**before, **made.attrs, "rejected": counted}
+    return made, found
+
+
+def check_kept(keep: tuple[str, ...], trials: "pd.DataFrame", made: "pd.DataFrame") -> None:
+    """Refuse columns to keep that agreement cannot keep, for they differ between answers."""
+    for name in (name for name in keep if name not in made):
+        if name not in trials:
+            step = nearest(name, map(str, trials.columns))
+            raise InputError("--keep", repr(name), "a column of the table", step)
+        allowed = "columns that are the same in all answers to an item"
+        raise InputError("--keep", repr(name), allowed, "Name it in --by if it tells items apart.")
+
+
+def made_pairs(trials: "pd.DataFrame", asked: ImportOptions) -> "pd.DataFrame":
+    """Right option against each wrong one, with what tells answers and questions apart."""
+    if "option_probabilities" not in trials or not trials["option_probabilities"].notna().any():
+        got = "no probabilities of options"
+        step = "Multiple choice with log-probabilities has them."
+        raise InputError("--option-pairs", got, "a column option_probabilities", step)
+    item = "item" if "item" in trials else None
+    groups = [*dict.fromkeys((*(name for name in GROUPS if name in trials), *asked.by))]
+    own = [*asked.keep, *hmetad.logs.columns_of_questions(trials)]
+    kept = [name for name in dict.fromkeys(own) if name not in (*groups, item)]
+    orders = asked.option_pairs or "both"
+    return hmetad.logs.option_pairs(trials, item=item, by=groups, keep=kept, orders=orders)
+
+
+def trials_csv(trials: "pd.DataFrame") -> str:
+    """Trials as CSV; a value that holds others becomes JSON."""
+    plain = {
+        str(name): [nested_json(value) if is_nested(value) else value for value in column]
+        for name, column in trials.items()
+        if column.map(is_nested).any()
+    }
+    return csv_frame(trials.assign(**plain))
+
+
+def trials_parquet(trials: "pd.DataFrame") -> memoryview:
+    """Trials as Parquet, lists as they are; text where a column holds values of several types."""
+    trials = trials.copy(deep=False)
+    # Notices and the record of the log are no part of a file of trials.
+    trials.attrs = {}
+    file = io.BytesIO()
+    try:
+        trials.to_parquet(file, index=False)
+    except (TypeError, ValueError):
+        # Arrow has one type for a column.
+        columns = ((str(name), column) for name, column in trials.items())
+        mixed = {name: plain_text(column) for name, column in columns if column.dtype == object}
+        file = io.BytesIO()
+        trials.assign(**mixed).to_parquet(file, index=False)
+    return file.getbuffer()
+
+
+def plain_text(column: "pd.Series") -> "pd.Series":
+    """Column of objects as text or JSON, unless all its values are lists."""
+    known = column.dropna()
+    if known.map(is_nested).all():
+        return column
+    return column.map(lambda one: nested_json(one) if is_nested(one) else str(one), "ignore")
+
+
+def trials_jsonl(trials: "pd.DataFrame") -> str:
+    """Trials as JSON Lines, lists as they are, numbers in full precision."""
+    columns = {
+        str(name): [
+            None if is_lost else value
+            for value, is_lost in zip(column.tolist(), column.isna(), strict=True)
+        ]
+        for name, column in trials.items()
+    }
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return "".join(f"{nested_json(row)}\n" for row in rows)
+
+
+def is_nested(value: Any) -> bool:
+    """Whether a value of a column holds others: a list or object of JSON or Parquet."""
+    return isinstance(value, list | tuple | dict) or getattr(value, "ndim", 0) > 0
+
+
+def nested_json(value: Any) -> str:
+    """JSON of a value; NaN and infinities are null, and what JSON does not know is text."""
+    return json.dumps(strict(value), default=str, allow_nan=False)
+
+
+# Formats of trials, by suffix.
+WRITERS: dict[str, Callable[["pd.DataFrame"], str | memoryview]] = {
+    ".csv": trials_csv,
+    ".parquet": trials_parquet,
+    ".jsonl": trials_jsonl,
+}

@@ -2,57 +2,131 @@
 
 Function of a record → function of the options themselves, as typer reads them. Under "Parameters"
 of the docstring, ``name : METAVAR`` and the help below it describe a field, its annotation and
-default say the rest. A tuple of names is typed with commas; a bool that is False is a flag.
+default say the rest. A tuple of names is typed with commas; a bool that is False is a flag. Below
+are the records and the readers of texts that commands share.
 """
 
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature, cleandoc
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from hmetad.errors import InputError
 
 __all__ = [
+    "KNOWN",
+    "PLAIN",
     "CellOptions",
+    "Chains",
+    "CiProb",
+    "Command",
+    "Correction",
+    "FixedSeed",
     "Format",
+    "GateOptions",
+    "Group",
     "Limit",
     "MissingCodes",
     "Options",
     "Output",
     "PrintOptions",
+    "Seed",
     "TrialOptions",
     "as_command",
+    "as_options",
+    "cell_heading",
+    "chosen_limits",
+    "columns_of",
+    "given_options",
+    "in_one_form",
     "option_name",
+    "options_named",
+    "parse_by",
+    "parse_correction",
+    "parse_limits",
+    "parse_numbers",
+    "parse_pairs",
+    "sampling_options",
     "split",
 ]
 
 Format = Literal["table", "json", "csv", "markdown", "latex"]
 Output = Annotated[Path | None, typer.Option("--output", "-o")]
+
+
+def described(metavar: str, text: str, **limits: Any) -> Any:
+    """Description of an option that several records have."""
+    return typer.Option(metavar=metavar, help=text, **limits)
+
+
 MissingCodes = Annotated[
-    list[str] | None,
-    typer.Option(metavar="VALUES", help="Codes that stand for a missing answer: 999,-1."),
+    list[str] | None, described("VALUES", "Values that stand for a missing answer: 999,-1.")
 ]
 Limit = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=N", help="Read larger files: set a limit that an error named."),
+    described("NAME=N", "Raise a limit on file size that an error named: columns=20000."),
+]
+Correction = Annotated[
+    str,
+    described(
+        "NAME",
+        "Correction for rates of 0 and 1: none, loglinear, cell, or a number that is added to "
+        "each count.",
+    ),
+]
+CiProb = Annotated[float, described("P", "Probability of the intervals.")]
+Chains = Annotated[int | None, described("N", "Posterior draws per chain. Default: 1000.", min=4)]
+Seed = Annotated[
+    int | None,
+    described(
+        "N",
+        "Random seed; the same seed repeats the result (same versions and caches). Default: a new "
+        "one, which --json prints.",
+        min=0,
+    ),
+]
+FixedSeed = Annotated[
+    int, described("N", "Random seed; the same seed repeats the result (same versions).", min=0)
 ]
 PrintAs = Annotated[
     Format | None,
     typer.Option(
-        "--format", metavar="FORMAT", help=f"What is printed: {', '.join(get_args(Format))}."
+        "--format",
+        metavar="FORMAT",
+        help=f"What is printed: {', '.join(get_args(Format))}. Default: table.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 
+# Options of the command that runs.
+KNOWN: ContextVar[Set[str]] = ContextVar("known", default=frozenset())
 # Options that begin each help, and those that end it: how an answer is drawn and given.
 FIRST = ("by",)
-LAST = ("ci_prob", "ci_kind", "draws", "seed", "output", "print_as", "as_json")
+LAST = (
+    *("fail_if", "fail_unless", "ci_prob", "ci_kind", "draws", "seed"),
+    *("output", "print_as", "as_json"),
+)
 DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
+# An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
+ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|'([^']*)'|(\d*))(?=[ ,.;)]|$)")
+# A message of typer about a value, whose kind pydantic says in a sentence of its own.
+INVALID = re.compile(
+    r"Invalid value for '([^' ]+).*?': (?:Value error, '.*' is not |Input should be )?(.*)"
+)
+# Lines of help are broken after a hyphen or space, but not after these.
+HYPHEN, SPACE = "\u2011", "\u00a0"
+# For `str.translate`: what is printed in their place.
+PLAIN = {ord(HYPHEN): "-", ord(SPACE): " "}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +136,12 @@ class Options:
     typed: frozenset[str] = frozenset()
 
     def refuse_idle(self, **needs: str) -> None:
-        """Refuse typed options that have no effect: by name, what they need, or nothing."""
-        for name, lacking in needs.items():
-            if lacking and name in self.typed:
+        """Refuse typed options that have no effect: by name, when they have one, or nothing."""
+        for name, condition in needs.items():
+            if condition and name in self.typed:
                 option = option_name(name)
-                step = f"Else leave {option} out."
-                raise InputError(option, "it without effect", lacking, step)
+                got, allowed = "an option without effect here", f"{option} {condition}"
+                raise InputError(option, got, allowed, "Else leave it out.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +155,7 @@ class PrintOptions(Options):
     def format(self) -> Format:
         """Format asked for by --format, or --json for short."""
         if self.as_json and self.print_as not in (None, "json"):
-            got = f"--format {self.print_as} beside it"
-            raise InputError("--json", got, "one of the two")
+            raise InputError("--json", f"--format {self.print_as} beside it", "one of the two")
         return "json" if self.as_json else self.print_as or "table"
 
 
@@ -93,27 +166,26 @@ class TrialOptions(PrintOptions):
     Parameters
     ----------
     file : FILE
-        Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; or 'a quoted/*.pattern'.
+        Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; or a quoted pattern such as
+        'data/*.csv'.
     stimulus : COLUMN
-        What was shown.
+        Column with the stimulus that was shown, one of two.
     response : COLUMN
-        What was answered.
+        Column with the response, in the same words as the stimulus.
     confidence : COLUMN
-        Ratings 1 to K.
+        Column with confidence: ratings from 1 to K, unless --levels or --quantiles is given.
     ratings : K
-        Number of ratings; by default the largest rating in the file.
+        Number of confidence ratings. Default: the highest in the file.
     levels : VALUES
-        Values of confidence that are not 1 to K, the least confident first: 0,1,2,3 or
-        guess,unsure,sure.
+        All ratings, from least to most confident, if they are not 1 to K: guess,unsure,sure or
+        0,1,2,3,4,5,6,7,8,9,10.
     quantiles : K
-        Make K ratings from continuous confidence.
+        Turn continuous confidence into K ratings by its quantiles.
     quantiles_within : COLUMNS
-        Take the quantiles within each level of these columns, such as model; not for models of
-        people who differ.
+        Take the quantiles separately within each level of these columns, such as model. Not for
+        the people of a group model.
     labels : S1,S2
-        Labels of the stimuli; by default in sorted order.
-    seed : N
-        Same seed, same draws (same versions and caches).
+        The two values of the stimulus, S1 first. Default: in sorted order.
     """
 
     file: Annotated[Path, typer.Argument()]
@@ -127,7 +199,7 @@ class TrialOptions(PrintOptions):
     quantiles_within: tuple[str, ...] = ()
     limit: Limit = None
     labels: str = ""
-    seed: Annotated[int | None, typer.Option(min=0)] = None
+    seed: Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,43 +209,80 @@ class CellOptions(TrialOptions):
     Parameters
     ----------
     by : COLUMNS
-        Columns whose combinations are cells, comma-separated; subject=column renames one.
+        Columns that define the cells, one estimate each: subject,task; subject=column renames
+        one. Default: all trials are one cell.
     """
 
     by: tuple[str, ...] = ()
 
 
-def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Function whose arguments are the fields of the record it takes; any other as it is."""
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(PrintOptions):
+    """A condition that sets the exit status.
+
+    Parameters
+    ----------
+    fail_if : CONDITION
+        Such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is no
+        verdict, else 0.
+    fail_unless : CONDITION
+        Such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval shows
+        it, 3 if there is no verdict, else 1.
+    """
+
+    fail_if: str | None = None
+    fail_unless: str | None = None
+
+
+class ReadableHelp:
+    """Help that has no types of Python, and breaks no line within a name."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Help as it is printed."""
+        text: str = super().get_help(ctx)  # type: ignore[misc]
+        text = re.sub(r" <[a-z\[\]]+>", lambda found: " " * len(found[0]), text)
+        return text.translate(PLAIN)
+
+
+class Command(ReadableHelp, TyperCommand):
+    """A command."""
+
+
+class Group(ReadableHelp, TyperGroup):
+    """All commands."""
+
+
+def as_command(function: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
+    """Function whose arguments are the fields of the record that it takes, and its examples."""
     record: Any = next(iter(get_type_hints(function).values()))
-    if not (isinstance(record, type) and issubclass(record, Options)):
-        return function
-    described = {
+    texts = {
         name: (metavar, " ".join(text.split()))
         for one in reversed(record.__mro__)
         for name, metavar, text in DESCRIBED.findall(cleandoc(one.__doc__ or "") + "\n")
     }
     hints = get_type_hints(record, include_extras=True)
-    options = [one for one in fields(record) if one.name != "typed"]
-    options.sort(key=lambda one: rank_in_help(one.name))
+    options = sorted((one for one in fields(record) if one.name != "typed"), key=rank_in_help)
     of_names = [one.name for one in options if get_origin(hints[one.name]) is tuple]
 
     def command(context: typer.Context, **given: Any) -> Any:
+        KNOWN.set({text for one in context.command.params for text in one.opts})
         given |= {name: tuple(split(given[name])) for name in of_names}
         return function(record(**given, typed=frozenset(typed_names(context))))
 
     parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     for one in options:
-        annotation = typer_annotation(one.name, hints[one.name], *described.get(one.name, ("", "")))
-        default = typer_default(one, is_names=one.name in of_names)
+        annotation = typer_annotation(one.name, hints[one.name], *texts.get(one.name, ("", "")))
+        default = Parameter.empty if one.default is MISSING else one.default
+        default = None if one.name in of_names else default
         parameters.append(
             Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         )
-    command.__doc__ = function.__doc__
+    text, _, examples = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+    command.__doc__ = unbroken(text)
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     # Typer reads it; type checkers do not know that functions have it.
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return command
+    return command, indent(examples, "  ")
 
 
 def typer_annotation(name: str, hint: Any, metavar: str, text: str) -> Any:
@@ -185,21 +294,21 @@ def typer_annotation(name: str, hint: Any, metavar: str, text: str) -> Any:
         info = typer.Option(option_name(name))
     elif get_origin(kind) is tuple:
         kind = list[str] | None
-    info.help = info.help or text
+    info.help = unbroken(text or info.help or "")
     if kind is not bool:
-        info.metavar = info.metavar or metavar or None
+        info.metavar = metavar or info.metavar
     return Annotated[kind, info]
 
 
-def typer_default(one: "Field[Any]", *, is_names: bool) -> Any:
-    """Default of a field; none of no names."""
-    if one.default is MISSING:
-        return Parameter.empty
-    return None if is_names else one.default
+def unbroken(text: str) -> str:
+    """Text of help whose names and examples in quotes or brackets are not broken over lines."""
+    kept = re.sub(r"(?<!\w)'[^']*'|\([^()]{,12}\)", lambda it: it[0].replace(" ", SPACE), text)
+    return kept.replace("-", HYPHEN)
 
 
-def rank_in_help(name: str) -> int:
+def rank_in_help(option: Any) -> int:
     """Where an option stands among those of a command; most are between the two ends, in order."""
+    name = option.name
     return LAST.index(name) + 1 if name in LAST else -(name in FIRST)
 
 
@@ -216,6 +325,131 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def split(names: list[str] | None) -> list[str]:
+def as_options(text: str) -> str:
+    """Text in which arguments of functions are options, where the command has them.
+
+    Examples
+    --------
+    >>> _ = KNOWN.set({"--correction", "--method"})
+    >>> as_options("Choose a correction by correction=, or method='basic', not n=3.")
+    'Choose a correction by --correction, or --method basic, not n=3.'
+    """
+
+    def as_option(found: re.Match[str]) -> str:
+        option = option_name(found[1])
+        if option not in KNOWN.get():
+            return found[0]
+        value = (found[2] or found[3] or "").replace("'", "").replace(", ", ",") or found[4] or ""
+        return f'{option} "{value}"' if " " in value else f"{option} {value}".rstrip()
+
+    return ARGUMENT.sub(as_option, text)
+
+
+def in_one_form(message: str, arguments: Sequence[str]) -> str:
+    """Message of typer about a value as all other errors are: the option, what came, what may."""
+    found = INVALID.fullmatch(message)
+    if found is None:
+        return message
+    option, allowed = found.groups()
+    words = [part for word in arguments for part in word.split("=", 1)]
+    got = words[words.index(option) + 1] if option in words[:-1] else ""
+    for kind, plain in (("integer", "a whole number"), ("number", "a number")):
+        allowed = re.sub(f"a valid {kind}.*", plain, allowed)
+    for sign, plain in (("greater", "at least"), ("less", "at most")):
+        allowed = allowed.replace(f"{sign} than or equal to", plain)
+    return str(InputError(option, repr(got), allowed.rstrip(".")))
+
+
+def split(names: Iterable[str] | None) -> list[str]:
     """Names separated by commas, in one option or several."""
     return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
+
+
+@contextmanager
+def options_named(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors name what was typed, where the argument at fault is called otherwise."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument not in names:
+            raise
+        named = names[error.argument]
+        raise InputError(named, error.got, error.allowed, error.next_step) from error
+
+
+def given_options(**options: Any) -> dict[str, Any]:
+    """Options that were given; the others keep their defaults."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def sampling_options() -> dict[str, Any]:
+    """Progress on a terminal, silence in a pipe."""
+    shows_progress = sys.stderr.isatty()
+    return {"progressbar": shows_progress, "quiet": not shows_progress}
+
+
+def parse_correction(correction: str) -> Any:
+    """Correction by its name, or as a number."""
+    try:
+        return float(correction)
+    except ValueError:
+        return correction
+
+
+def parse_limits(rope: str) -> tuple[float, float]:
+    """Two numbers separated by a comma, the lower first."""
+    try:
+        lower, upper = map(float, rope.split(","))
+    except ValueError as error:
+        raise InputError("--rope", repr(rope), "two numbers", "Write --rope=-0.05,0.05.") from error
+    if not lower < upper:
+        step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
+        raise InputError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
+    return lower, upper
+
+
+def parse_numbers(option: str, text: str) -> list[float]:
+    """Numbers separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(option, repr(text), "numbers, separated by commas") from error
+
+
+def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
+    """Names and values, ``a=b``, separated by commas, in one option or several."""
+    if not given:
+        return None
+    pairs = [part.partition("=") for part in split(given)]
+    for name, sign, _ in pairs:
+        if not sign or not name:
+            raise InputError(option, repr(name), "name=value, separated by commas")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
+    """Limits of what a file may hold, as numbers."""
+    pairs = parse_pairs("--limit", given)
+    for name, value in (pairs or {}).items():
+        if not (value.isascii() and value.isdecimal() and len(value) < 19):
+            raise InputError("--limit", f"{name}={value}", "a whole number, as in 'columns=20000'")
+    return {name: int(value) for name, value in pairs.items()} if pairs else None
+
+
+def parse_by(given: Iterable[str] | None) -> list[str] | dict[str, str]:
+    """Columns, or the names that a model card has for them: ``subject=participant,task``."""
+    pairs = [part.partition("=") for part in split(given)]
+    if not any(sign for _, sign, _ in pairs):
+        return [name for name, _, _ in pairs]
+    return {name.strip(): column.strip() or name for name, _, column in pairs}
+
+
+def columns_of(by: Iterable[str] | None) -> list[str]:
+    """Columns of the file that are grouped by."""
+    parsed = parse_by(by)
+    return [*parsed.values()] if isinstance(parsed, dict) else parsed
+
+
+def cell_heading(by: Iterable[str]) -> str:
+    """Heading over labels of cells: the names of the columns that make them."""
+    return " | ".join(parse_by(by)) or "cell"

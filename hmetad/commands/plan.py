@@ -14,19 +14,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, give, write_answer
-from hmetad.commands.arguments import (
+from hmetad.commands.answer import (
     DATA_FILES,
-    given_options,
-    options_named,
+    Answer,
+    Listing,
+    give,
     output_file,
+    refuse_kept,
+    writable_folder,
+    write_files,
+)
+from hmetad.commands.options import (
+    CiProb,
+    Output,
+    PrintOptions,
+    Seed,
+    given_options,
+    option_name,
+    options_named,
     parse_limits,
     parse_numbers,
-    refuse_kept,
     sampling_options,
-    writable_folder,
 )
-from hmetad.commands.options import Output, PrintOptions, option_name
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 from hmetad.simulate.plan_questions import AskedQuestion
@@ -34,26 +43,12 @@ from hmetad.simulate.plan_questions import AskedQuestion
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["EXAMPLES", "plan"]
+__all__ = ["plan"]
 
-EXAMPLES = """
-hmetad plan --m-ratio 1,0.8 --rope=-0.05,0.05 --trials 400,1600,6400
-hmetad plan --m-ratio 1,0.8 --subjects 40 --between-sd 0.3 --rope=-0.05,0.05 \\
-  --probability 0.8
-hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
-hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \\
-  --rope=-0.1,0.1 --probability 0.8 --resume plan
-"""
-PLANNED = {
-    "subjects": "people",
-    "trials": "trials",
-    "probability_different": "different",
-    "probability_negligible": "negligible",
-    "probability_inconclusive": "inconclusive",
-    "probability_unreliable": "unreliable",
-    "half_width": "half-width",
-    "coverage": "coverage",
-}
+VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
+PLANNED = {"subjects": "people", "trials": "trials"}
+PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
+PLANNED |= {"half_width": "half-width", "coverage": "coverage"}
 # Options that have a meaning only where hierarchical fits are planned.
 ONLY_PEOPLE = ("effect", "dprime_sd", "pilot", "resume", "cores")
 PAIRED = ("difference", "tasks")
@@ -68,52 +63,48 @@ class PlanOptions(PrintOptions):
     Parameters
     ----------
     trials : N,…
-        Trials of a cell: of one subject, one condition; 100,200,400,800,1600, or 200 where
-        people are planned for.
+        Trials of each subject in each condition. Default: 100,200,400,800,1600 (people: 200).
     m_ratio : M[,M]
-        True M of one condition, or of two to compare; 1,0.8 if none.
+        True M-ratio of one condition, or of two to compare. Default: 1,0.8.
     dprime : D[,D]
-        True d′, of all conditions or of each; 1.5.
+        True d′, of all conditions or of each. Default: 1.5.
     c : C[,C]
-        True criterion c, likewise; 0.
+        True criterion c, in units of d′, of all conditions or of each. Default: 0.
     ratings : K
-        Number of ratings; 4.
+        Number of confidence ratings. Default: 4.
     subjects : N[,N…]
-        Subjects, 1 if none; with several, their mean is judged. Several numbers, or --question,
-        plan for people, 20,40,80 if none, and fit each study with a hierarchical model.
+        Subjects: with one number their mean is judged (default: 1). Several numbers, or
+        --question, plan the number of people and fit each study with a hierarchical model
+        (default: 20,40,80).
     between_sd : SD
-        Of log M between subjects.
+        SD of log M between subjects.
     correlation : R
-        Of a subject's log M in the two conditions or tasks.
+        Correlation of a subject's log M between the two conditions or tasks.
     question : WHAT
-        Of people: the mean of a group; the difference between two groups, or two tasks of the
-        same people; the correlation between tasks; the slope on a covariate.
+        People: the mean of a group; the difference between two groups, or two tasks of the same
+        people; the correlation between tasks; the slope on a covariate.
     effect : E
-        Of people: true difference, correlation or slope.
+        People: true difference in log M, correlation or slope.
     dprime_sd : SD
-        Of people: of d′ between them.
+        People: SD of d′ between them.
     pilot : FIT
-        Of people: a fit that supplies parameters not given.
+        People: fit (.nc) that supplies the parameters that are not given.
     resume : FOLDER
-        Of people: keep the studies that are done there, and go on from them.
+        People: folder that keeps finished studies; a run that was stopped goes on from there.
     cores : N
-        Of people: processes, one a CPU if none.
+        People: number of processes. Default: one per CPU.
     rope : LOW,HIGH
-        What is negligible in log M: --rope=-0.05,0.05.
+        Differences in log M that you call negligible: --rope=-0.05,0.05.
     comparisons : N
-        Comparisons to correct for (Bonferroni).
+        Number of comparisons to correct for (Bonferroni).
     meta_criterion : RULE
-        relative, κ = M·c, or absolute, κ = c.
+        Rule for the criterion κ of meta-d′: relative (κ = M·c) or absolute (κ = c).
     probability : P
-        Say how many trials, or people, give the true verdict with this probability.
+        Report how many trials, or people, give the true verdict with this probability.
     half_width : W
-        Say how many trials, or people, give intervals with this half-width.
-    ci_prob : P
-        Probability of the intervals.
+        Report how many trials, or people, give intervals of log M with this half-width.
     draws : N
-        Studies simulated of each size; 1000, of people 100.
-    seed : N
-        Same seed, same draws (same versions and caches).
+        Simulated studies of each size. Default: 1000 (people: 100).
     output : FILE
         Rows: .csv or .json.
     """
@@ -135,11 +126,11 @@ class PlanOptions(PrintOptions):
     rope: str | None = None
     comparisons: Annotated[int, typer.Option(min=1)] = 1
     meta_criterion: Literal["relative", "absolute"] = "relative"
-    probability: float | None = None
-    half_width: float | None = None
-    ci_prob: float = 0.95
+    probability: Annotated[float | None, typer.Option(min=0.001, max=0.999)] = None
+    half_width: Annotated[float | None, typer.Option(min=0.001)] = None
+    ci_prob: CiProb = 0.95
     draws: Annotated[int | None, typer.Option(min=2)] = None
-    seed: Annotated[int | None, typer.Option(min=0)] = None
+    seed: Seed = None
     output: Output = None
 
     @property
@@ -162,20 +153,33 @@ class PlanOptions(PrintOptions):
 
 
 def plan(asked: PlanOptions) -> None:
-    """Say how many trials or people a question about M needs, by simulation."""
+    r"""Plan a study: how many trials or people are needed, by simulation.
+
+    Examples
+    --------
+    hmetad plan --m-ratio 1,0.8 --rope=-0.05,0.05 --trials 400,1600,6400
+    hmetad plan --m-ratio 1,0.8 --subjects 40 --between-sd 0.3 --rope=-0.05,0.05 \
+      --probability 0.8
+    hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
+    hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \
+      --rope=-0.1,0.1 --probability 0.8 --resume plan
+    """
     chosen = asked.format
     written = output_file(asked.output, DATA_FILES, asked.pilot)
     if written and asked.resume is not None:
         refuse_kept(written[0], asked.resume)
-    refuse_goals(asked)
+    if len(asked.goal) > 1:
+        raise InputError("--probability", "it beside --half-width", "one of the two")
+    if asked.probability is not None and asked.rope is None:
+        step = "Add --rope=-0.05,0.05, or ask for a --half-width."
+        raise InputError("--probability", f"{asked.probability:g} without --rope", "both", step)
     numbers = whole_numbers("--subjects", asked.subjects or ("20,40,80" if asked.question else "1"))
     if asked.question is None and len(numbers) == 1:
         found = plan_cells(asked, numbers[0])
     else:
         found = plan_people(asked, numbers)
     answer, remark = answer_of(found, asked.goal)
-    for path in written:
-        write_answer(answer, path)
+    write_files(answer, written)
     give(answer, chosen, written)
     if remark:
         say(remark)
@@ -183,11 +187,7 @@ def plan(asked: PlanOptions) -> None:
 
 def plan_cells(asked: PlanOptions, subjects: int) -> "xr.Dataset":
     """The plan of studies whose cells are fitted by maximum likelihood."""
-    for name in ONLY_PEOPLE:
-        if getattr(asked, name) is not None:
-            got = f"{getattr(asked, name)} without --question"
-            step = "Add --question, or several numbers of --subjects."
-            raise InputError(option_name(name), got, "both", step)
+    asked.refuse_idle(**dict.fromkeys(ONLY_PEOPLE, "with --question, or several --subjects"))
     return hmetad.simulate.plan_trials(
         trials=whole_numbers("--trials", asked.trials or "100,200,400,800,1600"),
         m_ratio=parse_numbers("--m-ratio", asked.m_ratio or "1,0.8"),
@@ -227,7 +227,9 @@ def guesses_of(asked: PlanOptions, question: str) -> dict[str, Any]:
     for name, option in (("dprime", "--dprime"), ("c", "--criterion")):
         text = getattr(asked, name)
         if text is not None:
-            found[name] = one_number(option, text)
+            found[name], *more = parse_numbers(option, text)
+            if more:
+                raise InputError(option, repr(text), "one number, where people are planned for")
     if asked.m_ratio is None:
         return found
     ratios = parse_numbers("--m-ratio", asked.m_ratio)
@@ -252,23 +254,14 @@ def answer_of(found: "xr.Dataset", goal: Mapping[str, float]) -> tuple[Answer, s
         said["subjects_needed"], remark = people_remark(found, goal)
     elif goal:
         said["trials_needed"], remark = needed_for(found, goal)
-    listing = Listing(rows, shown, title_of(found))
+    title = f"Simulated studies of {found.attrs['judged']}"
+    if "truth" in found.attrs:
+        title += f" (true verdict: {found.attrs['truth']}): share of each verdict"
+    else:
+        title += f": median half-width of the {100 * found.attrs['ci_prob']:g} % interval"
+    listing = Listing(rows, shown, title)
     seed = int(found.attrs["seed"])
     return Answer((listing,), hmetad.notices(found), seed, more=said), remark
-
-
-def refuse_goals(asked: PlanOptions) -> None:
-    """Refuse two goals at once, an impossible one, and a verdict without a ROPE."""
-    probability, half_width = asked.probability, asked.half_width
-    if probability is not None and half_width is not None:
-        raise InputError("--probability", f"{probability:g} and --half-width", "one of the two")
-    if probability is not None and asked.rope is None:
-        step = "Add --rope=-0.05,0.05, or ask for a --half-width."
-        raise InputError("--probability", f"{probability:g} without --rope", "both", step)
-    if probability is not None and not 0 < probability < 1:
-        raise InputError("--probability", f"{probability:g}", "a number between 0 and 1")
-    if half_width is not None and not half_width > 0:
-        raise InputError("--half-width", f"{half_width:g}", "a number above 0")
 
 
 def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None, str]:
@@ -310,14 +303,6 @@ def whole_numbers(option: str, text: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def one_number(option: str, text: str) -> float:
-    """The one number of an option that may hold several elsewhere."""
-    numbers = parse_numbers(option, text)
-    if len(numbers) != 1:
-        raise InputError(option, repr(text), "one number, where people are planned for")
-    return numbers[0]
-
-
 def one_or_more(numbers: list[float]) -> Any:
     """A number alone where there is one: it then holds of every condition."""
     return numbers[0] if len(numbers) == 1 else numbers
@@ -337,11 +322,3 @@ def rows_of_plan(found: "xr.Dataset") -> list[dict[str, Any]]:
                     row[f"{name}_{place}"] = values.sel({dim: place}).item()
         rows.append(row)
     return rows
-
-
-def title_of(found: "xr.Dataset") -> str:
-    """What is planned, and what the columns hold."""
-    what = f"Studies of {found.attrs['judged']}"
-    if "truth" in found.attrs:
-        return f"{what}, in truth {found.attrs['truth']}: share of each verdict"
-    return f"{what}: median half-width of the {100 * found.attrs['ci_prob']:g} % interval"

@@ -6,22 +6,32 @@ File of trials → reliability of each measure by split halves, or over sessions
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, give, rows_of, write_answer
-from hmetad.commands.arguments import (
+from hmetad.commands.answer import (
     DATA_FILES,
-    columns_of,
+    Answer,
+    Listing,
+    give,
     output_file,
+    rows_of,
+    write_files,
+)
+from hmetad.commands.counting import count_file
+from hmetad.commands.options import (
+    CellOptions,
+    CiProb,
+    Correction,
+    FixedSeed,
+    Output,
     parse_by,
     parse_correction,
 )
-from hmetad.commands.counting import count_file
-from hmetad.commands.options import CellOptions, Output
 from hmetad.errors import InputError
 from hmetad.results import results
 from hmetad.text.names import column_name
@@ -29,13 +39,8 @@ from hmetad.text.names import column_name
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["EXAMPLES", "reliability"]
+__all__ = ["reliability"]
 
-EXAMPLES = """
-hmetad reliability trials.csv --by subject,task
-hmetad reliability trials.csv --by subject=participant,session=day --session session
-hmetad reliability sliders.csv --by subject --quantiles 6 --json
-"""
 
 HALVES = {"quantity": "measure", "group": "group", "correlation": "r", "reliability": "reliability"}
 HALVES |= {"reliability_lower": "lower", "reliability_upper": "upper", "people": "people"}
@@ -53,33 +58,38 @@ class ReliabilityOptions(CellOptions):
     Parameters
     ----------
     session : COLUMN
-        Column of --by with sessions: ICC over them.
-    correction : NAME
-        none, loglinear, cell or a number.
+        Column of --by with sessions: gives intraclass correlations (ICC) between them, not
+        reliability by halves.
     splits : N
-        Random splits.
+        Number of random splits into halves.
     goal : R
-        Reliability that trials should reach.
-    ci_prob : P
-        Probability of the intervals.
+        Target reliability, from 0 to 1: the table says how many trials reach it.
     output : FILE
         Rows: .csv, .json.
     """
 
     session: str | None = None
-    correction: str = "none"
+    correction: Correction = "none"
     splits: Annotated[int, typer.Option(min=1)] = 50
     goal: float = 0.8
-    ci_prob: float = 0.95
+    ci_prob: CiProb = 0.95
+    seed: FixedSeed = 0
     output: Output = None
 
 
 def reliability(asked: ReliabilityOptions) -> None:
-    """Say how reliable measures of people are, between halves of trials or sessions."""
+    """Estimate how reliable each person's measures are, from halves of trials or sessions.
+
+    Examples
+    --------
+    hmetad reliability trials.csv --by subject,task
+    hmetad reliability trials.csv --by subject=participant,session=day --session session
+    hmetad reliability sliders.csv --by subject --quantiles 6 --json
+    """
     chosen = asked.format
     written = output_file(asked.output, DATA_FILES, asked.file)
     check_by(asked.by, asked.session)
-    of_halves = "it without --session" if asked.session is not None else ""
+    of_halves = "" if asked.session is None else "without --session"
     asked.refuse_idle(**dict.fromkeys(("splits", "goal", "seed"), of_halves))
     counts = count_file(asked, asked.by)
     statistic = partial(
@@ -90,32 +100,30 @@ def reliability(asked: ReliabilityOptions) -> None:
         title = f"Intraclass correlations over {asked.session}"
         answer = Answer((Listing(rows, SESSIONS, title),), hmetad.notices(counts))
     else:
-        seed, goal = asked.seed or 0, asked.goal
         found = hmetad.measures.split_half(
-            counts, statistic, n=asked.splits, goal=goal, ci_prob=asked.ci_prob, seed=seed
-        )
-        answer = halves_answer(found, asked.splits, goal, seed)
-    for path in written:
-        write_answer(answer, path)
+            counts, statistic, n=asked.splits, goal=asked.goal, ci_prob=asked.ci_prob,
+            seed=asked.seed,
+        )  # fmt: skip
+        answer = halves_answer(found, asked)
+    write_files(answer, written)
     give(answer, chosen, written)
 
 
-def halves_answer(found: "xr.Dataset", splits: int, goal: float, seed: int) -> Answer:
+def halves_answer(found: "xr.Dataset", asked: ReliabilityOptions) -> Answer:
     """Reliability by halves, and how many trials reach the goal."""
     rows = rows_of(found.to_dataframe().reset_index())
     shown = [named(row) for row in rows if row["quantity"] in shown_measures()]
-    title = f"Reliability by {splits} random halves; trials a person for {goal:g}"
+    title = f"Reliability by {asked.splits} random halves; trials per person for {asked.goal:g}"
     columns = {**HALVES, "trials_needed": "trials needed"}
     if len(found["group"]) == 1:
         columns.pop("group")
-    more = {"splits": splits, "goal": goal, "measures": rows}
-    return Answer((Listing(shown, columns, title),), hmetad.notices(found), seed, more=more)
+    more = {"splits": asked.splits, "goal": asked.goal, "measures": rows}
+    return Answer((Listing(shown, columns, title),), hmetad.notices(found), asked.seed, more=more)
 
 
 def check_by(by: Sequence[str], session: str | None) -> None:
     """Refuse to go on without people, and a session that is not counted by."""
-    columns = parse_by(by)
-    names = [*columns] if isinstance(columns, dict) else columns_of(columns)
+    names = [*parse_by(by)]
     if "subject" not in names:
         step = "Name the column of people: --by subject=participant."
         raise InputError("--by", ",".join(names) or "nothing", "subject among the columns", step)
@@ -141,24 +149,20 @@ def named(row: Mapping[str, Any]) -> dict[str, Any]:
 def session_rows(measured: "xr.Dataset", session: str, ci_prob: float) -> list[dict[str, Any]]:
     """ICC of each measure in each combination of the other columns."""
     others = [
-        str(name)
+        values.values
         for name, values in measured.coords.items()
         if values.dims == ("cell",) and name not in ("cell", "subject", session)
     ]
-    labels = [
-        " | ".join(map(str, x)) for x in zip(*(measured[n].values for n in others), strict=True)
-    ]
-    groups = dict.fromkeys(labels or ["all"])
+    labels = [" | ".join(map(str, own)) for own in zip(*others, strict=True)]
+    labels = labels or ["all"] * len(measured["cell"])
     rows = []
-    for group in groups:
-        own = [not labels or label == group for label in labels or ["all"] * len(measured["cell"])]
-        for name in shown_measures():
-            if name not in measured:
-                continue
-            values = measured[name].isel(cell=own)
-            found = hmetad.measures.icc(values, session=session, ci_prob=ci_prob)
-            for kind in found["kind"].values:
-                one = {str(k): x.item() for k, x in found.sel(kind=kind).data_vars.items()}
-                said = {"quantity": column_name(name), "group": group, "kind": str(kind)}
-                rows.append({**said, **one, "people": found.attrs["people"]})
+    for group, name in product(dict.fromkeys(labels), shown_measures()):
+        if name not in measured:
+            continue
+        values = measured[name].isel(cell=[label == group for label in labels])
+        found = hmetad.measures.icc(values, session=session, ci_prob=ci_prob)
+        for kind in found["kind"].values:
+            one = {str(key): value.item() for key, value in found.sel(kind=kind).items()}
+            said = {"quantity": column_name(name), "group": group, "kind": str(kind)}
+            rows.append({**said, **one, "people": found.attrs["people"]})
     return rows

@@ -6,15 +6,23 @@ Fit, or folder of fits → page.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import hmetad
-from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
-from hmetad.commands.arguments import REPORTS, STORE, output_file, parse_pairs
+from hmetad.commands.answer import (
+    REPORTS,
+    STORE,
+    Answer,
+    Listing,
+    command_line,
+    give,
+    output_file,
+    rows_of,
+)
 from hmetad.commands.fits import about_fits, are_resampled, fit_notices, read_fits
-from hmetad.commands.options import Options, Output
+from hmetad.commands.options import Options, Output, parse_pairs
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
@@ -23,13 +31,7 @@ if TYPE_CHECKING:
 
     from hmetad.report.page.report import Report
 
-__all__ = ["EXAMPLES", "report"]
-
-EXAMPLES = """
-hmetad report fit.nc -o page.html --question "Who knows more?"
-hmetad report fits/ -o all.md
-hmetad report fit.nc --json
-"""
+__all__ = ["report"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +41,13 @@ class ReportOptions(Options):
     Parameters
     ----------
     file : FILE|DIR
-        A fit, a folder of draws, or a folder of fits.
+        A fit (.nc), the folder of draws of one fit, or a folder of fits.
     title : TEXT
-        Heading of the page.
+        Title of the page. Default: from the model.
     question : TEXT
-        What the page answers.
+        Question that the page answers. Default: that of the model.
     label : NAME=WORDS
-        Words for columns and levels: group=Diagnosis.
+        Words for a column or level, such as group=Diagnosis; may be repeated.
     output : FILE
         Page: .html, .md, .tex, .docx or .json.
     as_json : flag
@@ -61,29 +63,34 @@ class ReportOptions(Options):
 
 
 def report(asked: ReportOptions) -> None:
-    """Write the report of a fit, of a folder of draws, or of all fits (.nc) in a folder."""
+    """Write a report of one fit, or of all fits in a folder.
+
+    Examples
+    --------
+    hmetad report fit.nc -o page.html --question "Who knows more?"
+    hmetad report fits/ -o all.md
+    hmetad report fit.nc --json
+    """
     if asked.output is None and not asked.as_json:
         raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
     paths = fits_in(asked.file)
     written = output_file(asked.output, (*REPORTS, ".json"), *paths.values())
-    asked.refuse_idle(question="it beside one fit" if len(paths) > 1 else "")
+    asked.refuse_idle(question="with one fit" if len(paths) > 1 else "")
     labels = parse_pairs("--label", asked.label) or {}
     fits = read_fits(paths)
     for name, fit in fits.items():
         if are_resampled(fit) and "formula" not in fit.attrs:
+            where, got = str(paths[name]), "draws without a model card"
             step = "Decisions on it have a report: hmetad compare … -o page.html."
-            raise InputError(
-                str(paths[name]), "draws without a model card", "a fit of counts", step
-            )
+            raise InputError(where, got, "a fit of counts", step)
     if len(fits) == 1:
-        fit = next(iter(fits.values()))
-        page = hmetad.report.fit_report(
-            fit,
-            title=asked.title,
-            question=asked.question,
-            command=command_line(),
-            labels=labels,
-        )
+        words: dict[str, Any] = {
+            "title": asked.title,
+            "question": asked.question,
+            "command": command_line(),
+        }
+        (fit,) = fits.values()
+        page = hmetad.report.fit_report(fit, **words, labels=labels)
     else:
         pages = {name: hmetad.report.fit_report(fit, labels=labels) for name, fit in fits.items()}
         page = hmetad.report.combine_reports(asked.title or f"Fits in {asked.file.name}", pages)

@@ -10,32 +10,24 @@ from typing import Annotated, Any
 
 import typer
 
-from hmetad.commands.answer import Answer, Listing, give, rows_of
-from hmetad.commands.arguments import (
-    given_options,
+from hmetad.commands.answer import (
+    Answer,
+    Listing,
+    give,
     refuse_inputs,
-    sampling_options,
+    rows_of,
     writable_folder,
 )
-from hmetad.commands.options import PrintOptions
+from hmetad.commands.options import FixedSeed, PrintOptions, given_options, sampling_options
 from hmetad.files import refuse_place
 from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, check_study
 from hmetad.studies.run import reproduce as run_study
 
-__all__ = ["EXAMPLES", "reproduce"]
+__all__ = ["reproduce"]
 
-EXAMPLES = """
-hmetad reproduce servajean2026 --out results
-hmetad reproduce cacioli2026 --data deposit.zip --json
-"""
-COMPARED = {
-    "table": "table",
-    "row": "row",
-    "quantity": "quantity",
-    "printed": "in print",
-    "ours": "here",
-}
+COMPARED = {name: name for name in ("table", "row", "quantity")}
+COMPARED |= {"printed": "in print", "ours": "here"}
 MOST_ROWS = 40
 type Rows = Sequence[Mapping[str, Any]]
 
@@ -49,24 +41,27 @@ class ReproduceOptions(PrintOptions):
     out : DIR
         Folder for comparison.csv and report.html.
     data : PATH
-        What the authors deposited, where a study takes it.
+        File or folder that the authors deposited, for studies that take one.
     draws : N
-        Posterior draws of each chain; those of the study unless given.
-    seed : N
-        Same seed, same draws (same versions and caches).
+        Posterior draws per chain. Default: those of the study.
     """
 
     study: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")]
     out: Path = Path("results")
     data: Path | None = None
     draws: Annotated[int | None, typer.Option(min=4)] = None
-    seed: Annotated[int, typer.Option(min=0)] = 1
+    seed: FixedSeed = 1
 
 
 def reproduce(asked: ReproduceOptions) -> int:
-    """Reproduce a paper: every printed number beside ours.
+    """Recompute a paper, and set each printed number beside ours.
 
     Exit status 0 if every number agrees or its difference is explained, else 1.
+
+    Examples
+    --------
+    hmetad reproduce servajean2026 --out results
+    hmetad reproduce cacioli2026 --data deposit.zip --json
     """
     chosen, study = asked.format, asked.study
     check_study(study)
@@ -80,7 +75,9 @@ def reproduce(asked: ReproduceOptions) -> int:
     comparison = run_study(study, folder, **options, **sampling_options())
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
     rows = rows_of(comparison)
-    shown = compared_rows(rows) if chosen == "table" else (Listing(rows, compared_columns()),)
+    shown = (
+        compared_rows(rows) if chosen == "table" else (Listing(rows, {**COMPARED, "note": "why"}),)
+    )
     agreeing = sum(row["agrees"] for row in rows)
     more = {"study": study, "agreeing": agreeing, "explained": explained}
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
@@ -99,13 +96,8 @@ def compared_rows(rows: Rows) -> tuple[Listing, ...]:
         for row in rows
         if not row["agrees"]
     ]
-    others = Listing(differing, compared_columns(), "Disagreements")
+    others = Listing(differing, {**COMPARED, "note": "why"}, "Disagreements")
     return (first, others) if differing else (first,)
-
-
-def compared_columns() -> dict[str, str]:
-    """Headings of a comparison with what there is to say about a difference."""
-    return {**COMPARED, "note": "why"}
 
 
 def in_short(value: str | float) -> str:

@@ -4,44 +4,42 @@ File of trials → which process made these ratings, on the terminal and as a re
 """
 
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 import hmetad
 from hmetad.commands.answer import (
+    DATA_FILES,
+    REPORTS,
     Answer,
     Listing,
     command_line,
     give,
-    rows_of,
-    write_answer,
-)
-from hmetad.commands.arguments import (
-    DATA_FILES,
-    REPORTS,
-    given_options,
     output_file,
+    rows_of,
+    write_files,
+)
+from hmetad.commands.counting import count_file
+from hmetad.commands.options import (
+    Chains,
+    Correction,
+    FixedSeed,
+    Output,
+    TrialOptions,
+    given_options,
+    parse_by,
     parse_correction,
     sampling_options,
 )
-from hmetad.commands.counting import count_file
-from hmetad.commands.options import Output, TrialOptions
 from hmetad.errors import InputError
 from hmetad.report.terminal import print_text, say
 
-__all__ = ["EXAMPLES", "select"]
+__all__ = ["select"]
 
-EXAMPLES = """
-hmetad select trials.csv --by subject --difficulty level --quick -o report.html
-hmetad select trials.csv --by subject --difficulty level -o report.html
-hmetad select trials.csv --by participant --models sdt,gaussian_noise,meta_d --quick
-"""
 HEADINGS = {
     "model": "model",
     "elpd": "elpd",
     "aic": "AIC",
-    "difference": "nats to best",
+    "difference": "nats below best",
     "se": "SE",
     "best_for": "best for",
     "protected_exceedance": "prot. exceed.",
@@ -57,17 +55,14 @@ class SelectOptions(TrialOptions):
     Parameters
     ----------
     by : COLUMN
-        The people; subject=column renames it.
+        Column of people; subject=column renames it.
     difficulty : COLUMN
-        Difficulty of the trial, where there are several.
+        Column with the difficulty of the trial (stimulus strength), if it varies.
     models : NAMES
-        Models to compare, such as sdt,wev,meta_d; a wrong name lists them all.
+        Models to compare: sdt,wev,meta_d. Default: all that the data can tell apart; a wrong
+        name lists them.
     quick : flag
-        Maximum likelihood and AIC: seconds, not minutes.
-    correction : NAME
-        With --quick: none, loglinear, cell or a number.
-    draws : N
-        Posterior draws of each chain; 1000 unless given.
+        Use maximum likelihood and AIC, not sampling: seconds, not minutes.
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx.
     """
@@ -76,30 +71,40 @@ class SelectOptions(TrialOptions):
     difficulty: str | None = None
     models: tuple[str, ...] = ()
     quick: bool = False
-    correction: str = "none"
-    draws: Annotated[int | None, typer.Option(min=4)] = None
+    correction: Correction = "none"
+    draws: Chains = None
+    seed: FixedSeed = 0
     output: Output = None
 
 
 def select(asked: SelectOptions) -> None:
-    """Count trials, fit models of confidence, and say which process made these ratings."""
-    chosen, seed = asked.format, asked.seed or 0
-    needs = {"draws": "it without --quick"} if asked.quick else {"correction": "it beside --quick"}
-    asked.refuse_idle(**needs)
+    """Compare ten models of how confidence arises, fitted to each person.
+
+    Examples
+    --------
+    hmetad select trials.csv --by subject --difficulty level --quick -o report.html
+    hmetad select trials.csv --by subject --difficulty level -o report.html
+    hmetad select trials.csv --by participant --models sdt,gaussian_noise,meta_d --quick
+    """
+    chosen = asked.format
+    of_method = {"draws": "without --quick"} if asked.quick else {"correction": "with --quick"}
+    asked.refuse_idle(**of_method)
     written = output_file(asked.output, (*DATA_FILES, *REPORTS), asked.file)
     if "," in asked.by:
         step = "Name the other --difficulty."
         raise InputError("--by", repr(asked.by), "one column, the people", step)
+    # The name that each column gets: new=old renames one.
+    subject, *difficulty = parse_by([asked.by, asked.difficulty or ""])
     counts = count_file(asked, [asked.by, asked.difficulty or ""])
     options = {} if asked.quick else {**sampling_options(), **given_options(draws=asked.draws)}
     found = hmetad.select.select_models(
         counts,
         [*asked.models] or None,
-        subject=named(asked.by),
-        difficulty=None if asked.difficulty is None else named(asked.difficulty),
+        subject=subject,
+        difficulty=difficulty[0] if difficulty else None,
         quick=asked.quick,
         correction=parse_correction(asked.correction),
-        seed=seed,
+        seed=asked.seed,
         say=say,
         **options,
     )
@@ -107,20 +112,15 @@ def select(asked: SelectOptions) -> None:
     shown = {name: title for name, title in HEADINGS.items() if name in rows[0]}
     title = f"Models of confidence, the best first ({found.method})"
     said = hmetad.report.conclusion(found)
-    answer = Answer((Listing(rows, shown, title),), found.notices, seed, more={"conclusion": said})
-    for path in written:
-        if path.suffix in DATA_FILES:
-            write_answer(answer, path)
-        else:
-            title = f"Models of confidence: {asked.file.name}"
-            page = hmetad.report.selection_report(found, title=title, command=command_line())
-            page.save(path)
+    more = {"conclusion": said}
+    answer = Answer((Listing(rows, shown, title),), found.notices, asked.seed, more=more)
+
+    def save_page(path: Path) -> None:
+        title = f"Models of confidence: {asked.file.name}"
+        hmetad.report.selection_report(found, title=title, command=command_line()).save(path)
+
+    write_files(answer, written, save_page)
     give(answer, chosen, written)
     if chosen == "table":
         for paragraph in said:
             print_text(f"{paragraph}\n")
-
-
-def named(column: str) -> str:
-    """Name that a column gets: new=old renames one."""
-    return column.partition("=")[0]

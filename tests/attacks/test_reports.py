@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 from hmetad import plots
 from hmetad.cli import report_failure
 from hmetad.commands.answer import Answer, Listing, give
-from hmetad.commands.trial_files import trials_csv
+from hmetad.commands.import_log import trials_csv
 from hmetad.errors import InputError
 from hmetad.notice import Notice
 from hmetad.report.page.figures import figure_svg, inline_svg

@@ -39,8 +39,4 @@ def folder(tmp_path_factory):
     unrated.to_csv(folder / "continuous.csv", index=False)
     weights = pd.DataFrame({"contrast": ["half"], "good": [0.5], "poor": [-0.5]})
     weights.to_csv(folder / "weights.csv", index=False)
-    (folder / "empty.csv").write_text("")
-    (folder / "header.csv").write_text("stimulus,response,confidence\n")
-    (folder / "answered.csv").write_text("model,correct,confidence\na,1,0.9\n")
-    (folder / "semi.csv").write_text("stimulus;response;confidence\n1;1;1\n2\n")
     return folder

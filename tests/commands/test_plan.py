@@ -1,16 +1,22 @@
 """`hmetad plan` says what `plan_trials` says."""
 
+from unittest import mock
+
+import numpy as np
 import pytest
-from command_line import refused, run
+import xarray as xr
+from command_line import run
 
 import hmetad
 
 ASK = "plan --trials 200,3200 --rope=-0.05,0.05 --draws 50"
+PEOPLE = "plan --question mean --subjects 4,6 --trials 60 --rope=-0.1,0.1 --draws 2 --cores 1"
 
 
 def test_rows_are_those_of_the_plan(tmp_path):
-    answer = run(tmp_path, f"{ASK} --seed 1 --json").answer
-    plan = hmetad.simulate.plan_trials(trials=[200, 3200], rope=(-0.05, 0.05), n=50, seed=1)
+    answer = run(tmp_path, f"{ASK} --json").answer
+    seed = answer["seed"]
+    plan = hmetad.simulate.plan_trials(trials=[200, 3200], rope=(-0.05, 0.05), n=50, seed=seed)
     assert [row["trials"] for row in answer["rows"]] == [200, 3200]
     for verdict in plan["verdict"].values.tolist():
         expected = plan["probability"].sel(verdict=verdict).values.tolist()
@@ -18,21 +24,15 @@ def test_rows_are_those_of_the_plan(tmp_path):
     bias = [row["bias_second"] for row in answer["rows"]]
     assert bias == plan["bias"].sel(condition="second").values.tolist()
     assert answer["truth"] == "different"
-    assert answer["seed"] == 1
-
-
-def test_a_seed_that_was_not_given_makes_the_same_plan(tmp_path):
-    first = run(tmp_path, f"{ASK} --json").answer
-    assert run(tmp_path, f"{ASK} --json --seed {first['seed']}").answer["rows"] == first["rows"]
 
 
 def test_the_number_of_trials_needed_is_said(tmp_path):
-    ask = "plan --trials 100,400,1600 --m-ratio 1 --half-width 0.3 --draws 50 --seed 1"
+    ask = "plan --trials 100,400,1600 --m-ratio 1 --half-width 0.3 --draws 50 --seed 1 --json"
     plan = hmetad.simulate.plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=50, seed=1)
     needed = hmetad.simulate.trials_needed(plan, half_width=0.3)
-    assert run(tmp_path, f"{ask} --json").answer["trials_needed"] == needed
-    said = run(tmp_path, ask).stderr
-    assert f"--half-width 0.3: about {needed} trials are needed." in said
+    done = run(tmp_path, ask)
+    assert done.answer["trials_needed"] == needed
+    assert f"--half-width 0.3: about {needed} trials are needed." in done.stderr
 
 
 def test_a_goal_beyond_the_plan_is_said_and_its_rows_are_kept(tmp_path):
@@ -45,35 +45,64 @@ def test_a_goal_beyond_the_plan_is_said_and_its_rows_are_kept(tmp_path):
     assert "Plan with larger numbers of trials" in done.stderr
 
 
-def test_rows_can_be_written(tmp_path):
-    done = run(tmp_path, f"{ASK} --seed 1 --format csv -o plan.csv")
-    assert (tmp_path / "plan.csv").read_text(encoding="utf-8") == done.stdout
+@pytest.mark.integration
+def test_rows_are_those_of_the_plan_and_the_folder_is_taken_up_again(tmp_path):
+    answer = run(tmp_path, f"{PEOPLE} --seed 1 --resume kept --json").answer
+    plan = hmetad.simulate.plan_groups(
+        "mean", subjects=[4, 6], trials=[60], rope=(-0.1, 0.1), n=2, cores=1, seed=1
+    )
+    assert [(row["subjects"], row["trials"]) for row in answer["rows"]] == [(4, 60), (6, 60)]
+    for verdict in plan["verdict"].values.tolist():
+        expected = plan["probability"].sel(verdict=verdict).squeeze().values.tolist()
+        assert [row[f"probability_{verdict}"] for row in answer["rows"]] == expected
+    assert answer["seed"] == 1
+    assert answer["judged"] == "mean of log M"
+    studies = (tmp_path / "kept" / "studies.jsonl").read_bytes()
+    # The seed is that of the folder.
+    again = run(tmp_path, f"{PEOPLE} --resume kept --json").answer
+    assert again["rows"] == answer["rows"]
+    assert (tmp_path / "kept" / "studies.jsonl").read_bytes() == studies
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("plan", "--rope: got none"),
-        ("plan --rope=1,0", "Write --rope=0,1."),
-        ("plan --trials many --rope=-1,1", "--trials"),
-        ("plan --trials 10.5 --rope=-1,1", "whole numbers"),
-        ("plan --trials 1 --rope=-1,1", "trials"),
-        ("plan --trials inf --rope=-1,1", "whole numbers"),
-        ("plan --m-ratio 1,2,3 --rope=-1,1", "--m-ratio"),
-        ("plan --m-ratio 0 --rope=-1,1", "--m-ratio"),
-        ("plan --dprime -1 --rope=-1,1", "--dprime"),
-        ("plan --dprime 1,2 --m-ratio 1 --rope=-1,1", "--dprime"),
-        ("plan --between-sd 1 --rope=-1,1", "--between-sd"),
-        ("plan --subjects 0 --rope=-1,1", "--subjects"),
-        ("plan --correlation 2 --rope=-1,1", "--correlation"),
-        ("plan --ci-prob 95 --rope=-1,1", "--ci-prob"),
-        ("plan --m-ratio 1 --probability 0.8", "Add --rope"),
-        ("plan --probability 0.8 --half-width 1 --rope=-1,1", "one of the two"),
-        ("plan --probability 1 --rope=-1,1", "--probability: got 1, allowed"),
-        ("plan --half-width 0", "--half-width: got 0, allowed"),
-        (f"{ASK} -o plan.html", ".csv, .json"),
-        ("plan --trials 100 --rope=-1,1 --draws 1", "--draws"),
-    ],
-)
-def test_what_cannot_be_planned_is_refused(tmp_path, line, says):
-    assert says in refused(tmp_path, line)
+@pytest.fixture
+def asked():
+    """What `plan_groups` is called with; it answers with a plan that was made before."""
+    calls = []
+    share = np.array([[[0.1, 0, 0.9, 0], [0.5, 0, 0.5, 0]], [[0.5, 0, 0.5, 0], [0.9, 0, 0.1, 0]]])
+    verdicts = ["different", "negligible", "inconclusive", "unreliable"]
+    plan = xr.Dataset(
+        {
+            "probability": (("subjects", "trials", "verdict"), share),
+            "half_width": (("subjects", "trials"), [[0.4, 0.3], [0.2, 0.1]]),
+        },
+        {"subjects": [20, 80], "trials": [100, 200], "verdict": verdicts},
+        {"truth": "different", "judged": "difference", "seed": "1", "question": "difference"},
+    )
+
+    def remembered(question, **options):
+        calls.append({"question": question, **options})
+        return plan
+
+    with mock.patch.object(hmetad.simulate, "plan_groups", remembered):
+        yield calls
+
+
+def test_several_numbers_of_subjects_ask_for_a_difference(tmp_path, asked):
+    run(tmp_path, "plan --subjects 20,80 --effect 0.3 --dprime 2 --criterion 0.1 --dprime-sd 0.4")
+    run(tmp_path, "plan --question tasks --subjects 20 --m-ratio 1,0.64")
+    expected = {"question": "difference", "subjects": [20, 80], "trials": [200], "n": 100}
+    expected |= {"effect": 0.3, "dprime": 2.0, "c": 0.1, "dprime_sd": 0.4, "folder": None}
+    assert {name: asked[0][name] for name in expected} == expected
+    assert "m_ratio" not in asked[0]
+    # Two M are an effect.
+    assert asked[1]["effect"] == pytest.approx(np.log(1 / 0.64))
+    assert asked[1]["m_ratio"] == pytest.approx(0.8)
+
+
+def test_people_needed_are_said(tmp_path, asked):
+    line = "plan --subjects 20,80 --effect 0.3 --rope=-0.1,0.1 --probability 0.7 --json"
+    done = run(tmp_path, line)
+    said = "more than 80 people in both groups with 100 trials, about 40 people in both groups"
+    assert f"--probability 0.7: {said} with 200 trials." in done.stderr
+    assert done.answer["subjects_needed"] == {"100": None, "200": 40}
+    assert len(asked) == 1

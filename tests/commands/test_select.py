@@ -1,10 +1,9 @@
 """`hmetad select` says which process made the ratings, on the terminal and as a page."""
 
 import json
-import re
 
 import pytest
-from command_line import refused, run
+from command_line import run
 
 import hmetad
 
@@ -23,16 +22,18 @@ def folder(tmp_path_factory):
 
 
 def test_the_answer_is_what_the_function_gives(folder):
-    answer = run(folder, f"{QUICK} --json").answer
-    assert next(row["model"] for row in answer["rows"]) == "wev"
+    answer = run(folder, f"{QUICK} --json -o rows.json").answer
+    rows = json.loads((folder / "rows.json").read_text(encoding="utf-8"))["rows"]
+    assert rows == answer["rows"]
+    assert next(row["model"] for row in rows) == "wev"
     assert "Evidence and visibility describes these ratings best" in answer["conclusion"][0]
     assert answer["seed"] == 0
-    assert {"aic", "difference", "best_for", "protected_exceedance"} <= {*answer["rows"][0]}
+    assert {"aic", "difference", "best_for", "protected_exceedance"} <= {*rows[0]}
 
 
 def test_the_terminal_has_a_table_and_a_sentence(folder):
     done = run(folder, QUICK)
-    assert "nats to best" in done.stdout
+    assert "nats below best" in done.stdout
     assert "describes these ratings best" in done.stdout
     assert "(3 of 3)" in done.stderr
 
@@ -48,24 +49,4 @@ def test_the_report_shows_where_models_fail(folder, options):
     for heading in ("Where each model fails", "What the best model means for M-ratio"):
         assert heading in page
     assert page.count("<svg") == 2
-    assert re.search("hmetad select trials.csv", page) or "To run it again" in page
-
-
-def test_rows_are_written(folder):
-    run(folder, f"{QUICK} -o rows.json")
-    rows = json.loads((folder / "rows.json").read_text(encoding="utf-8"))["rows"]
-    assert next(row["model"] for row in rows) == "wev"
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--by subject --difficulty stimulus --quick", "stimulus"),
-        ("--by subject,level --quick", "one column"),
-        ("--by nobody --quick", "nobody"),
-        ("--by subject --difficulty level --models sdt,wew --quick", "wev"),
-        ("--by subject --difficulty level --quick -o page.pdf", "page.pdf"),
-    ],
-)
-def test_bad_input_is_one_line(folder, options, said):
-    assert said in refused(folder, f"select trials.csv {options}")
+    assert "To run it again" in page

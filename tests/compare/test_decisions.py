@@ -10,7 +10,7 @@ import xarray as xr
 from drawn_cells import drawn_cells, said
 
 from hmetad import InputError, Notice, decide, decide_normal, notices
-from hmetad.commands.compared import decisions_answer
+from hmetad.commands.compare import decisions_answer
 from hmetad.compare import decisions as judged
 from hmetad.compare import words
 from hmetad.notice import with_notices

@@ -1,0 +1,122 @@
+"""Bad input ends in one line that names the option, with status 2, before any work."""
+
+import pytest
+from command_line import refused
+
+ASK = "compare fit.nc --over model --within task --rope=-0.1,0.1"
+JUDGED = "measures heads.csv --by model --correct correct"
+NUMBERS = "compare none.nc --over model --var auroc2 --kind superiority"
+PAGE = "measures trials.csv --by model --interval"
+PEOPLE = "plan --question mean --subjects 20"
+PLAN = "plan --rope=-1,1"
+SELECT = "select trials.csv --by subject=model --quick"
+SESSIONS = "reliability people.csv --by subject,day --session day"
+IDLE = "got an option without effect here"
+
+REFUSED = {
+    "compare": "Missing argument",
+    "compare fit.nc --over model": "--rope: got nothing",
+    "compare fit.nc --over model --rope=0.1,-0.1": "Write --rope=-0.1,0.1.",
+    "compare fit.nc --over model --rope=-1,1": "Compare within each: --within task; or over all",
+    "compare fit.nc --over model --rope=ten": "two numbers",
+    f"{ASK} --matrix narrow.csv": "two levels or more",
+    "plan --subjects 20,many": "--subjects: got '20,many'",
+    "compare trials.csv --over model --rope=-1,1": "no netCDF",
+    "compare nofile.nc --over model --rope=-1,1": "hmetad fit",
+    f"{ASK} --var log_mm": "--var: got 'log_mm'",
+    "compare fit.nc --var criteria --rope=-1,1": "one number a place",
+    f"{ASK} --reference god": "Did you mean 'good'",
+    f"{ASK} --matrix unknown.csv": "Did you mean 'good'",
+    f"{ASK} --kind superiority": "leave --rope out",
+    f"{ASK} --population --new set": "one of the two",
+    f"{ASK} --new set": "a fit of estimates",
+    f"{NUMBERS} -o page.html": ".csv",
+    "compare fit.nc fit.nc --over fit --rope=-1,1": "Write fit1=fit.nc fit2=fit.nc.",
+    "compare =fit.nc --over model --rope=-1,1": "name=file.nc",
+    "compare good.nc poor.nc --rope=-1,1": "Write --over fit",
+    f"{ASK} -o nowhere/page.html": "a folder that exists",
+    f"{ASK} --format yaml": "--format: got 'yaml'",
+    f"{ASK} --format csv --json": "one of the two",
+    f"{ASK} --format csv --rank -o page.html": "One CSV is one table",
+    f"{ASK} --sensitivity -o rows.csv": "One CSV is one table",
+    f"{ASK} --ci-prob 95": "--ci-prob: got 95",
+    "compare fit.nc --within task --rope=-1,1": f"--within: {IDLE}, allowed is --within with --ov",
+    "compare fit.nc --without a --rope=-1,1": f"--without: {IDLE}",
+    "compare fit.nc --kind superiority": f"--kind: {IDLE}",
+    f"{ASK} --weights trials": f"--weights: {IDLE}",
+    f"{NUMBERS} --null 3": f"--null: {IDLE}",
+    f"{NUMBERS} --ci-kind hdi": f"--ci-kind: {IDLE}",
+    f"{NUMBERS} --sensitivity": f"--sensitivity: {IDLE}",
+    "estimates none.nc --formula 'auroc2 ~ 1' --limit columns=100": f"--limit: {IDLE}",
+    "fit nofile.csv": "In that folder: ",
+    "fit trials.csv --response respons": "Did you mean 'response'",
+    "fit trials.csv --model individul": "Did you mean 'individual'",
+    "fit trials.csv --formula a --formula b": "--formula",
+    "fit trials.csv --quantiles 4 --quantiles-within modl": "--quantiles-within: got 'modl'",
+    "fit trials.csv --quantiles-within model": f"--quantiles-within: {IDLE}",
+    "fit trials.csv -o fit.csv": "a name that ends in .nc",
+    "fit trials.csv -o folder.nc": "a file",
+    "fit trials.csv --draws many": "--draws: got 'many', allowed is a whole number",
+    "measures heads.csv --by model": "right or wrong: --correct correct.",
+    "measures heads.csv --correct corect": "Did you mean 'correct'",
+    f"{JUDGED} --meta-d": "--meta-d: got it with --correct, allowed is trials with a stimulus",
+    f"{JUDGED} --fail-if 'a worse than b'": "--by, --interval and --rope",
+    f"{JUDGED} --interval --method bca": f"--method: {IDLE}, allowed is --method with ratings",
+    f"{JUDGED} --cluster item": f"--cluster: {IDLE}, allowed is --cluster with --interval",
+    f"{JUDGED} --by item --interval --cluster item": "Leave item out of --by",
+    f"{JUDGED} --quantiles 4 --correction loglinear": f"--correction: {IDLE}",
+    f"{JUDGED} -o draws.nc": "Add --interval.",
+    "measures trials.csv --correction lots": "correction",
+    "measures trials.csv -o table.xlsx": ".csv, .json, .html",
+    "measures trials.csv --by model --rope=-0.1,0.1": f"--rope: {IDLE}",
+    "measures trials.csv --by model --over model -o page.html": f"--over: {IDLE}",
+    f"{PAGE} --rope=-0.1,0.1 -o page.html": f"--rope: {IDLE}",
+    "plan": "--rope: got none",
+    f"{PLAN} --trials 10.5": "whole numbers",
+    f"{PLAN} --dprime 1,2 --m-ratio 1": "--dprime",
+    "plan --m-ratio 1 --probability 0.8": "Add --rope",
+    f"{PLAN} --probability 0.8 --half-width 1": "one of the two",
+    f"{PLAN} --probability 1": "--probability: got '1', allowed is at most 0.999",
+    "plan --subjects 20,40": "--effect: got none",
+    f"{PEOPLE} --effect 0.2": "--effect: got 0.2 of a mean",
+    f"{PEOPLE} --m-ratio 1,0.8": "--m-ratio",
+    "plan --question tasks --m-ratio 1,0.8 --effect 0.1": "--effect: got 0.1 beside two",
+    f"{PEOPLE} --resume kept --rope=-1,1": "--resume: got 'kept'",
+    f"{PLAN} --effect 0.2": f"--effect: {IDLE}",
+    "reliability trials.csv --by day": "--by: got day, allowed is subject among",
+    "reliability trials.csv --by subject=model --session day": "--session: got 'day'",
+    "report fit.nc": "Write -o page.html, or --json.",
+    "report two --question Why? -o page.html": f"--question: {IDLE}",
+    "reproduce servajaen2026": "Did you mean 'servajean2026'",
+    "reproduce servajean2026 --out heads.csv": "can be written to",
+    "reproduce meyen2025 --draws 10": "--draws",
+    "select trials.csv --by model,task": "one column",
+    f"{SELECT} --difficulty task --models sdt,wew": "wev",
+    f"{SELECT} --draws 50": f"--draws: {IDLE}, allowed is --draws without --quick",
+    "select trials.csv --by model --correction loglinear": f"--correction: {IDLE}",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def files(folder):
+    """Files of which a command needs no more than the heads."""
+    texts = {
+        "heads.csv": "model,item,correct,confidence\na,1,1,0.5\na,2,0,0.25\n",
+        "people.csv": "subject,day,stimulus,response,confidence\na,1,1,1,1\n",
+        "unknown.csv": "contrast,goood,poor\nhalf,1,-1\n",
+        "none.nc": "",
+        "narrow.csv": "good,poor\n1,-1\n",
+        "two/a.nc": "",
+        "two/b.nc": "",
+        "kept/plan.json": '{"seed": 1}',
+        "folder.nc/inside": "",
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(("line", "says"), REFUSED.items())
+def test_what_cannot_be_done_is_refused(files, line, says):
+    assert says in refused(files, line)
