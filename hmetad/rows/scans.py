@@ -22,7 +22,14 @@ import pyarrow.parquet as pq
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import PACKED, files_of
-from hmetad.rows.database import Opened, UngroupableError, connected, kinds_of, literal, of_files
+from hmetad.rows.database import (
+    Opened,
+    UngroupableError,
+    connected,
+    described,
+    literal,
+    of_files,
+)
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.frames import FrameSource, no_column
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names
@@ -194,8 +201,7 @@ class FileSource(Source):
         if self.copied is None or not {*columns} <= {*self.copied.columns}:
             with self.reading() as connection:
                 select = " UNION ALL ".join(file.select(columns) for file in self.files)
-                kinds = kinds_of(connection, select, len(columns))
-                yield Opened(connection, select, kinds, self.labels)
+                yield Opened(connection, *described(connection, select, len(columns)), self.labels)
             return
         copied = self.copied
         places = [copied.columns.index(name) for name in columns]
@@ -214,7 +220,7 @@ class FileSource(Source):
         path = self.unpacked.place(".parquet")
         with self.reading([path]) as connection:
             select = " UNION ALL ".join(file.select(columns) for file in self.files)
-            kinds = kinds_of(connection, select, len(columns))
+            select, kinds = described(connection, select, len(columns))
             connection.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet)")
         self.copied = Copied(path, tuple(columns), kinds)
 
