@@ -27,6 +27,7 @@ __all__ = [
     "UngroupableError",
     "connected",
     "described",
+    "interruptible",
     "literal",
     "number_of",
     "of_files",
@@ -169,17 +170,33 @@ def shared() -> Iterator[duckdb.DuckDBPyConnection]:
         If DuckDB cannot read a column, or what reads the rows fails.
     """
     try:
-        with database_of(os.getpid()).cursor() as connection:
+        with interruptible(), database().cursor() as connection:
             yield connection
     except duckdb.Error as error:
         got = f"rows that cannot be read ({str(error).splitlines()[0]})"
         raise InputError("trials", got, "a table of texts and numbers") from error
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is what it is elsewhere: DuckDB makes an error of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from error
+
+
 @cache
-def database_of(_: int) -> duckdb.DuckDBPyConnection:
-    """Database of a process; one that was forked needs its own."""
+def database() -> duckdb.DuckDBPyConnection:
+    """Database of this process."""
     return connected()
+
+
+if hasattr(os, "register_at_fork"):
+    # A process that is forked would wait, at its end, for threads of DuckDB that it has not.
+    os.register_at_fork(before=database.cache_clear)
 
 
 def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:

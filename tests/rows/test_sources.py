@@ -2,7 +2,11 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import dask.dataframe as dd
@@ -21,6 +25,7 @@ from hmetad.errors import InputError
 from hmetad.logs import read_table, scan_table
 from hmetad.measures import calibration, measure_trials, resample_trials
 from hmetad.rows import rows, scans, sources
+from hmetad.rows.database import shared
 from hmetad.rows.sources import rows_of
 
 N = 6000
@@ -355,6 +360,7 @@ def test_files_that_lack_a_column_or_are_of_several_kinds_are_refused(trials, tm
         ("a.csv", b"correct,confidence\n1,2\n1,2,3\n", "cannot be read"),
         ("a.csv", b"correct,confidence\n1,2\0\n", "NUL"),
         ("a.csv", b"correct,confidence\n1,\xff\n", "UTF-?8"),
+        ("a.csv", b"correct,confidence\r\n1,2\n0,1\r\n", "end in several ways"),
         ("a.csv", b"correct;confidence\n1;2\n3\n", "semicolons"),
         ("a.csv", b"correct,correct\n1,2\n", "twice"),
         ("a.csv", b"correct,confidence\n", "no rows"),
@@ -377,10 +383,18 @@ def test_damaged_files_are_refused_in_pieces(tmp_path, name, content, says):
         b"model,correct,confidence\r\na,1,2\r\nb,0,1\r\n",
         b"\xef\xbb\xbfmodel,correct,confidence\na,1,2\nb,0,1",
         b"\n \nmodel,correct,confidence\n\na,1,2\n\nb,0,1\n",
+        b"\xef\xbb\xbf\nmodel,correct,confidence\na,1,2\nb,0,1\n",
         b"model,correct,confidence,\na,1,2,\nb,0,1,\n",
         b"model,MODEL,correct,confidence\na,z,1,2\nb,z,0,1\n",
     ],
-    ids=["returns", "mark of the encoding", "blank lines", "comma at the end", "case"],
+    ids=[
+        "returns",
+        "mark of the encoding",
+        "blank lines",
+        "mark alone",
+        "comma at the end",
+        "case",
+    ],
 )
 @pytest.mark.usefixtures("in_pieces")
 def test_texts_as_programs_write_them_are_read_whatever_their_size(tmp_path, content):
@@ -575,6 +589,51 @@ def test_difficulty_is_found_in_partitions_too():
     frame["confidence"] = rng.integers(1, 5, N)
     for table in (frame, dd.from_pandas(frame, npartitions=3)):
         assert "mixed-difficulty" in [notice.code for notice in notices(count_trials(table))]
+
+
+def test_an_interrupt_is_no_error():
+    # What DuckDB raises on Ctrl-C.
+    with pytest.raises(KeyboardInterrupt), shared():
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="else"), shared():
+        raise RuntimeError("something else")
+
+
+FORKED = """
+import os, sys
+import numpy as np
+from hmetad import count_correct
+from hmetad.logs import read_table, scan_table
+from hmetad.rows import scans
+trials = read_table(sys.argv[1])
+expected = count_correct(trials, by="set", confidence="rating")
+scans.SMALL = 0
+rows = scan_table(sys.argv[1])
+child = os.fork()
+counted = [count_correct(one, by="set", confidence="rating") for one in (trials, rows)]
+assert all(np.array_equal(one, expected) for one in counted)
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    assert int(count_correct(rows, confidence="rating").sum()) == int(expected.sum())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_ends_and_leaves_the_copies_of_files(written):
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(written["t.csv.gz"])]
+    assert subprocess.run(command, timeout=100, check=False).returncode == 0
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_rows_of_files_are_counted_in_several_threads(trials, written):
+    scanned = scan_table(written["t.csv"], text=["set"])
+    expected = count_correct(trials, by="set", confidence="rating")
+    with ThreadPoolExecutor(4) as pool:
+        counted = pool.map(
+            lambda _: count_correct(scanned, by="set", confidence="rating"), range(4)
+        )
+        for found in counted:
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_a_category_keeps_its_order_and_text_is_sorted_by_its_numbers(trials):
