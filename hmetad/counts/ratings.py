@@ -50,12 +50,6 @@ MOST_RATINGS = 1000
 MOST_INFERRED = 20
 # A warning points to the first caller outside of it.
 PACKAGE = str(Path(__file__).parents[1])
-# A bin is the sign, the exponent and the first 12 bits of the fraction of a double.
-SHIFT, BINS = 40, 2**24
-# Columns that rows get, under names that nobody gives.
-GROUP, BIN, ORDER = "\x1fgroup", "\x1fbin", "\x1forder"
-# No number has these bits.
-MISSING, IS_EXACT = -(2**63), -(2**63) + 1
 
 
 @dataclass(frozen=True)
@@ -484,6 +478,8 @@ def quantile_tables(
 def level_numbers(texts: pd.Series, *, scale: Scale) -> Floats:
     """Numbers of different texts, as Arrow reads them where it can; NaN where one is missing."""
     is_gap = texts.isin(GAPS)
+    if texts.map(lambda value: isinstance(value, bool | np.bool_)).any():
+        raise InputError(scale.argument, "booleans", "numbers")
     try:
         found = pa.array(texts.mask(is_gap, None), from_pandas=True).cast(pa.float64())
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -26,17 +26,24 @@ __all__ = [
     "Opened",
     "UngroupableError",
     "connected",
-    "kinds_of",
+    "described",
+    "interruptible",
     "literal",
+    "number_of",
     "of_files",
     "plain_frame",
     "quoted",
     "shared",
+    "without_nan",
 ]
 
 MEMORY = "1GiB"
 NUMBERS = count()
-NESTED = ("LIST", "STRUCT", "MAP", "UNION", "ARRAY", "VARIANT")
+NO_LABELS = ("LIST", "STRUCT", "MAP", "UNION", "ARRAY", "VARIANT", "BLOB", "BIT")
+# Whole numbers up to this one are floats as well.
+EXACT = 2**53
+# The bits of infinity; but for the sign, those of NaN are more.
+INFINITY = 0x7FF0000000000000
 
 
 class UngroupableError(TypeError):
@@ -56,8 +63,8 @@ class Opened:
         Types of the columns, as DuckDB calls them.
     decode : callable
         What SQL found in the first columns, and their names → their values under these names.
-    number : str
-        SQL for how many rows there are of a group.
+    weight : str, optional
+        SQL for how many rows each stands for; by default 1.
     renew : callable, optional
         Registers again what can be read once only.
     """
@@ -66,7 +73,7 @@ class Opened:
     select: str
     kinds: tuple[str, ...]
     decode: Callable[[pd.DataFrame, Sequence[Any]], pd.DataFrame]
-    number: str = "count(*)::BIGINT"
+    weight: str | None = None
     renew: Callable[[], object] | None = None
 
     def frame(self, sql: str, **tables: pd.DataFrame) -> pd.DataFrame:
@@ -79,6 +86,11 @@ class Opened:
         return plain_frame(found.df())
 
     @property
+    def number(self) -> str:
+        """SQL for how many rows there are of a group."""
+        return "count(*)::BIGINT" if self.weight is None else f"sum({self.weight})::BIGINT"
+
+    @property
     def places(self) -> list[str]:
         """Names of the columns in SQL."""
         return [f"c{place}" for place in range(len(self.kinds))]
@@ -87,10 +99,10 @@ class Opened:
         """Values of the first columns, under their names in the table."""
         return self.decode(found[self.places[: len(columns)]], columns)
 
-    def refuse_nested(self) -> None:
-        """Raise an error for columns of lists or records, which are no labels."""
+    def refuse_no_labels(self) -> None:
+        """Raise an error for columns of lists, records or bytes."""
         for kind in self.kinds:
-            if kind.endswith("]") or kind.startswith(NESTED):
+            if kind.endswith("]") or kind.startswith(NO_LABELS):
                 raise UngroupableError(f"values of type {kind}")
 
 
@@ -158,21 +170,39 @@ def shared() -> Iterator[duckdb.DuckDBPyConnection]:
         If DuckDB cannot read a column, or what reads the rows fails.
     """
     try:
-        with database_of(os.getpid()).cursor() as connection:
+        with interruptible(), database().cursor() as connection:
             yield connection
     except duckdb.Error as error:
         got = f"rows that cannot be read ({str(error).splitlines()[0]})"
         raise InputError("trials", got, "a table of texts and numbers") from error
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is what it is elsewhere: DuckDB makes an error of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from error
+
+
 @cache
-def database_of(_: int) -> duckdb.DuckDBPyConnection:
-    """Database of a process; one that was forked needs its own."""
+def database() -> duckdb.DuckDBPyConnection:
+    """Database of this process."""
     return connected()
+
+
+if hasattr(os, "register_at_fork"):
+    # A process that is forked would wait, at its end, for threads of DuckDB that it has not.
+    os.register_at_fork(before=database.cache_clear)
 
 
 def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """DataFrame without the types of pandas that DuckDB takes for columns with gaps.
+
+    Whole numbers become floats where these are exact.
 
     Examples
     --------
@@ -186,12 +216,38 @@ def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
             new[name] = column.astype(kind.categories.dtype)
         elif isinstance(kind, pd.BooleanDtype) and column.isna().any():
             new[name] = column.astype(object).where(column.notna(), None)
+        elif hasattr(kind, "numpy_dtype") and not column.isna().any():
+            new[name] = column.astype(kind.numpy_dtype)
         elif hasattr(kind, "numpy_dtype"):
-            new[name] = column.astype(float if column.isna().any() else kind.numpy_dtype)
+            is_exact = column.dropna().between(-EXACT, EXACT).all()
+            new[name] = column.astype(float if is_exact else object)
     return frame.assign(**new)
 
 
-def kinds_of(connection: duckdb.DuckDBPyConnection, select: str, number: int) -> tuple[str, ...]:
-    """Types of the first columns of some SQL."""
+def described(
+    connection: duckdb.DuckDBPyConnection, select: str, number: int
+) -> tuple[str, tuple[str, ...]]:
+    """SQL for so many columns, c0, c1, ..., in which NaN is missing, and their types."""
     found = connection.execute(f"DESCRIBE {select}").fetchall()
-    return tuple(row[1] for row in found[:number])
+    kinds = tuple(row[1] for row in found[:number])
+    values = [f"c{place}" for place in range(number)]
+    for place, kind in enumerate(kinds):
+        if kind in ("DOUBLE", "FLOAT"):
+            values[place] = f"{without_nan(f'c{place}')} AS c{place}"
+    return f"SELECT {', '.join(values)} FROM ({select})", kinds
+
+
+def number_of(text: str) -> str:
+    """SQL for the number of a text, missing where it is none: to DuckDB 1_000 and +-1 are some."""
+    is_none = f"contains({text}, '_') OR contains({text}, '+-')"
+    return without_nan(f"(CASE WHEN NOT ({is_none}) THEN TRY_CAST({text} AS DOUBLE) END)")
+
+
+def without_nan(number: str) -> str:
+    """SQL for a number that is missing where it is NaN.
+
+    DuckDB takes isnan() of a column of Parquet for false, since its statistics tell nothing of NaN;
+    of bits there are no statistics.
+    """
+    bits = f"{number}::DOUBLE::BIT::BIGINT & {2**63 - 1}"
+    return f"CASE WHEN ({bits}) <= {INFINITY} THEN {number} END"

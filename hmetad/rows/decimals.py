@@ -10,7 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-__all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas", "with_points"]
+__all__ = [
+    "Decimal",
+    "partly_decimal_commas",
+    "text_with_point",
+    "with_decimal_commas",
+    "with_points",
+]
 
 Decimal = Literal["comma", "point"]
 

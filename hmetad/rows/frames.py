@@ -51,24 +51,23 @@ class FrameSource(Source):
             # A missing value has the last place.
             values[-1] = np.append(levels(known), np.nan)[codes]
         registered = {f"c{place}": np.ascontiguousarray(one) for place, one in enumerate(values)}
-        number = Opened.number
         if self.weights is not None:
             registered |= {"times": self.weights}
-            number = "sum(times)::BIGINT"
         with shared() as connection:
             connection.register("frame", pd.DataFrame(registered, copy=False))
             select = f"SELECT {', '.join(registered)} FROM frame"
-            kinds = tuple("DOUBLE" if one.dtype.kind == "f" else "BIGINT" for one in values)
-            yield Opened(connection, select, kinds, self.decoded, number)
+            kinds = tuple(kind_of(one.dtype) for one in values)
+            weight = None if self.weights is None else "times"
+            yield Opened(connection, select, kinds, self.decoded, weight)
 
     def plain(self, name: Any) -> NDArray[Any]:
         """Numbers of a column, or the places of its values among the different ones."""
         column = self.frame[name]
         if not is_plain(column):
-            return self.codes(name)[0]
-        # DuckDB has no numbers of 2 or of 16 bytes.
+            return self.codes(name)[0].astype(np.int32)
+        # DuckDB has no numbers of 2 or of 16 bytes, and none in the order of other machines.
         has_type = column.dtype.kind != "f" or column.dtype.itemsize in (4, 8)
-        return column.to_numpy() if has_type else column.to_numpy(dtype=np.float64)
+        return column.to_numpy(dtype=column.dtype.newbyteorder("=") if has_type else np.float64)
 
     def codes(self, name: Any) -> tuple[NDArray[np.int64], pd.Index]:
         """Places of a column's values among the different ones, -1 where missing, and these."""
@@ -107,6 +106,13 @@ def no_column(path: Path, name: str, columns: Iterable[Any]) -> InputError:
     """Error for a file without a column that is in use."""
     step = nearest(name, [str(one) for one in columns if one != name])
     return InputError(str(path), f"no column {name!r}", "the columns in use in all files", step)
+
+
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """Type of numbers of NumPy, as DuckDB calls it, but for what it calls smaller ones."""
+    if dtype.kind == "f":
+        return "DOUBLE"
+    return "BIGINT" if dtype.itemsize == 8 else "INTEGER"
 
 
 def is_plain(column: pd.Series) -> bool:

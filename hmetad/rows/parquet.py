@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hmetad.errors import InputError
-from hmetad.rows.database import connected, of_files
+from hmetad.rows.database import connected, interruptible, of_files
 from hmetad.rows.limits import Limits, beyond, check_names, check_size
 
 __all__ = ["Chunk", "column_chunks", "parquet_table"]
@@ -107,7 +107,7 @@ def column_chunks(paths: Sequence[Path]) -> dict[Path, list[Chunk]]:
     names += "dictionary_page_offset IS NOT NULL"
     said = f"FROM parquet_metadata({of_files(paths)}) ORDER BY row_group_id, column_id"
     try:
-        with connected(paths) as connection:
+        with interruptible(), connected(paths) as connection:
             described = connection.execute(f"SELECT {names} {said}").fetchall()
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]

@@ -14,17 +14,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError
-from hmetad.rows.database import Opened, literal
-from hmetad.rows.decimals import NUMBER, THOUSANDS
-from hmetad.rows.rows import Rows, Tally, is_number, whole_weights
+from hmetad.rows.database import Opened, literal, number_of
+from hmetad.rows.decimals import NUMBER, THOUSANDS, text_with_point
+from hmetad.rows.rows import Rows, Tally, groupable, is_number, plain_value, whole_weights
 from hmetad.rows.tables import GAPS
 
 __all__ = ["NumberColumn", "bin_of", "low_end"]
 
 type Ints = NDArray[np.int64]
 SHIFT = 40
-# The bits of negative numbers rise while the numbers fall.
 BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
+# Texts that an error looks at.
+MOST_TEXTS = 1000
+# The bits of negative numbers rise while the numbers fall.
 IN_ORDER = "CASE WHEN bits < 0 THEN xor(bits, 9223372036854775807) ELSE bits END"
 
 
@@ -74,17 +76,26 @@ class NumberColumn:
         keys = "".join(f"{key}, " for key in self.keys)
         with self.opened() as table:
             found = table.frame(
-                f"SELECT {keys}bin, {table.number} AS n, any_value(wrong) AS wrong, "
+                f"SELECT {keys}bin, {table.number} AS n, count(wrong) AS wrong, "
                 "bool_or(isinf(value)) AS is_infinite FROM trials GROUP BY ALL ORDER BY ALL"
             )
             bins, number = self.weighted(table, found)
-        wrong = found["wrong"].dropna()
-        if len(wrong):
-            self.levels(wrong.astype(object))
+            if found["wrong"].any():
+                self.refuse_wrong(table)
         if found["is_infinite"].eq(True).any():
             argument = f"confidence column {self.column!r}"
             raise InputError(argument, "infinite values", "finite numbers")
         return bins, number
+
+    def refuse_wrong(self, table: Opened) -> None:
+        """Raise an error for texts that are neither numbers nor codes for missing ones."""
+        texts = table.frame(
+            "(SELECT wrong AS text FROM trials WHERE wrong IS NOT NULL "
+            f"GROUP BY ALL ORDER BY ALL LIMIT {MOST_TEXTS}) UNION ALL "
+            "(SELECT value::VARCHAR FROM trials WHERE value IS NOT NULL LIMIT 1)"
+        )["text"]
+        codes = self.codes
+        self.levels(texts[[plain_value(text) not in codes for text in texts]].astype(object))
 
     def values(self, bins: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
         """Groups, bins and single values of some bins, and the trials of each."""
@@ -139,11 +150,11 @@ class NumberColumn:
     def opened(self) -> Iterator[Opened]:
         """Columns for SQL (c0, c1, ...), with those of the groups (g0, ..., weight), value, bin."""
         own = self.rows.own_names(self.columns)
-        with self.rows.source.opened(own, self.numbers_of_levels) as table:
+        with groupable(), self.rows.source.opened(own, self.numbers_of_levels) as table:
             value, wrong = self.number_in(table)
             named = dict(zip(self.keys, [*self.within, *([self.n] if self.n else [])], strict=True))
-            place = self.columns.index
-            keys = "".join(f", c{place(name)} AS {key}" for key, name in named.items())
+            places = {key: self.columns.index(name) for key, name in named.items()}
+            keys = "".join(f", {key_of(table, place)} AS {key}" for key, place in places.items())
             select = f"SELECT *{keys}, {value} + 0.0 AS value, {wrong} AS wrong FROM trials"
             bits = f"SELECT *, value::BIT::BIGINT AS bits FROM ({select})"
             bins = f"SELECT *, ({IN_ORDER}) >> {SHIFT} AS bin FROM ({bits})"
@@ -153,45 +164,54 @@ class NumberColumn:
         """Numbers of the different values of a table in memory, once they are cleaned."""
         (own,) = self.rows.own_names([self.column])
         cleaned = self.rows.cleaned(pd.DataFrame({own: pd.Series(levels)}))[own]
-        if pd.api.types.is_bool_dtype(cleaned.dtype):
-            argument = f"confidence column {self.column!r}"
-            raise InputError(argument, "booleans", "numbers")
-        if pd.api.types.is_numeric_dtype(cleaned.dtype):
+        kind = cleaned.dtype
+        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
             return cleaned.to_numpy(dtype=np.float64, na_value=np.nan)
         return self.levels(cleaned.astype(object))
+
+    @property
+    def codes(self) -> set[str | float]:
+        """Values that are missing ones, "9,5" as 9.5 where decimal commas are points."""
+        (own,) = self.rows.own_names([self.column])
+        codes = {*self.rows.codes.get(own, ())}
+        return codes | {plain_value(text_with_point(code)) for code in codes if self.has_points}
+
+    @property
+    def has_points(self) -> bool:
+        """Whether decimal commas are points."""
+        return self.rows.own_names([self.column])[0] in self.rows.points
 
     def number_in(self, table: Opened) -> tuple[str, str]:
         """SQL for the number, NULL where missing, and for a text that is none."""
         column, kind = table.places[-1], table.kinds[-1]
+        table.refuse_no_labels()
         if kind == "BOOLEAN":
-            argument = f"confidence column {self.column!r}"
-            raise InputError(argument, "booleans", "numbers")
-        table.refuse_nested()
-        (own,) = self.rows.own_names([self.column])
-        codes = self.rows.codes.get(own, frozenset())
-        numbers = [repr(code) for code in codes if isinstance(code, float)]
-        without = [f"isnan({column}::DOUBLE)"]
+            self.levels(pd.Series([True], dtype=object))
         if is_number(kind):
             number, wrong = f"{column}::DOUBLE", "NULL::VARCHAR"
         else:
             text = f"({column}->>'$')" if kind == "JSON" else f"{column}::VARCHAR"
-            if own in self.rows.points:
-                bare = f"trim({text}, {literal(BLANKS)})"
-                is_comma = f"contains({text}, ',')"
-                is_comma += f" AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
-                is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
-                text = f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
-            words = [literal(word) for word in codes if isinstance(word, str)]
-            gaps = f"{text} IN ({', '.join(map(literal, GAPS))})"
-            gaps += f" OR lower(trim({text})) IN ({', '.join(words)})" if words else ""
-            number = f"TRY_CAST({text} AS DOUBLE)"
-            wrong = f"CASE WHEN {number} IS NULL AND NOT ({gaps}) THEN {text} END"
-            without = [gaps]
-        without += [
-            f"isnan({number})",
-            *([f"{number} IN ({', '.join(numbers)})"] if numbers else []),
-        ]
-        return f"CASE WHEN {' OR '.join(without)} THEN NULL ELSE {number} END", wrong
+            number = number_of(with_point(text) if self.has_points else text)
+            gaps = ", ".join(map(literal, GAPS))
+            wrong = f"CASE WHEN {number} IS NULL AND {text} NOT IN ({gaps}) THEN {text} END"
+        codes = [f"'{code!r}'::DOUBLE" for code in self.codes if isinstance(code, float)]
+        if codes:
+            number = f"CASE WHEN {number} NOT IN ({', '.join(codes)}) THEN {number} END"
+        return number, wrong
+
+
+def key_of(table: Opened, place: int) -> str:
+    """SQL for a column of groups: long numbers, of which pandas may make floats, are texts."""
+    is_long = table.kinds[place].startswith(("BIG", "UBIG", "HUGE", "UHUGE", "DECIMAL"))
+    return f"c{place}::VARCHAR" if is_long else f"c{place}"
+
+
+def with_point(text: str) -> str:
+    """SQL for a text, with a point for the decimal comma of a number."""
+    bare = f"trim({text}, {literal(BLANKS)})"
+    is_comma = f"contains({text}, ',') AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
+    is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
+    return f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
 
 
 def bin_of(values: NDArray[np.float64]) -> Ints:

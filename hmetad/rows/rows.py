@@ -5,8 +5,8 @@ as taking codes for missing ones, is done to the different ones that it finds.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice
-from hmetad.rows.database import Opened, UngroupableError
+from hmetad.rows.database import Opened, UngroupableError, number_of
 from hmetad.rows.decimals import with_points
 
 __all__ = [
@@ -31,9 +31,12 @@ __all__ = [
     "Tally",
     "Values",
     "columns_named",
+    "groupable",
+    "is_number",
     "no_rows",
     "plain_value",
     "regrouped",
+    "whole_weights",
 ]
 
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
@@ -249,10 +252,16 @@ class Rows:
 
     def cleaned(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Values without codes for missing ones and decimal commas; names are the table's."""
-        for name in frame.columns.tolist():
-            if name in self.codes:
-                frame = blanked(name, self.codes[name], frame)
-        return with_points([name for name in frame if name in self.points], frame)
+        names = frame.columns.tolist()
+        coded = [name for name in names if name in self.codes]
+        points = [name for name in names if name in self.points]
+        for name in coded:
+            frame = blanked(name, self.codes[name], frame)
+        frame = with_points(points, frame)
+        # Now 9.5 is what was "9,5".
+        for name in (name for name in coded if name in points):
+            frame = blanked(name, self.codes[name], frame)
+        return frame
 
     def ask(self, queries: Sequence[Query], n: str | None = None) -> list[Any]:
         """Answers to queries: tallies or `Values`, or None.
@@ -286,26 +295,28 @@ class Rows:
 
     def answer(self, query: Query, n: str | None) -> Tally | Values | None:
         """Answer to a query."""
-        try:
-            if isinstance(query, Spread):
-                values = self.spread(query)
-                return values if values is None or n is None else values._replace(are_unique=False)
-            columns = needed(query, n)
-            own = self.own_names(columns)
-            with self.source.opened(own) as table:
-                found: pd.DataFrame | None
-                if isinstance(query, Sample):
-                    found = sample_of(table, query.most)
-                else:
-                    found = distinct_of(table, columns, query.most)
-                if found is None:
-                    return None
-                return self.tally(table, found, columns, n, is_counted=isinstance(query, Distinct))
-        except UngroupableError as error:
-            if not isinstance(query, Distinct) or query.most is not None:
+        if isinstance(query, Distinct) and query.most is None:
+            with groupable():
+                return self.groups(query, n)
+        with suppress(UngroupableError):
+            if not isinstance(query, Spread):
+                return self.groups(query, n)
+            values = self.spread(query)
+            return values if values is None or n is None else values._replace(are_unique=False)
+        return None
+
+    def groups(self, query: Distinct | Sample, n: str | None) -> Tally | None:
+        """Rows that a query asks for, and how many trials each stands for."""
+        columns = needed(query, n)
+        with self.source.opened(self.own_names(columns)) as table:
+            found: pd.DataFrame | None
+            if isinstance(query, Sample):
+                found = sample_of(table, query.most)
+            else:
+                found = distinct_of(table, columns, query.most)
+            if found is None:
                 return None
-            step, allowed = "Make its values text or numbers.", "one text or number per value"
-            raise InputError("trials", str(error), allowed, step) from error
+            return self.tally(table, found, columns, n, is_counted=isinstance(query, Distinct))
 
     def tally(
         self,
@@ -323,6 +334,9 @@ class Rows:
         """
         number = found["n"].to_numpy(dtype=np.int64)
         own = self.own_names(columns)
+        if is_counted and found.drop(columns="n").dropna().duplicated().any():
+            got = f"numbers that differ beyond their first 15 digits, in {', '.join(columns)}"
+            raise InputError("trials", got, "numbers of fewer digits", "Make them text.")
         values = table.values(found, own)
         groups = self.source.finished(self.cleaned(values)).set_axis([*columns], axis=1)
         groups = groups.assign(**{name: found[name].to_numpy() for name in beside})
@@ -343,16 +357,20 @@ class Rows:
             found = spread_of(table, plain)
             if found is None:
                 return None
-            several, sample, are_numbers = found
-            groups = [table.values(one, own[:-1]) for one in (several, sample)]
-        in_several, in_sample = (one.set_axis(range(one.shape[1]), axis=1) for one in groups)
+            spread, different, are_numbers = found
+            several = self.known_groups(table, own[:-1], spread, ["several"])
+            sample = self.known_groups(table, own[:-1], different, ["value", "n"])
         are_unique = bool((sample.groupby("value")["n"].sum() == 1).all())
-        return Values(
-            in_several.assign(several=several["several"].to_numpy()),
-            in_sample.assign(value=sample["value"].to_numpy()),
-            are_numbers,
-            are_unique,
-        )
+        return Values(several, sample.drop(columns="n"), are_numbers, are_unique)
+
+    def known_groups(
+        self, table: Opened, columns: Sequence[Any], found: pd.DataFrame, others: list[str]
+    ) -> pd.DataFrame:
+        """Groups without a missing value, columns numbered, and further columns that SQL found."""
+        groups = self.cleaned(table.values(found, columns))
+        known = groups.notna().all(axis=1).to_numpy()
+        numbered = groups.set_axis(range(len(columns)), axis=1)
+        return pd.concat([numbered, found[others].set_axis(numbered.index)], axis=1)[known]
 
 
 class PlainLevels:
@@ -371,6 +389,22 @@ class PlainLevels:
         return pd.factorize(values)[0].astype(np.float64)
 
 
+@contextmanager
+def groupable() -> Iterator[None]:
+    """Refuse, in words, columns whose values are no labels.
+
+    Raises
+    ------
+    InputError
+        In the place of an `UngroupableError`.
+    """
+    try:
+        yield
+    except UngroupableError as error:
+        step, allowed = "Make its values text or numbers.", "one text or number per value"
+        raise InputError("trials", str(error), allowed, step) from error
+
+
 def needed(query: Query, n: str | None) -> tuple[str, ...]:
     """Columns of a query, with that of the weights where they matter."""
     if isinstance(query, Spread):
@@ -380,7 +414,7 @@ def needed(query: Query, n: str | None) -> tuple[str, ...]:
 
 def distinct_of(table: Opened, columns: Sequence[str], most: int | None) -> pd.DataFrame | None:
     """Distinct rows, in order, and how often they occur."""
-    table.refuse_nested()
+    table.refuse_no_labels()
     groups = f"SELECT {', '.join(table.places)}, {table.number} AS n FROM trials GROUP BY ALL"
     limit = MOST_ROWS if most is None else most
     found = table.frame(f"FROM ({groups} LIMIT {limit + 1}) ORDER BY ALL")
@@ -399,16 +433,14 @@ def distinct_of(table: Opened, columns: Sequence[str], most: int | None) -> pd.D
 
 
 def sample_of(table: Opened, most: int) -> pd.DataFrame:
-    """About so many rows at random, as they come in the table; the same ones each time."""
+    """About so many rows at random, as they come, and what each stands for; always the same."""
     number = int(table.frame("SELECT count(*) AS n FROM trials")["n"].iloc[0])
-    places = ", ".join(table.places)
+    chosen = f"SELECT {', '.join(table.places)}, {table.weight or 1} AS n FROM"
     if number <= most:
-        found = table.frame(f"SELECT {places} FROM trials")
-    else:
-        numbered = f"SELECT {places}, row_number() OVER () AS place FROM trials"
-        cut = int(LARGEST_HASH * (most / number))
-        found = table.frame(f"SELECT {places} FROM ({numbered}) WHERE hash(place) <= {cut}")
-    return found.assign(n=1)
+        return table.frame(f"{chosen} trials")
+    numbered = "SELECT *, row_number() OVER () AS place FROM trials"
+    cut = int(LARGEST_HASH * (most / number))
+    return table.frame(f"{chosen} ({numbered}) WHERE hash(place) <= {cut}")
 
 
 def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataFrame, bool] | None:
@@ -419,7 +451,7 @@ def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataF
     if plain.levels is None:
         if kind in ("JSON", "VARCHAR") or kind.startswith("ENUM"):
             value = f"{column}->>'$'" if kind == "JSON" else f"{column}::VARCHAR"
-            number = f"TRY_CAST({value} AS DOUBLE)"
+            number = number_of(value)
             count = f"SELECT count({value}) AS n, count({number}) AS numbers FROM trials"
             found = table.frame(count).iloc[0]
             are_numbers = 0 < found["n"] == found["numbers"]
@@ -441,6 +473,8 @@ def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataF
     )
     different = int(spread.loc[spread["is_all"] == 1, "different"].max())
     several = spread if not groups else spread[spread["is_all"] == 0].reset_index(drop=True)
+    # Without values it is not known of all rows together.
+    several = several.assign(several=several["several"].astype(bool))
     # Estimates of numbers of different values are off by some percent.
     share = 1.0 if different <= 0.9 * MOST_VALUES else MOST_VALUES / different
     sample = table.frame(
@@ -539,8 +573,10 @@ def whole_weights(n: str, values: pd.Series) -> NDArray[np.int64]:
 def regrouped(groups: pd.DataFrame, n: NDArray[np.int64]) -> Tally:
     """Distinct rows once more, where some became equal or stand for no trial."""
     names = list(groups.columns)
-    some = groups[n > 0].assign(**{N: n[n > 0]})
+    some = groups[n > 0].assign(**{N: n[n > 0]}).reset_index(drop=True)
     if some.empty:
         raise InputError("trials", "weights that are all 0", "at least one trial")
-    sums = some.groupby(names, dropna=False, observed=True, sort=False)[N].sum()
-    return sums.index.to_frame(index=False), sums.to_numpy(dtype=np.int64)
+    grouped = some.groupby(names, dropna=False, observed=True, sort=False)
+    # Of its index pandas would make floats where whole numbers have gaps.
+    first = ~grouped.ngroup().duplicated()
+    return some.loc[first, names].reset_index(drop=True), grouped[N].sum().to_numpy(dtype=np.int64)

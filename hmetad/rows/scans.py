@@ -7,10 +7,11 @@ columns in use, and groups them as it reads.
 import os
 import shutil
 import weakref
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import count, islice, takewhile
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -22,7 +23,15 @@ import pyarrow.parquet as pq
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import PACKED, files_of
-from hmetad.rows.database import Opened, UngroupableError, connected, kinds_of, literal, of_files
+from hmetad.rows.database import (
+    Opened,
+    UngroupableError,
+    connected,
+    described,
+    interruptible,
+    literal,
+    of_files,
+)
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.frames import FrameSource, no_column
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names
@@ -145,6 +154,7 @@ class Unpacked:
 
     def __init__(self) -> None:
         self.folder: Path | None = None
+        self.numbers = count()
 
     def copy_of(self, path: Path, suffix: str) -> Path:
         """Path of the same file, unpacked."""
@@ -157,8 +167,14 @@ class Unpacked:
         """Path of a new file in the folder."""
         if self.folder is None:
             self.folder = Path(mkdtemp(prefix="hmetad-"))
-            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        return self.folder / f"{sum(1 for _ in self.folder.iterdir())}{suffix}"
+            weakref.finalize(self, remove_folder, self.folder, os.getpid())
+        return self.folder / f"{os.getpid()}-{next(self.numbers)}{suffix}"
+
+
+def remove_folder(folder: Path, owner: int) -> None:
+    """Remove a folder, unless this process was forked from the one that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -194,8 +210,7 @@ class FileSource(Source):
         if self.copied is None or not {*columns} <= {*self.copied.columns}:
             with self.reading() as connection:
                 select = " UNION ALL ".join(file.select(columns) for file in self.files)
-                kinds = kinds_of(connection, select, len(columns))
-                yield Opened(connection, select, kinds, self.labels)
+                yield Opened(connection, *described(connection, select, len(columns)), self.labels)
             return
         copied = self.copied
         places = [copied.columns.index(name) for name in columns]
@@ -214,7 +229,7 @@ class FileSource(Source):
         path = self.unpacked.place(".parquet")
         with self.reading([path]) as connection:
             select = " UNION ALL ".join(file.select(columns) for file in self.files)
-            kinds = kinds_of(connection, select, len(columns))
+            select, kinds = described(connection, select, len(columns))
             connection.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet)")
         self.copied = Copied(path, tuple(columns), kinds)
 
@@ -222,7 +237,8 @@ class FileSource(Source):
     def reading(self, more: Sequence[Path] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
         """Connection that can read the files; its errors are said in words."""
         try:
-            with connected([*more, *(file.readable for file in self.files)]) as connection:
+            files = [*more, *(file.readable for file in self.files)]
+            with interruptible(), connected(files) as connection:
                 yield connection
         except duckdb.Error as error:
             raise self.unreadable(error) from error
@@ -238,6 +254,9 @@ class FileSource(Source):
         if "maximum line size" in said.lower() or "maximum_object_size" in said:
             got = f"a line of over {self.files[0].longest:,} bytes"
             return InputError(where, got, "shorter lines in a file of this size")
+        if "invalid state" in said:
+            got, step = "a file that cannot be read (lines end in several ways)", "Save it anew."
+            return InputError(where, got, "returns at the end of all lines, or of none", step)
         allowed = "a table"
         if self.files[0].suffix == ".jsonl":
             allowed, said = "a JSON object in each line", f"no JSON: {said}"
@@ -421,7 +440,8 @@ def long_columns(file: Scanned) -> set[str]:
 def blank_lines(path: Path) -> int:
     """Number of lines without a sign before the header of a text."""
     with path.open("rb") as file:
-        return sum(1 for _ in takewhile(lambda line: not line.strip(), file))
+        lines = (line.removeprefix(BOM_UTF8) for line in file)
+        return sum(1 for _ in takewhile(lambda line: not line.strip(), lines))
 
 
 def scanned(path: Path, folders: dict[str, str], limits: Limits, unpacked: "Unpacked") -> Scanned:

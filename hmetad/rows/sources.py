@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from hmetad.errors import InputError
-from hmetad.rows.database import Opened, kinds_of, quoted, shared
+from hmetad.rows.database import Opened, described, quoted, shared
 from hmetad.rows.frames import FrameSource
 from hmetad.rows.limits import Limits
 from hmetad.rows.rows import Levels, Rows, Source, no_rows
@@ -113,8 +113,9 @@ class StreamSource(Source):
             renew()
             names = [f"c{place}" for place in range(len(columns))]
             select = f"SELECT * FROM stream AS own({', '.join(names)})"
-            kinds = kinds_of(connection, select, len(names))
-            yield Opened(connection, select, kinds, decoded, renew=renew)
+            yield Opened(
+                connection, *described(connection, select, len(names)), decoded, renew=renew
+            )
 
     def head(self, columns: Sequence[str], most: int | None) -> pd.DataFrame:
         """The first rows."""

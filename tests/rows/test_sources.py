@@ -2,7 +2,12 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import dask.dataframe as dd
 import duckdb
@@ -11,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from distributed import LocalCluster
 
@@ -19,6 +25,7 @@ from hmetad.errors import InputError
 from hmetad.logs import read_table, scan_table
 from hmetad.measures import calibration, measure_trials, resample_trials
 from hmetad.rows import rows, scans, sources
+from hmetad.rows.database import shared
 from hmetad.rows.sources import rows_of
 
 N = 6000
@@ -353,6 +360,7 @@ def test_files_that_lack_a_column_or_are_of_several_kinds_are_refused(trials, tm
         ("a.csv", b"correct,confidence\n1,2\n1,2,3\n", "cannot be read"),
         ("a.csv", b"correct,confidence\n1,2\0\n", "NUL"),
         ("a.csv", b"correct,confidence\n1,\xff\n", "UTF-?8"),
+        ("a.csv", b"correct,confidence\r\n1,2\n0,1\r\n", "end in several ways"),
         ("a.csv", b"correct;confidence\n1;2\n3\n", "semicolons"),
         ("a.csv", b"correct,correct\n1,2\n", "twice"),
         ("a.csv", b"correct,confidence\n", "no rows"),
@@ -375,10 +383,18 @@ def test_damaged_files_are_refused_in_pieces(tmp_path, name, content, says):
         b"model,correct,confidence\r\na,1,2\r\nb,0,1\r\n",
         b"\xef\xbb\xbfmodel,correct,confidence\na,1,2\nb,0,1",
         b"\n \nmodel,correct,confidence\n\na,1,2\n\nb,0,1\n",
+        b"\xef\xbb\xbf\nmodel,correct,confidence\na,1,2\nb,0,1\n",
         b"model,correct,confidence,\na,1,2,\nb,0,1,\n",
         b"model,MODEL,correct,confidence\na,z,1,2\nb,z,0,1\n",
     ],
-    ids=["returns", "mark of the encoding", "blank lines", "comma at the end", "case"],
+    ids=[
+        "returns",
+        "mark of the encoding",
+        "blank lines",
+        "mark alone",
+        "comma at the end",
+        "case",
+    ],
 )
 @pytest.mark.usefixtures("in_pieces")
 def test_texts_as_programs_write_them_are_read_whatever_their_size(tmp_path, content):
@@ -429,10 +445,195 @@ def test_tables_that_are_none_or_have_lists_are_refused(trials):
         count_correct(twice)
 
 
+@pytest.mark.parametrize("code", [np.nan, -1, 9], ids=str)
+def test_trials_without_a_stimulus_tell_nothing_of_items(code):
+    shown = [(model, item, item % 2) for model in "ab" for item in range(60) for _ in range(3)]
+    frame = pd.DataFrame(shown, columns=["model", "item", "stimulus"])
+    frame["response"] = (frame["stimulus"] + (frame.index % 3 == 0)) % 2
+    frame["confidence"] = frame.index % 4 + 1
+    some = (frame["model"] == "b") & (frame.index % 11 == 0)
+    coded = frame.assign(stimulus=frame["stimulus"].where(~some, code))
+    found = count_trials(coded, by="model", missing_codes=[] if np.isnan(code) else code)
+    assert found.attrs["same_items"] == '[["a", "b"]]'
+    one = coded.assign(item=frame["stimulus"])
+    found = count_trials(one, by="model", missing_codes=[] if np.isnan(code) else code)
+    assert "mixed-items" not in [notice.code for notice in notices(found)]
+
+
+@pytest.mark.parametrize("values", [None, np.nan, pd.NA], ids=repr)
+def test_a_column_of_items_may_be_empty(trials, values):
+    empty = trials.assign(item=pd.Series([values] * N, dtype=object))
+    for table in (empty, empty.assign(item=pd.array([values] * N, "Int64")), pl.from_pandas(empty)):
+        for by in (BY, ()):
+            found = count_trials(table, by=by, confidence="rating")
+            assert "mixed-items" not in [notice.code for notice in notices(found)]
+
+
 def test_items_numbered_from_the_lowest_whole_number_are_counted(trials):
     lowest = trials.assign(item=np.resize(np.array([-128, 5], dtype="int8"), len(trials)))
     for table in (lowest, pa.Table.from_pandas(lowest)):
         assert int(count_trials(table, by=BY, confidence="rating").sum()) > 0
+
+
+@pytest.fixture
+def large(monkeypatch, tmp_path):
+    """Table of pandas → Arrow's, and a file of Parquet that is read as large ones are."""
+    monkeypatch.setattr(scans, "SMALL", 0)
+
+    def kinds(frame):
+        table = pa.table({name: pa.array(frame[name].array, from_pandas=False) for name in frame})
+        pq.write_table(table, tmp_path / "large.parquet")
+        return {"arrow": table, "parquet": tmp_path / "large.parquet"}
+
+    return kinds
+
+
+def test_nan_of_large_tables_is_missing(trials, large):
+    gaps = trials.assign(group=np.where(trials["row"] % 3, 1.0, np.nan), confidence=trials["row"])
+    gaps["confidence"] = gaps["confidence"].where(trials["row"] % 5 > 0)
+    asked = {"by": "model", "quantiles": 4, "quantiles_within": "group"}
+    expected = count_correct(gaps, **asked)
+    assert expected.attrs["rows_dropped"] == N // 5
+    for table in large(gaps.drop(columns="rating")).values():
+        same_counts = count_correct(table, **asked)
+        np.testing.assert_array_equal(same_counts, expected)
+    item = trials["item"].where(trials["stimulus"] == "A").where(trials["item"] == 1)
+    for table in large(trials.assign(item=item, rating=trials["rating"].fillna(1))).values():
+        found = count_trials(table, by="model", confidence="rating")
+        assert "mixed-items" not in [notice.code for notice in notices(found)]
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        *[(np.inf, np.inf), (999, 999.0), ("refused", "\tRefused "), ("WEISS", "weiß")],
+        *[("9,5", "9,5"), (9.5, "9,5")],
+    ],
+    ids=repr,
+)
+def test_codes_are_missing_in_quantiles_of_every_table(trials, large, code, value):
+    coded = trials.assign(confidence=trials["confidence"].fillna(0.5))
+    known = coded["row"] % 4 > 0
+    expected = count_correct(coded[known], by="model", quantiles=4)
+    if isinstance(value, str):
+        coded["confidence"] = coded["confidence"].map(lambda one: str(one).replace(".", ","))
+    coded["confidence"] = coded["confidence"].where(known, value)
+    for table in (coded, *large(coded).values()):
+        found = count_correct(table, by="model", quantiles=4, missing_codes=code)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (["1_000", "1", "2"], "text such as '1_000'.*import table"),
+        (["+-1", "1", "2"], r"text such as '\+-1'.*import table"),
+        (["low", "mid", "high"], "Name the levels 'high', 'low', 'mid'"),
+        ([[1], [2], [3]], "one text or number per value"),
+        ([True, False, True], "booleans"),
+        ([1.0, np.inf, 2.0], "infinite"),
+    ],
+    ids=repr,
+)
+def test_confidence_that_is_no_number_has_no_quantiles(large, values, says):
+    frame = pd.DataFrame({"correct": [1, 0, 1], "confidence": values})
+    for table in (frame, *large(frame).values()):
+        with pytest.raises(InputError, match=says):
+            count_correct(table, quantiles=2)
+
+
+def test_bytes_and_lists_are_no_labels(large):
+    for values in ([b"1", b"2"], [[1], [2]]):
+        frame = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2], "model": values})
+        for table in (frame, *large(frame).values()):
+            for more in ({}, {"quantiles": 2}):
+                with pytest.raises(InputError, match="allowed is one"):
+                    count_correct(table, by="model", **more)
+
+
+def test_groups_of_long_numbers_stay_apart(trials, large):
+    first = 2**53
+    frame = trials.assign(model=trials["row"] % 3 + first, part=trials["model"])
+    gaps = frame.assign(model=frame["model"].astype("Int64").where(frame["row"] % 5 > 0))
+    asked = {"by": "model", "quantiles": 4, "quantiles_within": "model"}
+    expected = count_correct(frame[frame["row"] % 5 > 0], **asked)
+    for table in large(gaps).values():
+        found = count_correct(table, **asked)
+        np.testing.assert_array_equal(found, expected)
+        assert found["model"].values.tolist() == [first, first + 1, first + 2]
+    values = [Decimal(int(value)) / 100 for value in frame["model"]]
+    longest = pa.table({"model": pa.array(values, pa.decimal128(30, 2))} | table_of(frame))
+    for more in ({}, {"quantiles": 4}):
+        with pytest.raises(InputError, match="beyond their first 15 digits"):
+            count_correct(longest, by="model", confidence="few", **more)
+
+
+def table_of(frame):
+    """Columns of correctness and of confidence of few values."""
+    return {"correct": frame["correct"].array, "few": (frame["row"] % 4 + 1).array}
+
+
+def test_numbers_in_the_order_of_other_machines_are_numbers(trials):
+    other = trials.assign(rating=trials["rating"].astype(">f8"), item=trials["item"].astype(">i4"))
+    same(
+        count_trials(other, by=BY, confidence="rating"),
+        count_trials(trials, by=BY, confidence="rating"),
+    )
+
+
+def test_difficulty_is_found_in_partitions_too():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"stimulus": np.resize([0, 1], N), "kind": rng.integers(0, 3, N)})
+    right = rng.random(N) < np.where(frame["kind"] == 1, 0.9, 0.7)
+    frame["response"] = np.where(right, frame["stimulus"], 1 - frame["stimulus"])
+    frame["confidence"] = rng.integers(1, 5, N)
+    for table in (frame, dd.from_pandas(frame, npartitions=3)):
+        assert "mixed-difficulty" in [notice.code for notice in notices(count_trials(table))]
+
+
+def test_an_interrupt_is_no_error():
+    # What DuckDB raises on Ctrl-C.
+    with pytest.raises(KeyboardInterrupt), shared():
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="else"), shared():
+        raise RuntimeError("something else")
+
+
+FORKED = """
+import os, sys
+import numpy as np
+from hmetad import count_correct
+from hmetad.logs import read_table, scan_table
+from hmetad.rows import scans
+trials = read_table(sys.argv[1])
+expected = count_correct(trials, by="set", confidence="rating")
+scans.SMALL = 0
+rows = scan_table(sys.argv[1])
+child = os.fork()
+counted = [count_correct(one, by="set", confidence="rating") for one in (trials, rows)]
+assert all(np.array_equal(one, expected) for one in counted)
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    assert int(count_correct(rows, confidence="rating").sum()) == int(expected.sum())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_ends_and_leaves_the_copies_of_files(written):
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(written["t.csv.gz"])]
+    assert subprocess.run(command, timeout=100, check=False).returncode == 0
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_rows_of_files_are_counted_in_several_threads(trials, written):
+    scanned = scan_table(written["t.csv"], text=["set"])
+    expected = count_correct(trials, by="set", confidence="rating")
+    with ThreadPoolExecutor(4) as pool:
+        counted = pool.map(
+            lambda _: count_correct(scanned, by="set", confidence="rating"), range(4)
+        )
+        for found in counted:
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_a_category_keeps_its_order_and_text_is_sorted_by_its_numbers(trials):
