@@ -118,7 +118,8 @@ def known_of_coefficients(
             for e in np.flatnonzero(part.mean_weights[:, :, j].any(axis=0)):
                 weights, own = part.mean_weights[:, e, j] ** 2, information[:, e, k]
                 known = float((weights * own / (1 + own * at_start[e, k] ** 2)).sum())
-                one = Known(int(common[j, k]), int(places[e, k]), float(precisions[j]), weights, own)
+                place, sd_place = int(common[j, k]), int(places[e, k])
+                one = Known(place, sd_place, float(precisions[j]), weights, own)
                 if known + one.precision > 0:
                     candidates.append((known, one))
         if candidates:
