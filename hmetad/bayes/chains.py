@@ -11,8 +11,10 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -21,13 +23,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
+from hmetad.bayes.convergence import AGREE, Flags, flagged_elements, sampled_variables
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results
 from hmetad.bayes.program import Program, unfold
-from hmetad.errors import InputError
+from hmetad.bayes.rounds import (
+    MILLISECONDS,
+    STATISTICS,
+    TARGETS,
+    Drawn,
+    Plan,
+    Start,
+    sample_rounds,
+)
 from hmetad.lazy import import_without
 from hmetad.specs.design import places_of
 from hmetad.threads import in_threads
@@ -52,22 +63,18 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
-type Flags = NDArray[np.bool_]
 
 # Options of `pymc.sample` that nutpie takes too; the others are PyMC's.
 OPTIONS = {
     "draws", "tune", "chains", "cores", "random_seed", "progressbar", "quiet", "target_accept",
     "compute_convergence_checks",
 }  # fmt: skip
-# Of nutpie's statistics of a draw those that say how it came about.
-STATISTICS = (
-    "depth", "maxdepth_reached", "step_size", "step_size_bar", "mean_tree_accept", "n_steps",
-    "index_in_trajectory", "logp", "energy", "energy_error", "max_energy_error", "diverging",
-)  # fmt: skip
 # Statistics of cells, and those of chains that are kept for every cell.
 OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
 KEPT = ("step_size", "n_steps", "energy")
 OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shared")
+# Attr of the statistics: draws of a chain, of which some are kept.
+SAMPLED = "draws_sampled"
 # Of a divergent step, for the slope at its ends by central differences.
 NUDGE = 1e-4
 HUGE = 1e300
@@ -98,6 +105,8 @@ class Request:
     store : str, Path or None, optional
         Folder that keeps the draws while they come, with the `attrs` of the fit.
     attrs : mapping of str to str, optional
+    may_go_on : bool, optional
+        Whether more is drawn than the options say, if that is not enough.
     """
 
     options: Mapping[str, Any]
@@ -105,16 +114,79 @@ class Request:
     may_use_chains: bool = True
     store: str | Path | None = None
     attrs: Mapping[str, str] = field(default_factory=dict)
+    may_go_on: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        """How much is sampled."""
+        given = self.options
+        return Plan(
+            # nutpie cannot do without.
+            tune=max(int(given["tune"]), 1),
+            chains=int(given["chains"]),
+            cores=int(given["cores"]),
+            seed=int(given["random_seed"]),
+            draws=int(given["draws"]),
+            may_go_on=self.may_go_on,
+            targets=(given["target_accept"],) if "target_accept" in given else TARGETS,
+            has_bar=bool(given.get("progressbar", True)) and not given.get("quiet", False),
+            adaptation=given.get("adaptation", "diag"),
+        )
 
 
 def sample_together(program: Program, request: Request) -> xr.DataTree:
     """Draw from the posterior of all cells in one run."""
     refuse_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
-    x, statistics, steps = sample_values(program, request.options)
-    statistics = statistics.merge(divergences_by_cell(program, steps))
-    posterior = posterior_of(program, x, keep_cells=request.keep_cells)
-    tuning = {"tuning_steps": request.options["tune"]}
-    return tree_of(program, posterior, statistics, "nutpie", tuning)
+    plan = request.plan
+    if plan.has_bar and (told := duration_sentence(program, plan)):
+        print(told, file=sys.stderr)
+    drawn, posterior, agreeing = sample_enough(program, request, plan)
+    if plan.has_bar and (told := rounds_sentence(plan, drawn)):
+        print(told, file=sys.stderr)
+    statistics = drawn.thinned.statistics.merge(divergences_by_cell(program, drawn.steps))
+    said = {"tuning_steps": plan.tune, "target_accept": drawn.target, AGREE: agreeing}
+    return tree_of(program, posterior, statistics, "nutpie", said | {SAMPLED: drawn.x.shape[1]})
+
+
+def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn, xr.Dataset, str]:
+    """Draws that are enough, as far as may be; their posterior; and what agrees with longer steps.
+
+    Divergences do no harm to what is the same with longer steps, of which more diverged.
+    """
+    earlier, size, start = None, program.arrays.size, sampler_of(program)
+    for target in plan.targets:
+        is_last, agreeing = target == plan.targets[-1], ""
+        with closing(sample_rounds(start, plan, size, target)) as rounds:
+            for drawn in rounds:
+                posterior = posterior_of(program, drawn.thinned.x, keep_cells=request.keep_cells)
+                is_enough = not has_flags(flags_of(program, posterior))
+                if is_enough or (drawn.divergences and not is_last):
+                    break
+        if earlier is not None and drawn.divergences < earlier[0]:
+            both = xr.concat([earlier[1], posterior], "chain", join="override")
+            agreeing = agreeing_part(flags_of(program, both)["rhat"])
+        if drawn.divergences == 0 or (agreeing and is_enough):
+            break
+        earlier = drawn.divergences, posterior
+    return drawn, posterior, agreeing
+
+
+def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
+    """Which elements of what is judged have a bad R̂, or too few effective draws."""
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    return flagged_elements(sampled_variables(Fitted(tree, program.spec, program.designs)))
+
+
+def has_flags(flags: Flags) -> bool:
+    """Whether anything is bad."""
+    return any(bool(bad.any()) for own in flags.values() for bad in own.values())
+
+
+def agreeing_part(rhat: Mapping[str, xr.DataArray]) -> str:
+    """What has a good R̂: "all", what "population" has, or nothing."""
+    of_cells = {name for name, bad in rhat.items() if "cell" in bad.dims}
+    bad = {name for name, flagged in rhat.items() if bool(flagged.any())}
+    return "all" if not bad else "population" if bad <= of_cells else ""
 
 
 def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
@@ -130,16 +202,16 @@ def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
     x, diverging = np.empty((*shape, program.arrays.size)), np.zeros((cells, *shape), dtype=bool)
     kept = {name: np.zeros((*shape, cells)) for name in KEPT}
     # Each takes a moment: a bar would only flicker.
-    options = {**request.options, "progressbar": False}
+    plan = replace(request.plan, may_go_on=False, has_bar=False)
     for cell in range(cells):
-        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], options)
+        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], plan)
         diverging[cell] = drawn["diverging"]
         for name, values in kept.items():
             values[..., cell] = drawn[name]
     statistics = statistics_of(program, diverging).assign(
         {name: (("chain", "draw", "cell"), values) for name, values in kept.items()}
     )
-    tuning = {"tuning_steps": request.options["tune"]}
+    tuning = {"tuning_steps": plan.tune}
     return tree_of(program, posterior_of(program, x), statistics, "nutpie", tuning)
 
 
@@ -150,19 +222,23 @@ def seeds_of_cells(program: Program, request: Request) -> list[np.random.SeedSeq
 
 
 def chains_of_cell(
-    program: Program, cell: int, seed: np.random.SeedSequence, options: Mapping[str, Any]
+    program: Program, cell: int, seed: np.random.SeedSequence, plan: Plan
 ) -> tuple[Floats, xr.Dataset]:
     """Free values of a cell (chains, draws, own), in rising order, and the sampler's statistics.
 
     By itself: its step size is its own, and so are its divergences.
     """
     part = program.of_cells(np.array([cell]))
-    number = seed.spawn(1)[0].generate_state(1)[0] >> 1
-    values, drawn, _ = sample_values(part, {**options, "random_seed": number})
-    return values[..., part.places_by_cell[0]], drawn
+    own = replace(plan, seed=int(seed.spawn(1)[0].generate_state(1)[0] >> 1))
+    start, size = sampler_of(part), part.arrays.size
+    for target in plan.targets:
+        drawn = next(sample_rounds(start, own, size, target))
+        if drawn.divergences == 0:
+            break
+    return drawn.x[..., part.places_by_cell[0]], drawn.statistics
 
 
-def statistics_of(program: Program, diverging: Flags, **by_cell: Any) -> xr.Dataset:
+def statistics_of(program: Program, diverging: NDArray[np.bool_], **by_cell: Any) -> xr.Dataset:
     """Divergences (cells, chains, draws), of all cells and of each, and other numbers of cells."""
     numbers = {"divergences": diverging.sum(axis=(1, 2)), **by_cell}
     _, chains, draws = diverging.shape
@@ -204,69 +280,22 @@ def tree_of(
     )
 
 
-def sample_values(
-    program: Program, options: Mapping[str, Any]
-) -> tuple[Floats, xr.Dataset, Floats]:
-    """Free values (chain, draw, size) by nutpie, its statistics and the steps that diverged."""
-    tuning = {name: options[name] for name in ("target_accept", "adaptation") if name in options}
-    has_bar = bool(options.get("progressbar", True)) and not options.get("quiet", False)
-    if has_bar and (told := duration_sentence(program, options)):
-        print(told, file=sys.stderr)
+def sampler_of(program: Program) -> Start:
+    """What makes nutpie's sampler of a chain, which runs in the background."""
     # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
-    nutpie = import_without("nutpie", "arviz")
-    try:
-        trace = nutpie.sample(
-            nutpie_model(program),
-            draws=int(options["draws"]),
-            # nutpie cannot do without.
-            tune=max(int(options["tune"]), 1),
-            chains=int(options["chains"]),
-            cores=int(options["cores"]),
-            seed=int(options["random_seed"]),
-            progress_bar=has_bar,
-            return_raw_trace=True,
-            store_divergences=True,
-            **tuning,
-        )
-    except BaseException as error:
-        # The sampler's own panics are no exceptions of Python.
-        if type(error).__name__ != "PanicException":
-            raise
-        step = "Standardise what is a number in formulas: scale(x); or say that it is levels: C(x)."
-        got, allowed = "no finite density where chains begin", "a model that can be sampled"
-        raise InputError("formula", got, allowed, step) from error
-    return values_of(trace, program.arrays.size, int(options["draws"]))
+    nutpie, model = import_without("nutpie", "arviz"), nutpie_model(program)
 
-
-def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset, Floats]:
-    """Free values (chain, draw, size) and the sampler's statistics, after tuning.
-
-    And the free values at the start and the end of every step that diverged.
-    """
-    # Arrow's batches, a pair for each chain.
-    pairs = [tuple(map(record_batch, pair)) for pair in zip(*trace.get_arrow_trace(), strict=True)]
-    kept = [~np.asarray(statistics.column("tuning")) for _, statistics in pairs]
-    if not kept or min(chain.sum() for chain in kept) < draws:
-        raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
-    chains = list(zip(pairs, kept, strict=True))
-    x = [np.asarray(one.column("x").flatten()).reshape(-1, size)[k] for (one, _), k in chains]
-    statistics = {
-        name: (
-            ("chain", "draw"),
-            np.stack([np.asarray(one.column(name))[k] for (_, one), k in chains]),
-        )
-        for name in STATISTICS
-    }
-    sizes = {"chain": np.arange(len(x)), "draw": np.arange(draws)}
-    # Of a step that left all that has a density there is no end.
-    nothing = [np.nan] * size
-    failed = [
-        [one.column(f"divergence_{end}")[i].as_py() or nothing for end in ("start", "end")]
-        for (_, one), k in chains
-        for i in np.flatnonzero(k & np.asarray(one.column("diverging"))).tolist()
-    ]
-    steps = np.array(failed, dtype=float).reshape(-1, 2, size)
-    return np.stack(x), xr.Dataset(statistics, sizes), steps
+    return partial(
+        nutpie.sample,
+        model,
+        chains=1,
+        cores=1,
+        progress_bar=False,
+        progress_rate=MILLISECONDS,
+        return_raw_trace=True,
+        store_divergences=True,
+        blocking=False,
+    )
 
 
 def nutpie_model(program: Program, *, with_deviations: bool = False) -> "CompiledPyMCModel":
@@ -309,7 +338,7 @@ def initial_points(program: Program) -> Callable[[int], Floats]:
     return begin
 
 
-def duration_sentence(program: Program, options: Mapping[str, Any]) -> str:
+def duration_sentence(program: Program, plan: Plan) -> str:
     """Sentence on how long it will take, by the time of a gradient; empty where that is short.
 
     Chains that are hard to sample may take longer.
@@ -320,8 +349,8 @@ def duration_sentence(program: Program, options: Mapping[str, Any]) -> str:
         begun = time.perf_counter()
         program.log_density(place)
         taken.append(time.perf_counter() - begun)
-    draws, chains = int(options["draws"]) + int(options["tune"]), int(options["chains"])
-    rounds = math.ceil(chains / max(1, int(options["cores"])))
+    draws, chains = plan.draws + plan.tune, plan.chains
+    rounds = math.ceil(chains / max(1, plan.cores))
     seconds = [draws * rounds * number * float(np.median(taken)) for number in GRADIENTS]
     if seconds[1] < SHORT:
         return ""
@@ -329,6 +358,17 @@ def duration_sentence(program: Program, options: Mapping[str, Any]) -> str:
     least, most = (max(n, round(x / unit)) for n, x in zip((1, 2), seconds, strict=True))
     size = f"Sampling {program.counts.sizes['cell']:,} cells, {chains} chains of {draws:,} draws"
     return f"{size}: some {least} to {most} {word} where cores are free."
+
+
+def rounds_sentence(plan: Plan, drawn: Drawn) -> str:
+    """Sentence on what was sampled beyond the first round; empty where nothing was."""
+    draws, parts = drawn.x.shape[1], list[str]()
+    if drawn.target != plan.targets[0]:
+        parts.append(f"steps that are accepted at {drawn.target:g}, since longer ones diverged")
+    if draws != plan.draws:
+        kept = drawn.thinned.x.shape[1]
+        parts.append(f"{draws:,} draws a chain, of which {kept:,} are kept")
+    return f"Sampled with {' and '.join(parts)}." if parts else ""
 
 
 def divergences_by_cell(program: Program, steps: Floats) -> xr.Dataset:

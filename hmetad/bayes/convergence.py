@@ -24,10 +24,12 @@ from hmetad.threads import in_threads
 from hmetad.variable_names import FACTOR_DIM, coefficient_name, name_parts
 
 __all__ = [
+    "AGREE",
     "Flags",
     "check_variable",
     "convergence_notices",
     "divergence_notices",
+    "flagged_elements",
     "prediction_notices",
     "sampled_variables",
     "sampling_flags",
@@ -37,6 +39,8 @@ __all__ = [
 # Diagnostic ("rhat", "ess") → variable → which of its elements are bad.
 type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
+# Attr of the statistics: what is as with longer steps, of which more diverged: "all", "population".
+AGREE = "agree_with_longer_steps"
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 64
 # Divergences are charged to cells that have so many each, are such a share of the cells at most,
@@ -135,6 +139,8 @@ def divergence_notices(fitted: Fitted) -> list[Notice]:
     if number == 0:
         return []
     said = {"number": number, "transitions": "transition" if number == 1 else "transitions"}
+    if stats.attrs.get(AGREE) == "all":
+        return [notice_of("divergences.harmless", **said)]
     if are_apart:
         cells = map(str, stats["cell"].values[stats["divergences"].values > 0])
         return [notice_of("divergences", cells, where="", **said)]
@@ -153,13 +159,15 @@ def charged_cells(fitted: Fitted, stats: xr.Dataset, number: int) -> list[str]:
     """Cells to which divergences are charged: few, with nearly all of them, and not by chance.
 
     A step that is too long for all fails now here, now there. So a cell needs several of them, but
-    for one whose M the counts do not determine, which is the first to be suspected.
+    for one whose M the counts do not determine, which is the first to be suspected, and where the
+    population is as with longer steps.
     """
     errors = [one for one in notices(fitted.tree) if one.severity == "error"]
     suspects = {cell for one in errors if about_alone(one.code) for cell in one.cells}
     within = stats["divergences_within"]
     fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)
-    charged = within >= fewest
+    is_shared = stats.attrs.get(AGREE) == "population"
+    charged = within >= (1 if is_shared else fewest)
     # Each step once, not once for every cell of a person.
     once = stats.get("divergences_shared", within)
     shared = round(float(once.where(~charged, 0).sum()), 6)

@@ -103,9 +103,12 @@ def fit(
         computes them for the cells that you name. By default they are left out where they take more
         than 2 GB, as those of 20 observers crossed with 2,000 items do; a notice says so.
     **sample_kwargs
-        draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores (of all work;
-        by default one a chain), random_seed (a whole number, or several, which make one),
-        target_accept (.8), progressbar, quiet. With any other option of
+        draws, tune (500; 1000 where nuts_sampler is given), chains (4), cores (of all work; by
+        default one a chain), random_seed (a whole number, or several, which make one),
+        target_accept, progressbar, quiet. Without draws, chains of all cells together draw 1,000
+        each, and go on to 8,000 at most where R̂ is above 1.01 or effective draws are below 400;
+        1,000 are kept, evenly spaced. Without target_accept, it is .9, and .97 or .99 where steps
+        diverge. With any other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
@@ -155,7 +158,14 @@ def fit(
     sample, density = chosen_sampler(program, options, method, is_stored=is_stored)
     by = "importance" if sample is sample_by_importance else "nuts"
     attrs = fit_attributes(program.spec, options, is_stored) | {"density": density, "method": by}
-    request = Request(options, kept, may_use_chains=method == "auto", store=store, attrs=attrs)
+    request = Request(
+        options,
+        kept,
+        may_use_chains=method == "auto",
+        store=store,
+        attrs=attrs,
+        may_go_on="draws" not in sample_kwargs,
+    )
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
         tree = sample(program, request)

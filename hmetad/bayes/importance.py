@@ -12,6 +12,7 @@ Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the wei
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ NOWHERE = -1e9
 # Where the fall along an axis is measured, in its standard deviations, and what is made of it.
 REACH, LEAST_SCALE, MOST_SCALE = 1.5, 0.5, 2.5
 # Cells that need chains have long tails, in which larger steps diverge.
-OF_CHAINS = {"target_accept": 0.99, "progressbar": False}
+OF_CHAINS = (0.99,)
 
 
 def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
@@ -78,9 +79,9 @@ def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
     pareto_k, effective = fill_cells(program, x.reshape(math.prod(shape), -1), own, seeds)
     is_again = are_bad(pareto_k, effective) & request.may_use_chains
     diverging = np.zeros((cells, *shape), dtype=bool)
-    options = {**request.options, **OF_CHAINS}
+    plan = replace(request.plan, targets=OF_CHAINS, has_bar=False)
     for cell in np.flatnonzero(is_again).tolist():
-        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], options)
+        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], plan)
         diverging[cell] = drawn["diverging"]
     by_cell = {
         "pareto_k": pareto_k,

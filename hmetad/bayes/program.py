@@ -22,7 +22,7 @@ from hmetad.arguments import refuse_same_names
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.bayes.start import Start, starting_point
-from hmetad.bayes.warp import Known, known_of_coefficients, warp_of
+from hmetad.bayes.warp import Known, known_of_coefficients, scale_of_sd, warp_of
 from hmetad.errors import InputError
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
@@ -229,6 +229,7 @@ class Writer:
         self.around_rows: list[tuple[Any, Any, Any]] = []
         self.mean_rows: list[tuple[Any, Any, Any]] = []
         self.known: list[Known] = []
+        self.scales = np.zeros(program.layout.size)
         self.around_count = self.deviation_count = 0
         self.constant = 0.0
         self.columns: dict[str, Integers] = {}
@@ -291,8 +292,7 @@ class Writer:
         parts = self.program.start.parametrisations[design.parameter].blocks
         for own, part in zip(formula.blocks, parts, strict=True):
             rows, sigma = self.add_block(own, part)
-            values = [self.program.start.values[one.name].ravel() for one in own.sds]
-            sds.append((sigma, np.concatenate(values).reshape(sigma.shape)))
+            sds.append((sigma, self.add_scales(own, part)))
             # Means of effects: weights times common coefficients, and what outer blocks add.
             for k in np.flatnonzero(part.mean_weights.any(axis=(0, 1))):
                 self.mean_rows.append((rows, common[k], part.mean_weights[:, :, k, None]))
@@ -337,6 +337,22 @@ class Writer:
         self.deviations.append((offsets, spread, part.estimates, part.information))
         return first + np.arange(offsets.size).reshape(offsets.shape), sigma
 
+    def add_scales(self, own: BlockLayout, part: BlockParametrisation) -> Floats:
+        """Scales of the standard deviations that may be 0; where all begin, (effects, elements)."""
+        information = part.information.reshape(*part.information.shape[:2], -1)
+        found, first = list[Floats](), 0
+        for variable in own.sds:
+            assert variable.prior is not None
+            places = variable.elements.reshape(-1, information.shape[2])
+            value = self.program.start.values[variable.name].reshape(places.shape)
+            of_term = information[:, first : first + len(places)]
+            if variable.link == LINK_FOLDED:
+                prior_scale = variable.prior.parameters["sigma"]
+                self.scales[places] = scale_of_sd(value, of_term, prior_scale)
+            found.append(value)
+            first += len(places)
+        return np.concatenate(found)
+
     def finish(self, tape: Integers) -> ProgramArrays:
         """The arrays, with places of all values in one row."""
         around_places, around_mean, around_sd = joined(self.around, 3)
@@ -347,11 +363,10 @@ class Writer:
         sizes = [len(places) for places, _, _ in self.priors]
         parameters = [[*values, 0.0, 0.0][:3] for _, _, values in self.priors]
         none = np.zeros(0, np.int64)
-        links = np.concatenate([np.full(v.size, v.link, np.int64) for v in self.layout.free])
-        warp = warp_of(links == LINK_FOLDED, self.known, self.program.first_point)
+        warp = warp_of(self.scales, self.known, self.program.first_point)
         return ProgramArrays(
             **warp._asdict(),
-            links=links,
+            links=np.concatenate([np.full(v.size, v.link, np.int64) for v in self.layout.free]),
             owners=np.concatenate([owners(variable) for variable in self.layout.free]),
             prior_places=np.concatenate([none, *(places for places, _, _ in self.priors)]),
             prior_codes=np.repeat(np.array([code for _, code, _ in self.priors], np.int64), sizes),

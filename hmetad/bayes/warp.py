@@ -4,8 +4,8 @@ What the sampler moves, u, and the free values, x, of a program. With three peop
 a standard deviation σ has a long tail, and that of their mean is narrow where σ is small and wide
 where it is large; a chain has one step size for all of it. So
 
-- σ = s · sinh(u), with s half of what the data suggest: near 0 this is linear, so that σ may cross
-  to the other sign, and far from it exponential;
+- σ = s · sinh(u): near 0 this is linear, so that σ may cross to the other sign, and far from it
+  exponential; s is half of what the data suggest, or of what they cannot tell from 0;
 - a coefficient is a centre plus u / √P, where P is what is known of it at this σ: 1/τ² by its
   prior, and by groups of information h, in which it has the weights a,
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hmetad.bayes.parametrisation import BlockParametrisation
 
-__all__ = ["KINDS", "Known", "Warp", "known_of_coefficients", "warp_of"]
+__all__ = ["KINDS", "Known", "Warp", "known_of_coefficients", "scale_of_sd", "warp_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -67,17 +67,29 @@ class Warp(NamedTuple):
     group_information: Floats
 
 
-def warp_of(is_sd: NDArray[np.bool_], found: Sequence[Known], first_point: Floats) -> Warp:
+def warp_of(scales: Floats, found: Sequence[Known], first_point: Floats) -> Warp:
     """The change of variables, around where chains begin."""
     kinds = [in_kinds(one.weights, one.information) for one in found]
     return Warp(
-        np.where(is_sd, SHARE * np.abs(first_point), 0.0),
+        scales,
         np.array([(one.place, one.sd_place) for one in found], np.int64).reshape(-1, 2),
         first_point[np.array([one.place for one in found], np.int64)],
         np.array([one.precision for one in found]),
         np.array([weights for weights, _ in kinds]).reshape(-1, KINDS),
         np.array([information for _, information in kinds]).reshape(-1, KINDS),
     )
+
+
+def scale_of_sd(at_start: Floats, information: Floats, prior_scale: float) -> Floats:
+    """Scales of standard deviations of effects, (...), whose groups have information (groups, ...).
+
+    The variance between G groups whose estimates have the variance v is uncertain by v √(2 / G).
+    """
+    groups = len(information)
+    total = information.sum(axis=0)
+    variance = np.divide(groups, total, where=total > 0, out=np.full(total.shape, np.inf))
+    known = at_start**2 + variance * np.sqrt(2 / groups)
+    return SHARE * np.sqrt(np.minimum(known, prior_scale**2))
 
 
 def in_kinds(weights: Floats, information: Floats) -> tuple[Floats, Floats]:

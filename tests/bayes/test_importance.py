@@ -194,7 +194,7 @@ def test_a_cell_at_chance_leaves_the_chains_of_the_others_alone(card, tmp_path):
     counts = simulate_counts(
         [0.0, 1.5, 2.0], m_ratio=[0.8, 0.8, 0.6], trials=1500, coords=coords, seed=3
     )
-    found = fit(counts, card, method="nuts", random_seed=1, **QUIET)
+    found = fit(counts, card, method="nuts", random_seed=1, target_accept=0.8, **QUIET)
     troubled = {
         cell
         for one in notices(found)

@@ -66,8 +66,8 @@ def test_draws_on_disk_need_no_tuning(tune, tmp_path):
     options = {**SHORT, "tune": tune, "random_seed": 1}
     stored = hmetad.fit(counts, "group", store=tmp_path / "draws", **options)
     assert stored["posterior"].sizes["draw"] == 20
-    drawn = hmetad.fit(counts, "group", **options)
-    np.testing.assert_array_equal(stored["posterior"]["log_m"], drawn["posterior"]["log_m"])
+    again = hmetad.fit(counts, "group", store=tmp_path / "again", **options)
+    np.testing.assert_array_equal(stored["posterior"]["log_m"], again["posterior"]["log_m"])
 
 
 @pytest.mark.parametrize("is_stored", [False, True])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from hmetad.bayes.chains import sample_values
+from hmetad.bayes.chains import Request, sampler_of
 from hmetad.bayes.density import evaluate, evaluate_warped, unwarp, warped
 from hmetad.bayes.program import build_program, unfold
+from hmetad.bayes.rounds import sample_rounds
 from hmetad.likelihood.priors import Prior
 from hmetad.monte_carlo import check_chains
 from hmetad.simulate.simulate import simulate_counts
@@ -83,8 +84,9 @@ def near(u):
 def test_three_people_are_sampled_as_well_as_many(counts):
     program = build_program(counts, load_model("group", formula={"c": "1 + (1|subject)"}))
     options = {"draws": 500, "tune": 500, "chains": 4, "cores": 2, "random_seed": 1}
-    x, _, _ = sample_values(program, options | {"quiet": True, "target_accept": 0.9})
-    x = unfold(program.arrays, x)
+    plan = Request(options | {"quiet": True}).plan
+    drawn = next(sample_rounds(sampler_of(program), plan, program.arrays.size, 0.9))
+    x = unfold(program.arrays, drawn.x)
     shared = [
         place
         for v in program.layout.free

@@ -1,0 +1,165 @@
+"""Rounds of sampling: chains go on until draws are enough, and take shorter steps if they fail."""
+
+import io
+
+import numpy as np
+import pytest
+import xarray as xr
+from rich.console import Console
+
+import hmetad.bayes.chains as chains
+import hmetad.bayes.rounds as rounds
+from hmetad import decide, fit, notices, simulate_counts
+from hmetad.bayes.chains import Request, agreeing_part, rounds_sentence, sampler_of
+from hmetad.bayes.program import build_program
+from hmetad.bayes.rounds import Drawn, Plan, sample_rounds
+from hmetad.specs.loading import load_model
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
+OPTIONS = {"draws": 100, "tune": 100, "chains": 3, "cores": 2, "random_seed": 3, "quiet": True}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    people = {"subject": list("abcd")}
+    return simulate_counts([1.5] * 4, m_ratio=0.8, trials=400, seed=1, coords=people)
+
+
+@pytest.fixture(scope="module")
+def program(counts):
+    return build_program(counts, load_model("group"))
+
+
+def drawn_by(program, may_go_on, number=1, **options):
+    plan = Request(OPTIONS | options, may_go_on=may_go_on).plan
+    found = sample_rounds(sampler_of(program), plan, program.arrays.size, 0.9)
+    return [next(found) for _ in range(number)][-1]
+
+
+def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
+    twice = drawn_by(program, True, number=3)
+    assert twice.x.shape == (3, 400, program.arrays.size)
+    for cores in (1, 3):
+        once = drawn_by(program, False, draws=400, cores=cores)
+        np.testing.assert_array_equal(once.x, twice.x)
+    # Every chain is another one.
+    assert len(np.unique(twice.x[:, 0, 0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("size", "may_go_on", "expected"),
+    [
+        (10, False, [1000]),
+        (10, True, [1000, 2000, 4000, 8000]),
+        # Draws of 2 GiB at most.
+        (20_000, True, [1000, 2000]),
+        (200_000, True, [1000]),
+    ],
+)
+def test_rounds_double_while_memory_lasts(size, may_go_on, expected):
+    plan = Plan(500, 4, 2, 1, 1000, may_go_on, (0.9,))
+    assert plan.rounds(size) == expected
+
+
+def test_every_kth_draw_is_kept_and_no_divergence_lost():
+    x = np.arange(2 * 4000).reshape(2, 4000, 1).astype(float)
+    diverging = np.zeros((2, 4000), dtype=bool)
+    diverging[1, 4] = True
+    coords = {"chain": [0, 1], "draw": np.arange(4000)}
+    statistics = xr.Dataset({"diverging": (("chain", "draw"), diverging)}, coords)
+    kept = Drawn(x, statistics, np.zeros((1, 2, 1)), 0.9).thinned
+    np.testing.assert_array_equal(kept.x[0, :3, 0], [3, 7, 11])
+    assert kept.x.shape[1] == 1000
+    assert np.argwhere(kept.statistics["diverging"].values).tolist() == [[1, 1]]
+    assert kept.divergences == 1
+
+
+def test_draws_that_are_given_are_drawn_and_no_more(counts, monkeypatch):
+    monkeypatch.setattr(chains, "has_flags", lambda _: True)
+    found = fit(counts, "group", draws=50, tune=50, chains=2, **QUIET)
+    assert found["posterior"].sizes["draw"] == 50
+    assert found["sample_stats"].attrs["draws_sampled"] == 50
+
+
+@pytest.mark.integration
+def test_too_few_effective_draws_are_made_more(counts, monkeypatch):
+    """Every chain goes on until the judge is content, and the first 1,000 draws are kept of it."""
+    seen = list[int]()
+
+    def judge(_, posterior):
+        seen.append(posterior.sizes["draw"])
+        return {"rhat": {}, "ess": {"log_m": xr.DataArray([len(seen) < 3])}}
+
+    monkeypatch.setattr(chains, "flags_of", judge)
+    found = fit(counts, "group", target_accept=0.95, **QUIET)
+    assert seen == [1000, 1000, 1000]
+    assert found["sample_stats"].attrs["draws_sampled"] == 4000
+    assert found["posterior"].sizes["draw"] == 1000
+
+
+@pytest.mark.integration
+def test_one_hard_person_gets_shorter_steps_and_a_verdict_on_all():
+    """Half of the answers of one person are right, and confidence tells very well which."""
+    odd = [[[0, 40, 200, 760], [760, 200, 40, 0]], [[760, 200, 40, 0], [0, 40, 200, 760]]]
+    rng = np.random.default_rng(1)
+    names = [f"p{i:02d}" for i in range(20)]
+    table = simulate_counts(
+        rng.uniform(1, 2, 20), m_ratio=0.8, trials=300, coords={"subject": names}, seed=1
+    )
+    table[0] = odd
+    found = fit(table, "group", **QUIET)
+    assert found["sample_stats"].attrs["target_accept"] > 0.9
+    errors = [one for one in notices(found) if one.severity == "error"]
+    assert all(one.cells in [("p00",)] for one in errors if one.code in ("divergences", "ess"))
+    assert not decide(found["posterior"]["log_m_Intercept"], rope=(-1, 1)).table()["withheld"][0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"log_m": [False], "sigma": False}, "all"),
+        ({"log_m": [True], "sigma": False}, "population"),
+        ({"log_m": [False], "sigma": True}, ""),
+    ],
+)
+def test_what_agrees_is_all_the_population_or_nothing(flags, expected):
+    dims = {"log_m": ["cell"], "sigma": []}
+    assert agreeing_part({k: xr.DataArray(v, dims=dims[k]) for k, v in flags.items()}) == expected
+
+
+def test_what_was_sampled_beyond_the_first_round_is_said():
+    plan = Plan(500, 4, 2, 1, 1000, True, (0.9, 0.97))
+    statistics = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((1, 2000), dtype=bool))})
+    plain = Drawn(np.zeros((1, 1000, 1)), statistics, np.zeros((0, 2, 1)), 0.9)
+    assert not rounds_sentence(plan, plain)
+    more = Drawn(np.zeros((1, 2000, 1)), statistics, np.zeros((0, 2, 1)), 0.97)
+    assert "2,000 draws a chain, of which 1,000 are kept" in rounds_sentence(plan, more)
+    assert "accepted at 0.97" in rounds_sentence(plan, more)
+
+
+def test_an_interrupted_run_lets_go_of_its_chains(program, monkeypatch):
+    ended = list[rounds.Chain]()
+    plain_end = rounds.Chain.end
+
+    def end(chain):
+        ended.append(chain)
+        plain_end(chain)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rounds.Chain, "end", end)
+    monkeypatch.setattr(rounds, "advance", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        drawn_by(program, False)
+    assert len(ended) == 3
+
+
+def test_progress_is_shown_on_a_terminal_alone(program, monkeypatch):
+    for is_terminal in (True, False):
+        out = io.StringIO()
+        made = Console(file=out, force_terminal=is_terminal, width=100)
+        monkeypatch.setattr(rounds, "Console", lambda made=made, **_: made)
+        plan = Request(OPTIONS | {"quiet": False}).plan
+        next(sample_rounds(sampler_of(program), plan, program.arrays.size, 0.9))
+        assert ("3 chains to 100 draws" in out.getvalue()) is is_terminal
