@@ -23,6 +23,7 @@ from hmetad.commands import (
     fit,
     import_log,
     measures,
+    notices,
     plan,
     reliability,
     report,
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "select": select.select,
     "report": report.report,
     "models": fit.models,
+    "notices": notices.notices,
     "plan": plan.plan,
     "reproduce": reproduce.reproduce,
 }

@@ -6,6 +6,7 @@ checked before the work begins.
 
 import os
 import platform
+import re
 import shlex
 import sys
 import tempfile
@@ -58,6 +59,9 @@ DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
 # What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
 STORE = ("fit.json", "draws.zarr")
+SEVERITIES = ("error", "warning", "info")
+# More notices than these are a line each on a terminal, of about so many characters.
+FEW_NOTICES, LINE = 2, 100
 
 
 @dataclass(frozen=True)
@@ -126,12 +130,39 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
             files = {"written": [str(path) for path in written]}
             answer = replace(answer, more={**answer.more, **files})
         print_text(WRITERS[chosen](answer))
-    for notice in joined(answer.notices):
-        # What is a function or its argument in Python is an option here.
-        step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
-        say(str(replace(notice, next_step=step)))
+    say_notices(answer.notices)
     if written:
         say(f"Written: {', '.join(map(str, written))}")
+
+
+def say_notices(notices: Iterable["Notice"]) -> None:
+    """Say notices, the worst first; on a terminal in a line each, where there are many."""
+    found = sorted(joined(notices), key=lambda one: SEVERITIES.index(one.severity))
+    is_short = sys.stderr.isatty() and len(found) > FEW_NOTICES
+    for notice in found:
+        # What is a function or its argument in Python is an option here.
+        step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
+        say(short_line(notice) if is_short else str(replace(notice, next_step=step)))
+    if is_short:
+        say("What they mean and what to do: hmetad notices CODE. Whole texts: --json, or a page.")
+
+
+def short_line(notice: "Notice") -> str:
+    """A notice in a line: the first sentence of it, how many cells, and its code.
+
+    Examples
+    --------
+    >>> from hmetad.notice import Notice
+    >>> short_line(Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b")))
+    'warning: 12 trials (2 cells) [few-trials]'
+    """
+    number = len(notice.cells)
+    said = f" ({number} {'cell' if number == 1 else 'cells'})" if number else ""
+    end = f"{said} [{notice.code}]"
+    room = LINE - len(notice.severity) - len(end) - 2
+    first = re.split(r"(?<=[^\W\d])[.:;] ", notice.message, maxsplit=1)[0].removesuffix(".")
+    cut = first if len(first) <= room else f"{first[: room - 1].rsplit(' ', 1)[0]}…"
+    return f"{notice.severity}: {cut}{end}"
 
 
 def joined(notices: Iterable["Notice"]) -> list["Notice"]:

@@ -85,7 +85,10 @@ Correction = Annotated[
     ),
 ]
 CiProb = Annotated[float, described("P", "Probability of the intervals.")]
-Chains = Annotated[int | None, described("N", "Posterior draws per chain. Default: 1000.", min=4)]
+Chains = Annotated[
+    int | None,
+    described("N", "Posterior draws per chain. Default: 1000 or, if too few, more.", min=4),
+]
 Seed = Annotated[
     int | None,
     described(
