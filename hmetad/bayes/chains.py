@@ -159,7 +159,8 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
         with closing(sample_rounds(start, plan, size, target)) as rounds:
             for drawn in rounds:
                 posterior = posterior_of(program, drawn.thinned.x, keep_cells=request.keep_cells)
-                is_enough = not has_flags(flags_of(program, posterior))
+                least = plan.enough(drawn.x.shape[1])
+                is_enough = not has_flags(flags_of(program, posterior, least))
                 if is_enough or (drawn.divergences and not is_last):
                     break
         if earlier is not None and drawn.divergences < earlier[0]:
@@ -171,10 +172,11 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
     return drawn, posterior, agreeing
 
 
-def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
-    """Which elements of what is judged have a bad R̂, or too few effective draws."""
+def flags_of(program: Program, posterior: xr.Dataset, least: float | None = None) -> Flags:
+    """Which elements of what is judged have a bad R̂, or fewer effective draws than `least`."""
     tree = xr.DataTree.from_dict({"posterior": posterior})
-    return flagged_elements(sampled_variables(Fitted(tree, program.spec, program.designs)))
+    sampled = sampled_variables(Fitted(tree, program.spec, program.designs))
+    return flagged_elements(sampled, least)
 
 
 def has_flags(flags: Flags) -> bool:
@@ -365,7 +367,7 @@ def rounds_sentence(plan: Plan, drawn: Drawn) -> str:
     draws, parts = drawn.x.shape[1], list[str]()
     if drawn.target != plan.targets[0]:
         parts.append(f"steps that are accepted at {drawn.target:g}, since longer ones diverged")
-    if draws != plan.draws:
+    if draws > plan.draws:
         kept = drawn.thinned.x.shape[1]
         parts.append(f"{draws:,} draws a chain, of which {kept:,} are kept")
     return f"Sampled with {' and '.join(parts)}." if parts else ""

@@ -88,8 +88,9 @@ def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr
     return rhat, bulk, tail
 
 
-def flagged_elements(sampled: xr.Dataset) -> Flags:
+def flagged_elements(sampled: xr.Dataset, least: float | None = None) -> Flags:
     """Which elements of each variable have a bad R̂ or too few effective draws."""
+    least = limit("ess") if least is None else least
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
     for name, values in sampled.items():
         rhat, bulk, tail = check_variable(values)
@@ -98,7 +99,7 @@ def flagged_elements(sampled: xr.Dataset) -> Flags:
         # A single chain has no R̂, which a notice of its own says.
         is_judged = changes & (sampled.sizes["chain"] > 1)
         flags["rhat"][str(name)] = ~(rhat <= limit("rhat")) & is_judged
-        flags["ess"][str(name)] = ~((bulk >= limit("ess")) & (tail >= limit("ess"))) & changes
+        flags["ess"][str(name)] = ~((bulk >= least) & (tail >= least)) & changes
     return flags
 
 

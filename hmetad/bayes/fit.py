@@ -107,8 +107,8 @@ def fit(
         default one a chain), random_seed (a whole number, or several, which make one),
         target_accept, progressbar, quiet. Without draws, chains of all cells together draw 1,000
         each, and go on to 8,000 at most where R̂ is above 1.01 or effective draws are below 400;
-        1,000 are kept, evenly spaced. Without target_accept, it is .9, and .97 or .99 where steps
-        diverge. With any other option of
+        1,000 are kept, evenly spaced. Large models stop at 500 if all effective draws are 1,000.
+        Without target_accept, it is .8, and .95 or .99 where steps diverge. With any other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
@@ -173,7 +173,9 @@ def fit(
             cells = following_names(program.spec)
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
-        refuse_undefined(tree, program.spec, options["draws"], by)
+        # Rounds see to it themselves.
+        least = 1 if sample is sample_together else options["draws"]
+        refuse_undefined(tree, program.spec, least, by)
         return finish(tree, program.counts, attrs, program.spec, program.designs)
 
 

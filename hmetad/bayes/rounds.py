@@ -44,9 +44,12 @@ STATISTICS = (
     "index_in_trajectory", "logp", "energy", "energy_error", "max_energy_error", "diverging",
 )  # fmt: skip
 # How often steps are to be accepted: at first, and where some diverged.
-TARGETS = (0.9, 0.97, 0.99)
+TARGETS = (0.8, 0.95, 0.99)
 # Draws of a chain in all rounds, at most, and those that are kept of them.
 MOST_DRAWS, KEPT_DRAWS = 8000, 1000
+# A model of so many free values takes minutes: half as many draws are looked at first, and are
+# enough if so many of everything are effective.
+LARGE, AMPLE = 4000, 1000
 # Bytes of all draws, beyond which no further round begins.
 MOST_BYTES = 2 * 1024**3
 # Seconds between two looks at the chains, and milliseconds between two of their messages.
@@ -87,9 +90,14 @@ class Plan:
         """A seed for every chain."""
         return [int(x) for x in np.random.SeedSequence(self.seed).generate_state(self.chains) >> 1]
 
+    def enough(self, draws: int) -> float | None:
+        """Effective draws that are enough after so many; None for the limit of all results."""
+        return AMPLE if draws < self.draws else None
+
     def rounds(self, size: int) -> list[int]:
         """Draws of a chain after each round, with so many free values."""
-        numbers = [self.draws]
+        is_early = self.may_go_on and size >= LARGE
+        numbers = [self.draws // 2] if is_early else [self.draws]
         while self.may_go_on and 2 * numbers[-1] <= MOST_DRAWS:
             if 2 * numbers[-1] * self.chains * size * 8 > MOST_BYTES:
                 break

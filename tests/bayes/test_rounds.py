@@ -52,13 +52,16 @@ def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
         (10, False, [1000]),
         (10, True, [1000, 2000, 4000, 8000]),
         # Draws of 2 GiB at most.
-        (20_000, True, [1000, 2000]),
-        (200_000, True, [1000]),
+        (20_000, True, [500, 1000, 2000]),
+        (200_000, True, [500]),
+        (200_000, False, [1000]),
     ],
 )
 def test_rounds_double_while_memory_lasts(size, may_go_on, expected):
     plan = Plan(500, 4, 2, 1, 1000, may_go_on, (0.9,))
     assert plan.rounds(size) == expected
+    # A large model that stops early has more than others need.
+    assert [plan.enough(n) for n in (500, 1000, 2000)] == [1000, None, None]
 
 
 def test_every_kth_draw_is_kept_and_no_divergence_lost():
@@ -86,7 +89,7 @@ def test_too_few_effective_draws_are_made_more(counts, monkeypatch):
     """Every chain goes on until the judge is content, and the first 1,000 draws are kept of it."""
     seen = list[int]()
 
-    def judge(_, posterior):
+    def judge(_, posterior, *__):
         seen.append(posterior.sizes["draw"])
         return {"rhat": {}, "ess": {"log_m": xr.DataArray([len(seen) < 3])}}
 
@@ -108,7 +111,7 @@ def test_one_hard_person_gets_shorter_steps_and_a_verdict_on_all():
     )
     table[0] = odd
     found = fit(table, "group", **QUIET)
-    assert found["sample_stats"].attrs["target_accept"] > 0.9
+    assert found["sample_stats"].attrs["target_accept"] > 0.8
     errors = [one for one in notices(found) if one.severity == "error"]
     assert all(one.cells in [("p00",)] for one in errors if one.code in ("divergences", "ess"))
     assert not decide(found["posterior"]["log_m_Intercept"], rope=(-1, 1)).table()["withheld"][0]
