@@ -108,7 +108,7 @@ def fit(
         target_accept, progressbar, quiet. Without draws, chains of all cells together draw 1,000
         each, and go on to 8,000 at most where R̂ is above 1.01 or effective draws are below 400;
         1,000 are kept, evenly spaced. Large models stop at 500 if all effective draws are 1,000.
-        Without target_accept, it is .8, and .95 or .99 where steps diverge. With any other option of
+        Without target_accept, it is .8, and .95 or .99 where steps diverge. With other options of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the

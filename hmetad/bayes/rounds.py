@@ -99,7 +99,8 @@ class Plan:
         is_early = self.may_go_on and size >= LARGE
         numbers = [self.draws // 2] if is_early else [self.draws]
         while self.may_go_on and 2 * numbers[-1] <= MOST_DRAWS:
-            if 2 * numbers[-1] * self.chains * size * 8 > MOST_BYTES:
+            is_more = 2 * numbers[-1] > self.draws
+            if is_more and 2 * numbers[-1] * self.chains * size * 8 > MOST_BYTES:
                 break
             numbers.append(2 * numbers[-1])
         return numbers

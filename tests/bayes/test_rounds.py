@@ -53,7 +53,7 @@ def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
         (10, True, [1000, 2000, 4000, 8000]),
         # Draws of 2 GiB at most.
         (20_000, True, [500, 1000, 2000]),
-        (200_000, True, [500]),
+        (200_000, True, [500, 1000]),
         (200_000, False, [1000]),
     ],
 )
