@@ -61,6 +61,8 @@ type Ints = NDArray[np.int64]
 MOST_ANSWERS = 1000
 # Trials at random that are looked at for columns of difficulty.
 MOST_SAMPLED = 100_000
+# More different confidences of cells are not looked through.
+MOST_VALUES = 100_000
 
 
 @check_inputs(skip=("trials", "labels", "levels", "missing_codes"))
@@ -209,8 +211,8 @@ def count_trials(
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
-    of_cells = [*cuts, *mixed, *count_notices(counts), *alike_notices(cells, where)]
-    return with_notices(counts, [*of_rows, *of_cells])
+    thin = binned_flat(count_notices(counts), rows, scale, by_names)
+    return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])
 
 
 @check_inputs(skip=("trials", "levels", "missing_codes"))
@@ -382,6 +384,29 @@ def in_places(sample: Tally, scale: Scale) -> Tally:
     rated = [places.get(plain_value(value)) for value in frame[scale.confidence].tolist()]
     rating = pd.Series(rated, frame.index, dtype=float)
     return frame.assign(**{scale.confidence: rating}), n
+
+
+def binned_flat(found: list[Notice], rows: Rows, scale: Scale, by: Sequence[str]) -> list[Notice]:
+    """Notices of a table; that of cells of one rating says which values quantiles made one."""
+    flat = next((one for one in found if one.code == "all-one-rating"), None)
+    if flat is None or scale.quantiles is None:
+        return found
+    values = rows.ask([Distinct((*by, scale.confidence), MOST_VALUES)])[0]
+    if values is None:
+        return found
+    frame = values[0].dropna().reset_index(drop=True)
+    number = pd.to_numeric(frame[scale.confidence])
+    index, cells = cells_of(frame, by, [])
+    ranges = number.groupby(np.asarray(cell_labels(cells))[index]).agg(["min", "max"])
+    ranges = ranges.loc[[*flat.cells]].query("min < max")
+    if not len(ranges):
+        return found
+    listed = first_few(f"{cell} ({low:g} to {high:g})" for cell, low, high in ranges.itertuples())
+    own = notice_of("all-one-rating.binned", ranges.index, listed=listed)
+    others = [cell for cell in flat.cells if cell not in ranges.index]
+    rest = [notice_of("all-one-rating", others)] if others else []
+    place = found.index(flat)
+    return [*found[:place], own, *rest, *found[place + 1 :]]
 
 
 def refuse_one_rated_response(

@@ -341,24 +341,33 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
         total = wrong + right
         parts = [dim for dim in total.dims if dim == "response"]
         few = total.sum(parts) < limit("few-trials")
-        return notices_where(
+        found = notices_where(
             {
                 "empty-ratings": (counts.sum("correct") == 0).any("rating"),
                 "few-trials": few,
                 "few-trials.of-response": (total < limit("few-trials")).any(parts) & ~few,
-                "no-errors": (wrong == 0) & (total > 0),
-                "no-rights": (right == 0) & (total > 0),
+                "no-errors": (wrong == 0).all(parts) & (total > 0).any(parts),
+                "no-rights": (right == 0).all(parts) & (total > 0).any(parts),
             }
         )
+        for response in total["response"].to_numpy() if parts else ():
+            own = {"response": response}
+            lacking = {"no-errors.of-response": wrong, "no-rights.of-response": right}
+            for name, side in lacking.items():
+                lacks = (side.sel(own) == 0) & (total.sel(own) > 0) & (side.sum(parts) > 0)
+                found += notice_where(lacks, name, response=response)
+        return found
     shown, is_empty = counts.sum(["response", "rating"]), counts.sum(["stimulus", "response"]) == 0
     total = shown.sum("stimulus")
     wrong = total - right_ratings(counts).sum("rating")
     few = total < limit("few-trials")
+    is_flat = ((~is_empty).sum("rating") == 1) & (counts.sizes["rating"] > 1)
     is_unsaid = (counts.sum("rating") == 0).any("response")
     return notices_where(
         {
             "empty-ratings": is_empty.any("rating"),
-            "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0),
+            "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0) & ~is_flat,
+            "all-one-rating": is_flat,
             "one-stimulus": (shown == 0).any("stimulus"),
             "few-trials": few,
             "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~few,
