@@ -83,7 +83,8 @@ def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.
             refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
             groups[name] = group.assign_coords(per_cell)
     # Who fits the counts again has to be told what was said of them.
-    said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
+    carried = (*CARRIED_ATTRS, "ratings_rule")
+    said = {name: counts.attrs[name] for name in carried if name in counts.attrs}
     observed = groups["observed_data"]
     groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
     return xr.DataTree.from_dict(groups)

@@ -67,8 +67,7 @@ COLUMNS = (
     Column(
         "statistical",
         "whether the interval excludes the null; no answer where it is withheld",
-        "excludes null",
-        "≠ {null}",
+        "excludes {null}",
     ),
     Column("verdict", "where the interval lies against the ROPE", "verdict"),
     Column("direction", "greater or less than the ROPE, where the verdict is different"),
@@ -103,7 +102,7 @@ COLUMNS = (
 
 
 def headings(
-    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "0"
+    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "null"
 ) -> dict[str, str]:
     """Columns of rows that are shown, and their headings; reasons where there are any.
 

@@ -189,7 +189,7 @@ def count_trials(
             raise correctness_error(role, got, stimulus)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *by_names, *covariate_names]
-    tallied, items, sample, seen = tally_trials(rows, scale, used, by_names, roles, n)
+    tallied, items, sample, seen, scale = tally_trials(rows, scale, used, by_names, roles, n)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     pair = two_labels(groups, number, stimulus, response, labels)
@@ -299,7 +299,7 @@ def count_correct(
     rows, (names,) = rows_in_use(trials, roles, {"by": by}, (quantiles_within, n), missing_codes)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *names]
-    (tallied,), seen = rated_answers(rows, scale, used, [], n)
+    (tallied,), seen, scale = rated_answers(rows, scale, used, [], n)
     groups, number, dropped = complete_rows(*tallied)
     is_right, labels = right_trials(groups, number, correct)
     attrs = {
@@ -348,11 +348,11 @@ def tally_trials(
     by: list[str],
     roles: Mapping[str, str],
     n: str | None,
-) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice]]:
+) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice], Scale]:
     """Distinct rows of the columns in use with their trials, items, a sample with other columns.
 
-    With them what the making of ratings shows. Raises an error where another column shows that
-    stimulus or response is correctness.
+    With them what the making of ratings shows, and where it cut. Raises an error where another
+    column shows that stimulus or response is correctness.
     """
     stimulus, response = roles["stimulus"], roles["response"]
     items = [name for name in unused_columns(rows, used) if is_item_name(name)]
@@ -363,7 +363,7 @@ def tally_trials(
         *(Spread((*by, stimulus), name) for name in items),
         *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
     ]
-    (tallied, *found), shown = rated_answers(rows, scale, used, queries, n)
+    (tallied, *found), shown, scale = rated_answers(rows, scale, used, queries, n)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
     few = bool(
@@ -372,7 +372,7 @@ def tally_trials(
     refuse_correctness(seen, few, stimulus, response)
     told = dict(zip(items, found[len(judged) :], strict=False))
     of_items = {name: values for name, values in told.items() if values is not None}
-    return tallied, of_items, found[-1] if others else None, shown
+    return tallied, of_items, found[-1] if others else None, shown, scale
 
 
 def in_places(sample: Tally, scale: Scale) -> Tally:

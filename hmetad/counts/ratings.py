@@ -8,7 +8,7 @@ that quantiles are exact, as those of `bin_confidence`.
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -46,6 +46,8 @@ type Ints = NDArray[np.int64]
 Method = Literal["quantile", "width", "edges"]
 
 MOST_RATINGS = 1000
+# Ratings whose cuts are told one by one.
+MOST_CUTS = 8
 # More are no ratings that people choose from.
 MOST_INFERRED = 20
 # A warning points to the first caller outside of it.
@@ -67,6 +69,17 @@ class Scale:
     within: str | Sequence[str] = ()
     ratings: int | None = None
     levels: Sequence[str | float] | None = None
+    cuts: tuple[float, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """How confidence became ratings, in words."""
+        if self.quantiles is None:
+            return f"the largest in column {self.confidence!r}"
+        within = [self.within] if isinstance(self.within, str) else [*self.within]
+        where = f", within {' and '.join(within)}" if within else ""
+        cuts = f", cut at {', '.join(f'{cut:g}' for cut in self.cuts)}" if self.cuts else ""
+        return f"quantiles of column {self.confidence!r}{where}{cuts}"
 
     @property
     def argument(self) -> str:
@@ -91,11 +104,7 @@ def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, i
     if named:
         raise text_as_confidence(scale.argument, column, n, "integers 1..K")
     rating, K = whole_ratings(plain_array(scale.argument, column), n, scale)
-    rule = "given"
-    if scale.ratings is None:
-        source = "quantiles of" if scale.quantiles is not None else "the largest in"
-        rule = f"{source} column {scale.confidence!r}"
-    return rating, K, f"K = {K}, {rule}"
+    return rating, K, f"K = {K}, {scale.rule if scale.ratings is None else 'given'}"
 
 
 def level_ratings(column: pd.Series, n: Ints, scale: Scale) -> tuple[Ints, list[str]]:
@@ -415,8 +424,8 @@ def warn(text: str) -> None:
 
 def rated_answers(
     rows: Rows, scale: Scale, used: Sequence[str], others: Sequence[Query], n: str | None
-) -> tuple[list[Any], list[Notice]]:
-    """Answers to queries, as of `Rows.ask`, and what the making of ratings shows.
+) -> tuple[list[Any], list[Notice], Scale]:
+    """Answers to queries, as of `Rows.ask`, what the making of ratings shows, and where it cut.
 
     The first answer is the distinct rows of the columns in use, with ratings in the place of the
     confidence: those there are, or quantiles. Then come those to other queries.
@@ -428,7 +437,7 @@ def rated_answers(
         if within:
             step = "Add quantiles=, or leave it out."
             raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
-        return rows.ask([Distinct(tuple(used)), *others], n), []
+        return rows.ask([Distinct(tuple(used)), *others], n), [], scale
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
@@ -439,7 +448,8 @@ def rated_answers(
     bins, trials = column.bins()
     known = bins["bin"].notna()
     bins, trials = bins[known], trials[known]
-    (groups, number) = column.rated(*quantile_tables(column, bins, trials, quantiles))
+    whole_bins, single = quantile_tables(column, bins, trials, quantiles)
+    (groups, number) = column.rated(whole_bins, single)
     rating = groups.pop("rating")
     whole = rating if rating.isna().any() else rating.astype(np.int64)
     chosen = groups.assign(**{scale.confidence: whole})[list(used)]
@@ -448,7 +458,16 @@ def rated_answers(
     codes = pd.Series(USUAL_CODES, bin_of(USUAL_CODES)).reindex(places).to_numpy()
     ends = np.where(np.isnan(codes), low_end(places), codes)
     seen = code_notices(scale.confidence, ends, trials)
-    return [regrouped(chosen, number), *rows.ask(others, n)], seen
+    cuts = () if within or quantiles > MOST_CUTS else cuts_of(whole_bins, single)
+    return [regrouped(chosen, number), *rows.ask(others, n)], seen, replace(scale, cuts=cuts)
+
+
+def cuts_of(whole: pd.DataFrame, single: pd.DataFrame) -> tuple[float, ...]:
+    """Lowest value of each rating but the first."""
+    ends = pd.DataFrame({"value": low_end(whole["bin"].to_numpy(dtype=np.int64))})
+    ends["rating"] = whole["rating"].to_numpy()
+    lowest = pd.concat([ends, single[["value", "rating"]]]).groupby("rating")["value"].min()
+    return tuple(lowest.sort_index().tolist()[1:])
 
 
 def quantile_tables(
