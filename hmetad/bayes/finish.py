@@ -23,7 +23,13 @@ from hmetad.counts.checks import STIMULI
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, items_together
 from hmetad.measures.sdt import sdt
-from hmetad.measures.type2 import CLEAR_Z, confidence_z, faint_confidence, reversed_scale
+from hmetad.measures.type2 import (
+    CLEAR_Z,
+    at_chance,
+    confidence_z,
+    faint_confidence,
+    reversed_scale,
+)
 from hmetad.memory import in_words
 from hmetad.notice import (
     CARRIED_ATTRS,
@@ -131,6 +137,7 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
         signs = sign_notices(fitted, counts, drawn, is_reversed=bool(whole))
     return [
         *whole,
+        *at_chance(counts),
         # Of cells that were taken out of the table there is nothing to say.
         *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
         *signs,

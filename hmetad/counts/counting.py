@@ -28,6 +28,7 @@ from hmetad.counts.columns import (
     right_trials,
     rows_in_use,
     two_labels,
+    with_numbers,
 )
 from hmetad.counts.items import (
     difficulty_columns,
@@ -192,6 +193,8 @@ def count_trials(
     tallied, items, sample, seen, scale = tally_trials(rows, scale, used, by_names, roles, n)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
+    groups = with_numbers(groups, [stimulus, response])
+    groups = with_numbers(groups, [confidence]) if rows.codes else groups
     pair = two_labels(groups, number, stimulus, response, labels)
     outcome = [(groups[name] == pair[1]).to_numpy() for name in (stimulus, response)]
     attrs = {
@@ -201,7 +204,7 @@ def count_trials(
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
-    counts, cells, codes = count_rows(groups, number, TYPE1, outcome, scale, attrs)
+    counts, cells, codes = count_rows(groups, number, TYPE1, outcome, scale, attrs, rows)
     where = counts["cell"].to_numpy().tolist()
     cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence)
     same = same_item_cells(items, cells, where)
@@ -301,6 +304,7 @@ def count_correct(
     used = [*roles.values(), *names]
     (tallied,), seen, scale = rated_answers(rows, scale, used, [], n)
     groups, number, dropped = complete_rows(*tallied)
+    groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
     attrs = {
         "labels": labels,
@@ -308,7 +312,7 @@ def count_correct(
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
-    counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs)
+    counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs, rows)
     alike = alike_notices(cells, counts["cell"].to_numpy().tolist())
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
@@ -325,12 +329,13 @@ def count_rows(
     outcome: Sequence[NDArray[Any]],
     scale: Scale,
     attrs: Mapping[str, Any],
+    rows: Rows,
 ) -> tuple[xr.DataArray, pd.DataFrame, list[Notice]]:
     """Table of rows that stand for n trials each, grouping columns of its cells, codes in ratings.
 
     `outcome` has the place of each row on each axis.
     """
-    rating, K, rule = rating_numbers(groups, n, scale)
+    rating, K, rule = rating_numbers(groups, n, scale, rows)
     is_inferred = scale.ratings is None and scale.levels is None
     codes = code_notices(scale.confidence, rating, n) if is_inferred else []
     index, cells = cells_of(groups, attrs["by"], attrs.get("covariates", ()))

@@ -22,6 +22,7 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.checks import whole_number
 from hmetad.counts.columns import (
     USUAL_CODES,
+    USUAL_TEXTS,
     check_roles,
     code_notices,
     code_step,
@@ -46,6 +47,8 @@ type Ints = NDArray[np.int64]
 Method = Literal["quantile", "width", "edges"]
 
 MOST_RATINGS = 1000
+# Share of the values that are taken for mistakes, and rows in which one is looked for.
+FEW_MISTAKES, MOST_LOOKED_AT = 0.05, 100_000
 # Ratings whose cuts are told one by one.
 MOST_CUTS = 8
 # More are no ratings that people choose from.
@@ -90,8 +93,10 @@ class Scale:
 # Ratings as they are given
 
 
-def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, int, str]:
-    """Ratings 1..K of the rows, K, and the rule that K comes from."""
+def rating_numbers(
+    groups: pd.DataFrame, n: Ints, scale: Scale, rows: Rows
+) -> tuple[Ints, int, str]:
+    """Ratings 1..K of distinct rows of a table, K, and the rule that K comes from."""
     column = groups[scale.confidence]
     if scale.levels is not None:
         rating, names = level_ratings(column, n, scale)
@@ -102,7 +107,7 @@ def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, i
         step = "Name the levels, the least confident first: levels=[False, True]."
         raise InputError(scale.argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
     if named:
-        raise text_as_confidence(scale.argument, column, n, "integers 1..K")
+        raise text_as_confidence(scale.argument, column, n, "integers 1..K", rows)
     rating, K = whole_ratings(plain_array(scale.argument, column), n, scale)
     return rating, K, f"K = {K}, {scale.rule if scale.ratings is None else 'given'}"
 
@@ -181,11 +186,11 @@ def level_step(values: NDArray[Any]) -> str:
 
 
 def text_as_confidence(
-    argument: str, values: pd.Series, n: Ints | None, allowed: str
+    argument: str, values: pd.Series, n: Ints | None, allowed: str, rows: Rows | None = None
 ) -> InputError:
     """Error for a column of confidence with text, which names the first that is no number.
 
-    Value i stands for n[i] trials; without n nothing is counted.
+    Value i stands for n[i] trials; without n nothing is counted. In `rows` its row is looked up.
     """
     texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
     is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
@@ -194,7 +199,9 @@ def text_as_confidence(
     counted = ""
     if n is not None and len(odd):
         total = int(n[values.notna().to_numpy()].sum())
-        counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
+        off = int(n[is_odd].sum())
+        are = "is no number" if off == 1 else "are no numbers"
+        counted = f" ({off:,} of {total:,} values {are}{row_of(shown, values, rows)})"
     words = sorted({*texts.dropna()})
     named = f" {', '.join(map(repr, words))}" if len(words) <= MOST_INFERRED else ""
     step = f"Name the levels{named} in order, the least confident first, by levels=."
@@ -205,7 +212,28 @@ def text_as_confidence(
             "text such as 83%, and counts what it cannot read, which becomes a missing value; "
             "--scale percent where bare numbers are percentages."
         )
+        rest = pd.to_numeric(values[~is_odd], errors="coerce").dropna()
+        are_ratings = rest.nunique() <= MOST_INFERRED and (rest == rest.round()).all()
+        if are_ratings and n is not None and len(odd) and off <= FEW_MISTAKES * total:
+            named = ", ".join(map(repr, dict.fromkeys(odd[:3])))
+            step = f"Correct it, or, if it is a missing answer, say missing_codes=[{named}]."
+        if is_usual(odd):
+            step = code_step(dict.fromkeys(odd, 1))
     return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
+
+
+def is_usual(words: pd.Series) -> bool:
+    """Whether all words are usual ones for a missing answer."""
+    return len(words) > 0 and all(word.strip().casefold() in USUAL_TEXTS for word in words)
+
+
+def row_of(shown: str, values: pd.Series, rows: Rows | None) -> str:
+    """Where a text stands first among the first rows of a table; empty where it does not."""
+    if rows is None:
+        return ""
+    first = rows.first_rows([str(values.name)], MOST_LOOKED_AT).iloc[:, 0]
+    places = np.flatnonzero((first == shown).to_numpy())
+    return f"; row {places[0] + 1:,} of the data" if len(places) else ""
 
 
 # Ratings of values in memory

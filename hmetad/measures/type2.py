@@ -35,6 +35,7 @@ from hmetad.results import attrs_of
 
 __all__ = [
     "CLEAR_Z",
+    "at_chance",
     "auroc2",
     "confidence_z",
     "faint_confidence",
@@ -549,6 +550,25 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
     if known < FEWEST_CELLS or not (is_clear or is_most):
         return []
     return [notice_of(name, number=below, cells=known)]
+
+
+def at_chance(counts: xr.DataArray) -> list[Notice]:
+    """Notice of a whole table in which responses do not follow the stimuli.
+
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> at_chance(from_nr([20, 10, 15, 15], [16, 14, 10, 21]))[0].code
+    'at-chance'
+    """
+    if {*counts.dims} != {"cell", *TYPE1_DIMS} or counts.sum() < limit("few-trials"):
+        return []
+    alone = sdt(counts.reset_coords(drop=True), correction="cell")
+    weight = 1 / alone["dprime_se"] ** 2
+    mean = float((alone["dprime"] * weight).sum() / weight.where(alone["dprime"].notnull()).sum())
+    return [notice_of("at-chance", mean=mean)] if abs(mean) < limit("at-chance") else []
 
 
 def unequal_ratings(table: xr.DataArray) -> list[Notice]:

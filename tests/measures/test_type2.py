@@ -552,6 +552,22 @@ def test_many_cells_that_are_hardly_lower_show_a_reversed_scale_and_unclear_ones
         assert bool(cells_of(fit_mle(counts), "reversed-scale")) == is_reversed
 
 
+def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
+    rng = np.random.default_rng(1)
+    stimulus, right = rng.integers(0, 2, 2000), rng.random(2000) < 0.75
+    response = np.where(right, stimulus, 1 - stimulus)
+    trials = pd.DataFrame({"x": right * 1, "y": response, "subject": [*range(10)] * 200})
+    trials["sure"] = rng.integers(1, 5, 2000)
+    counts = hmetad.count_trials(
+        trials, by="subject", stimulus="x", response="y", confidence="sure"
+    )
+    said = [one for one in notices(fit_mle(counts)) if one.code == "at-chance"]
+    assert ["correctness in the place of the stimulus" in one.next_step for one in said] == [True]
+    assert notices(hmetad.measure(counts))[0].code == "at-chance"
+    usual = simulate_counts([0.6] * 4, trials=200, coords={"subject": range(4)}, seed=1)
+    assert "at-chance" not in {one.code for one in notices(hmetad.measure(usual))}
+
+
 def test_of_one_response_without_errors_it_is_not_said_that_no_trial_was_wrong():
     counts = from_nr([30, 10, 0, 0], [4, 6, 12, 28], subject=["a"])
     said = [one for one in notices(hmetad.measure(counts)) if one.code == "no-errors"]
