@@ -148,8 +148,9 @@ def split_half(
     described = {name: (over, x, attrs_of(name, "split_half")) for name, x in found.items()}
     attrs = {"n": int(n), "goal": goal, "ci_prob": ci_prob}
     result = xr.Dataset(described, coords, attrs)
-    is_open = (result["reliability_lower"] <= 0).any("group").to_numpy()
-    names = first_few(result["quantity"].to_numpy()[is_open].tolist(), ", ")
+    is_open = (result["reliability_lower"] <= 0).any("group")
+    open_ones = map(str, result["quantity"].to_numpy()[is_open.to_numpy()])
+    names = first_few((x for x in open_ones if x[-3:] != "_se" and x[:4] != "cov_"), ", ")
     said = [notice_of("negative-reliability", names=names)] if names else []
     return with_notices(result, [*notices(counts), *said])
 
