@@ -444,7 +444,7 @@ def complete_rows(
         return groups, n, []
     dropped, total = int(n[incomplete].sum()), int(n.sum())
     by_column = zip(groups.columns, n @ missing, strict=True)
-    columns = ", ".join(f"{name} ({int(times)})" for name, times in by_column if times)
+    columns = ", ".join(f"{name} ({int(times):,})" for name, times in by_column if times)
     if dropped == total:
         got = f"a missing value in each of the {total} rows, in {columns}"
         raise InputError("trials", got, "at least one complete row", "Check how they were read.")

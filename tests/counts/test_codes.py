@@ -119,7 +119,7 @@ def test_missing_codes_are_missing_values(column, kind, tmp_path):
         given = trials.astype({column: "category"}) if kind == "categorical" else kind(trials)
     counts = hmetad.count_trials(given, by="subject", missing_codes=[999, -1])
     assert (counts == hmetad.count_trials(without, by="subject")).all()
-    assert f"{SIZE // 10} of {SIZE} rows dropped" in str(hmetad.notices(counts)[0])
+    assert f"{SIZE // 10} of {SIZE:,} rows dropped" in str(hmetad.notices(counts)[0])
 
 
 def test_missing_codes_are_no_confidence_where_ratings_are_quantiles():

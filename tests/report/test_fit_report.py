@@ -315,7 +315,7 @@ def of_people():
 def test_people_rows_left_out_and_low_m_are_counted(of_people):
     text = results_paragraph(of_people[1000], labels={"subject": "Person"})
     assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
-    assert "2 of 3600 rows dropped for a missing value, in confidence (2)." in text
+    assert "2 of 3,600 rows dropped for a missing value, in confidence (2)." in text
     assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
     assert "M was not judged in 1 of 12 cells: meta-d′ not above 0 in p11 | y." in text
     assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')}: " in text
