@@ -109,13 +109,17 @@ def same_effect_notices(design: Design) -> list[Notice]:
         parts = {*block.factor.split(":")}
         if block.factor in found or any(map(is_item_name, parts)):
             continue
+        order = np.argsort(block.index, kind="stable")
+        sizes = np.bincount(block.index, minlength=len(block.groups))
+        members = [rows for rows in np.split(order, sizes.cumsum()[:-1]) if len(rows) > 1]
         nested = [one for one in design.blocks if parts <= {*one.factor.split(":")}]
         found[block.factor] = [
             term.name
             for term in design.common
             if any(
-                not is_spanned(term.columns[rows], nested, rows)
-                for rows in (np.flatnonzero(block.index == i) for i in range(len(block.groups)))
+                np.ptp(term.columns[rows], axis=0).any()
+                and not is_spanned(term.columns[rows], nested, rows)
+                for rows in members
             )
         ]
     start = "1" if any(term.name == "Intercept" for term in design.common) else "0"

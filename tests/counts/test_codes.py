@@ -372,6 +372,12 @@ def test_a_column_that_a_word_for_missing_made_text_is_read_as_numbers(tmp_path,
     assert table.sum() == SIZE - 5
 
 
+def test_labels_that_are_text_in_one_column_alone_are_the_numbers_of_the_other():
+    trials = frame()
+    as_text = trials.assign(stimulus=trials["stimulus"].astype(str))
+    np.testing.assert_array_equal(count_by_subject(as_text), count_by_subject(trials))
+
+
 def count_by_subject(trials, missing_codes=()):
     return hmetad.count_trials(trials, by="subject", missing_codes=missing_codes)
 
