@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2
 
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name
-from hmetad.specs.design import Block, Design
+from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec
 
@@ -109,18 +109,9 @@ def same_effect_notices(design: Design) -> list[Notice]:
         parts = {*block.factor.split(":")}
         if block.factor in found or any(map(is_item_name, parts)):
             continue
-        order = np.argsort(block.index, kind="stable")
-        sizes = np.bincount(block.index, minlength=len(block.groups))
-        members = [rows for rows in np.split(order, sizes.cumsum()[:-1]) if len(rows) > 1]
         nested = [one for one in design.blocks if parts <= {*one.factor.split(":")}]
         found[block.factor] = [
-            term.name
-            for term in design.common
-            if any(
-                np.ptp(term.columns[rows], axis=0).any()
-                and not is_spanned(term.columns[rows], nested, rows)
-                for rows in members
-            )
+            term.name for term in design.common if is_same_in_all(term, block, nested)
         ]
     start = "1" if any(term.name == "Intercept" for term in design.common) else "0"
     return [
@@ -136,16 +127,25 @@ def same_effect_notices(design: Design) -> list[Notice]:
     ]
 
 
-def is_spanned(columns: Floats, blocks: Sequence[Block], rows: NDArray[np.int64]) -> bool:
-    """Whether effects of groups can make up the columns of a term in some rows of the cells."""
-    effects = [
-        block.columns[rows] * (block.index[rows] == group)[:, None]
-        for block in blocks
-        for group in np.unique(block.index[rows])
-    ]
-    together = np.hstack(effects)
+def is_same_in_all(term: Term, block: Block, nested: Sequence[Block]) -> bool:
+    """Whether a term varies within a group of a block, and no effects of this group make it up."""
+    order = np.argsort(block.index, kind="stable")
+    sizes = np.bincount(block.index, minlength=len(block.groups))
     rank = np.linalg.matrix_rank
-    return bool(rank(together) == rank(np.hstack([together, columns])))
+    for rows in np.split(order, sizes.cumsum()[:-1]):
+        columns = term.columns[rows]
+        if len(rows) < 2 or not np.ptp(columns, axis=0).any():
+            continue
+        effects = np.hstack(
+            [
+                one.columns[rows] * (one.index[rows] == group)[:, None]
+                for one in nested
+                for group in np.unique(one.index[rows])
+            ]
+        )
+        if rank(np.hstack([effects, columns])) > rank(effects):
+            return True
+    return False
 
 
 def one_stimulus_factors(counts: xr.DataArray, designs: Mapping[str, Design]) -> list[str]:

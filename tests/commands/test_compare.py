@@ -148,7 +148,7 @@ def test_other_choices_are_tried(folder, tmp_path, monkeypatch):
         assert list(answer["sensitivity"]) == choices
         for record in answer["sensitivity"].values():
             assert record["results"] == answer["rows"]
-        assert "Verdicts that change, of" in page.read_text(encoding="utf-8")
+        assert "under any of the 2 alternative choices: κ = c" in page.read_text(encoding="utf-8")
 
 
 def test_bonferroni_counts_the_contrasts(folder):
