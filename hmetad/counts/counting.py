@@ -400,10 +400,10 @@ def binned_flat(found: list[Notice], rows: Rows, scale: Scale, by: Sequence[str]
     if values is None:
         return found
     frame = values[0].dropna().reset_index(drop=True)
-    number = pd.to_numeric(frame[scale.confidence])
+    number = pd.to_numeric(frame[scale.confidence], errors="coerce")
     index, cells = cells_of(frame, by, [])
     ranges = number.groupby(np.asarray(cell_labels(cells))[index]).agg(["min", "max"])
-    ranges = ranges.loc[[*flat.cells]].query("min < max")
+    ranges = ranges.reindex([*flat.cells]).query("min < max")
     if not len(ranges):
         return found
     listed = first_few(f"{cell} ({low:g} to {high:g})" for cell, low, high in ranges.itertuples())

@@ -189,7 +189,10 @@ def refuse_other_scale(
     if scale is None or len(numbers) < MANY or 2 * len(outside) <= len(numbers):
         return
     least, most = f"{numbers.min():g}", f"{numbers.max():g}"
-    step = f"Where the ends of the scale are {least} and {most}, say --scale {least},{most}."
+    step = (
+        f"Where the ends of the scale are {least} and {most}, say scale=({least}, {most}) "
+        f"(--scale {least},{most} on the command line)."
+    )
     if (
         (numbers == np.round(numbers)).all()
         and numbers.min() >= 1

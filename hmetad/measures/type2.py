@@ -54,7 +54,7 @@ GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
 type Floats = NDArray[np.float64]
 
 CLEAR_Z = 1.96
-# Trials of a rating that are expected in a cell, and are not missing by chance.
+# Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.
 EXPECTED = 10
 # A scale is reversed where confidence is lower for right answers in so many of so many cells at
 # least, and chance alone has as many with such a probability.
@@ -555,7 +555,8 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
 def at_chance(counts: xr.DataArray) -> list[Notice]:
     """Notice of a whole table in which responses do not follow the stimuli.
 
-    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be.
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be. Cells
+    with fewer than ten trials of a stimulus are not asked: the correction makes their d′ small.
 
     Examples
     --------
@@ -565,9 +566,13 @@ def at_chance(counts: xr.DataArray) -> list[Notice]:
     """
     if {*counts.dims} != {"cell", *TYPE1_DIMS} or counts.sum() < limit("few-trials"):
         return []
-    alone = sdt(counts.reset_coords(drop=True), correction="cell")
+    table = items_together(counts).reset_coords(drop=True)
+    has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
+    alone = sdt(table, correction="cell").where(has_enough)
     weight = 1 / alone["dprime_se"] ** 2
-    mean = float((alone["dprime"] * weight).sum() / weight.where(alone["dprime"].notnull()).sum())
+    if not has_enough.any():
+        return []
+    mean = float((alone["dprime"] * weight).sum() / weight.sum())
     return [notice_of("at-chance", mean=mean)] if abs(mean) < limit("at-chance") else []
 
 

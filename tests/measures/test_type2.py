@@ -564,6 +564,9 @@ def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
     said = [one for one in notices(fit_mle(counts)) if one.code == "at-chance"]
     assert ["correctness in the place of the stimulus" in one.next_step for one in said] == [True]
     assert notices(hmetad.measure(counts))[0].code == "at-chance"
+    # The correction makes d′ of a handful of trials small.
+    tiny = simulate_counts(0.8, trials=[[1, 1]] * 60, coords={"trial": range(60)}, seed=1)
+    assert "at-chance" not in {one.code for one in notices(hmetad.measure(tiny))}
     usual = simulate_counts([0.6] * 4, trials=200, coords={"subject": range(4)}, seed=1)
     assert "at-chance" not in {one.code for one in notices(hmetad.measure(usual))}
 
