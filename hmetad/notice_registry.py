@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,8 +81,8 @@ def text_of(name: str, values: Mapping[str, object]) -> Text:
 
     Examples
     --------
-    >>> text_of("partial.draws", {"done": 3, "wanted": 9}).message
-    'The run was cut short: 3 of 9 draws a chain.'
+    >>> text_of("partial.draws", {"done": 3, "wanted": 2000}).message
+    'The run was cut short: 3 of 2,000 draws a chain.'
     """
     code = codes()[name.partition(".")[0]]
     text, known = code.texts[name], {"limit": code.limit, **values}
@@ -167,8 +168,17 @@ def sentence(name: str) -> str:
     return str(table()["sentences"][name])
 
 
+class Count(int):
+    """A whole number that a text has with commas between thousands."""
+
+    def __format__(self, spec: str) -> str:
+        """The number as the text wants it, by default with commas."""
+        return super().__format__(spec or ",")
+
+
 def filled_in(text: str, values: Mapping[str, object]) -> str:
     """Text with the values in their places; "@name" stands for a shared sentence."""
+    values = {k: Count(x) if isinstance(x, Integral) else x for k, x in values.items()}
     # Data may begin with "@", as names of models do: only what the table itself says is a name.
     written = sentence(text.removeprefix("@")) if text.startswith("@") else text
     return written.format_map(values)

@@ -152,6 +152,6 @@ def test_masks_of_several_codes_become_notices_in_their_order():
 def test_only_three_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():
     alone = {name: about_alone(name) for name in codes() if about_alone(name)}
     signs = dict.fromkeys(("confidence-sign", "dprime-sign", "meta-d-sign"), "M")
-    assert alone == {**signs, "no-errors": "meta-d′"}
+    assert alone == {**signs, **dict.fromkeys(("no-errors", "all-one-rating"), "meta-d′")}
     assert not about_alone("some-other-sign")
     assert short_words("some-other-sign") == "some-other-sign"

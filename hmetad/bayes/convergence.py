@@ -47,7 +47,7 @@ ROWS_AT_ONCE = 64
 # and leave such a share of the divergences to others at most.
 FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
 # Codes of errors of a fit that predictions of the same people bear.
-OF_PEOPLE = {"divergences", "no-errors"}
+OF_PEOPLE = {"divergences", "no-errors", "all-one-rating"}
 # Texts of trouble on which a quantity does not rest.
 ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
 

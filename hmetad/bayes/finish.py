@@ -23,7 +23,13 @@ from hmetad.counts.checks import STIMULI
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, items_together
 from hmetad.measures.sdt import sdt
-from hmetad.measures.type2 import CLEAR_Z, confidence_z, faint_confidence
+from hmetad.measures.type2 import (
+    CLEAR_Z,
+    at_chance,
+    confidence_z,
+    faint_confidence,
+    reversed_scale,
+)
 from hmetad.memory import in_words
 from hmetad.notice import (
     CARRIED_ATTRS,
@@ -83,7 +89,8 @@ def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.
             refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
             groups[name] = group.assign_coords(per_cell)
     # Who fits the counts again has to be told what was said of them.
-    said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
+    carried = (*CARRIED_ATTRS, "ratings_rule")
+    said = {name: counts.attrs[name] for name in carried if name in counts.attrs}
     observed = groups["observed_data"]
     groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
     return xr.DataTree.from_dict(groups)
@@ -124,10 +131,16 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     not_kept = notice_of("cells-not-kept", number=f"{len(cells):,}", size=size)
     # Priors of criteria weigh on M where there are many.
     many = notice_of("many-ratings", number=ratings)
+    whole = reversed_scale(counts, "reversed-scale")
+    signs = []
+    if "meta_d" in drawn:
+        signs = sign_notices(fitted, counts, drawn, is_reversed=bool(whole))
     return [
+        *whole,
+        *at_chance(counts),
         # Of cells that were taken out of the table there is nothing to say.
         *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
-        *(sign_notices(fitted, counts, drawn) if "meta_d" in drawn else []),
+        *signs,
         *high_populations(fitted, counts),
         *(high_ratio_notices(high, counts) if high is not None else []),
         *([] if fitted.has_cells else [not_kept]),
@@ -137,7 +150,9 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     ]
 
 
-def sign_notices(fitted: Fitted, counts: xr.DataArray, drawn: xr.Dataset) -> list[Notice]:
+def sign_notices(
+    fitted: Fitted, counts: xr.DataArray, drawn: xr.Dataset, *, is_reversed: bool
+) -> list[Notice]:
     """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
 
     Responses alone may say what the posterior cannot, for on the scale of log M meta-d′ takes the
@@ -159,22 +174,31 @@ def sign_notices(fitted: Fitted, counts: xr.DataArray, drawn: xr.Dataset) -> lis
     counts = counts.reset_coords(drop=True)
     right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
     total = counts.sum(["stimulus", "response", "rating"])
+    is_flat = ((counts.sum("stimulus") > 0).sum("rating") <= 1).all("response") & (total > 0)
     backward = confidence_z(counts) <= 0
+    is_open = is_flat | (right == total)
     number = int(backward.sum())
     said_of_all = [notice_of("negative-in-population", number=number, cells=backward.size)]
     alone = sdt(counts, correction="cell")
     negative = alone["dprime"] <= 0
     may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
     unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be["dprime"]
-    return [
+    said_of_people = [
         *notice_where((right == total) & (total > 0), "no-errors.fitted"),
+        *notice_where(is_flat, "all-one-rating.fitted"),
+        *notice_where(negative, "dprime-sign.fitted", step=dprime_step),
+        *notice_where(unclear & ~negative, "dprime-sign.near", step=dprime_step),
+    ]
+    # Where the whole scale is reversed, what that does to M of single cells is no news.
+    if is_reversed:
+        return said_of_people
+    return [
+        *said_of_people,
         *notice_where(backward & on_log, "meta-d-sign.backward-on-log", step=backward_step),
         *notice_where(backward & (not on_log), "meta-d-sign.backward", step=step),
         *faint_confidence(counts, backward, step),
         *(said_of_all if on_log and is_pooled and backward.any() else []),
-        *notice_where(negative, "dprime-sign.fitted", step=dprime_step),
-        *notice_where(unclear & ~negative, "dprime-sign.near", step=dprime_step),
-        *notice_where(may_be["meta_d"], "meta-d-sign.possible", step=step),
+        *notice_where(may_be["meta_d"] & ~is_open, "meta-d-sign.possible", step=step),
     ]
 
 

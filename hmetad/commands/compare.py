@@ -403,7 +403,11 @@ def decisions_answer(decisions: "Decisions") -> Answer:
     )
     title = "; ".join(filter(None, remarks))
     found = hmetad.notices(decisions.results)
-    return Answer((Listing(rows, headings(rows, "terminal"), title),), found, more=record)
+    return Answer(
+        (Listing(rows, headings(rows, "terminal", f"{decisions.null:g}"), title),),
+        found,
+        more=record,
+    )
 
 
 def superiorities(draws: "xr.DataArray") -> Answer:

@@ -60,7 +60,7 @@ class FitOptions(CellOptions):
     model : CARD
         Model card: a name that hmetad models lists, or the path of a card.
     formula : FORMULA
-        Formula of log M, such as '1 + task + (1 | subject)', or parameter=formula; may be
+        Formula of log M, such as '1 + task + (1 + task | subject)', or parameter=formula; may be
         repeated. all=formula is that of every parameter.
     target_accept : P
         Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
@@ -110,9 +110,9 @@ def fit(asked: FitOptions) -> None:
     --------
     hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
     hmetad fit trials.csv --by subject=participant,task --model group \
-      --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
+      --formula "log_m=1 + task + (1 + task | subject)" --draws 2000 -o group.nc
     hmetad fit trials.csv --by subject,task --model group \
-      --formula "all=1 + task + (1 | subject)" -o group.nc
+      --formula "all=1 + task + (1 + task | subject)" -o group.nc
     """
     chosen = asked.format
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model))

@@ -60,7 +60,7 @@ BROUGHT = {column.name for column in COLUMNS if column.brought}
 
 
 def headings(
-    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "0"
+    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "null"
 ) -> dict[str, str]:
     """Columns of rows that are shown, and their headings; reasons where there are any.
 

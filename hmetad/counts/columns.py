@@ -37,6 +37,7 @@ __all__ = [
     "plain_array",
     "right_trials",
     "text_columns",
+    "with_numbers",
     "without_codes",
 ]
 
@@ -436,6 +437,23 @@ def without_codes(
             codes = [code for code in codes if plain_value(code) not in named]
         rows = rows.without(codes, [column])
     return rows
+
+
+def with_numbers(groups: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Table whose columns of numbers as text are numbers, where others of them are, or it is one.
+
+    A word for a missing value makes the whole column of a file text; without it numbers are left.
+
+    Examples
+    --------
+    >>> with_numbers(pd.DataFrame({"s": ["1", "2"], "r": [1.0, 2.0]}), ["s", "r"])["s"].tolist()
+    [1, 2]
+    """
+    text = [x for x in columns if all(isinstance(value, str) for value in groups[x].tolist())]
+    if not text or (len(columns) > 1 and len(text) == len(columns)):
+        return groups
+    numbers = {name: pd.to_numeric(groups[name], errors="coerce") for name in text}
+    return groups.assign(**{name: x for name, x in numbers.items() if x.notna().all()})
 
 
 def listed(argument: str, given: Any) -> list[Any]:

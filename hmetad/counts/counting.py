@@ -28,6 +28,7 @@ from hmetad.counts.columns import (
     right_trials,
     rows_in_use,
     two_labels,
+    with_numbers,
 )
 from hmetad.counts.items import (
     difficulty_columns,
@@ -61,6 +62,8 @@ type Ints = NDArray[np.int64]
 MOST_ANSWERS = 1000
 # Trials at random that are looked at for columns of difficulty.
 MOST_SAMPLED = 100_000
+# More different confidences of cells are not looked through.
+MOST_VALUES = 100_000
 
 
 @check_inputs(skip=("trials", "labels", "levels", "missing_codes"))
@@ -187,9 +190,11 @@ def count_trials(
             raise correctness_error(role, got, stimulus)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *by_names, *covariate_names]
-    tallied, items, sample, seen = tally_trials(rows, scale, used, by_names, roles, n)
+    tallied, items, sample, seen, scale = tally_trials(rows, scale, used, by_names, roles, n)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
+    groups = with_numbers(groups, [stimulus, response])
+    groups = with_numbers(groups, [confidence]) if rows.codes else groups
     pair = two_labels(groups, number, stimulus, response, labels)
     outcome = [(groups[name] == pair[1]).to_numpy() for name in (stimulus, response)]
     attrs = {
@@ -199,7 +204,7 @@ def count_trials(
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
-    counts, cells, codes = count_rows(groups, number, TYPE1, outcome, scale, attrs)
+    counts, cells, codes = count_rows(groups, number, TYPE1, outcome, scale, attrs, rows)
     where = counts["cell"].to_numpy().tolist()
     cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence)
     same = same_item_cells(items, cells, where)
@@ -209,8 +214,8 @@ def count_trials(
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
-    of_cells = [*cuts, *mixed, *count_notices(counts), *alike_notices(cells, where)]
-    return with_notices(counts, [*of_rows, *of_cells])
+    thin = binned_flat(count_notices(counts), rows, scale, by_names)
+    return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])
 
 
 @check_inputs(skip=("trials", "levels", "missing_codes"))
@@ -297,8 +302,9 @@ def count_correct(
     rows, (names,) = rows_in_use(trials, roles, {"by": by}, (quantiles_within, n), missing_codes)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *names]
-    (tallied,), seen = rated_answers(rows, scale, used, [], n)
+    (tallied,), seen, scale = rated_answers(rows, scale, used, [], n)
     groups, number, dropped = complete_rows(*tallied)
+    groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
     attrs = {
         "labels": labels,
@@ -306,7 +312,7 @@ def count_correct(
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
-    counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs)
+    counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs, rows)
     alike = alike_notices(cells, counts["cell"].to_numpy().tolist())
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
@@ -323,12 +329,13 @@ def count_rows(
     outcome: Sequence[NDArray[Any]],
     scale: Scale,
     attrs: Mapping[str, Any],
+    rows: Rows,
 ) -> tuple[xr.DataArray, pd.DataFrame, list[Notice]]:
     """Table of rows that stand for n trials each, grouping columns of its cells, codes in ratings.
 
     `outcome` has the place of each row on each axis.
     """
-    rating, K, rule = rating_numbers(groups, n, scale)
+    rating, K, rule = rating_numbers(groups, n, scale, rows)
     is_inferred = scale.ratings is None and scale.levels is None
     codes = code_notices(scale.confidence, rating, n) if is_inferred else []
     index, cells = cells_of(groups, attrs["by"], attrs.get("covariates", ()))
@@ -346,11 +353,11 @@ def tally_trials(
     by: list[str],
     roles: Mapping[str, str],
     n: str | None,
-) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice]]:
+) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice], Scale]:
     """Distinct rows of the columns in use with their trials, items, a sample with other columns.
 
-    With them what the making of ratings shows. Raises an error where another column shows that
-    stimulus or response is correctness.
+    With them what the making of ratings shows, and where it cut. Raises an error where another
+    column shows that stimulus or response is correctness.
     """
     stimulus, response = roles["stimulus"], roles["response"]
     items = [name for name in unused_columns(rows, used) if is_item_name(name)]
@@ -361,7 +368,7 @@ def tally_trials(
         *(Spread((*by, stimulus), name) for name in items),
         *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
     ]
-    (tallied, *found), shown = rated_answers(rows, scale, used, queries, n)
+    (tallied, *found), shown, scale = rated_answers(rows, scale, used, queries, n)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
     few = bool(
@@ -370,7 +377,7 @@ def tally_trials(
     refuse_correctness(seen, few, stimulus, response)
     told = dict(zip(items, found[len(judged) :], strict=False))
     of_items = {name: values for name, values in told.items() if values is not None}
-    return tallied, of_items, found[-1] if others else None, shown
+    return tallied, of_items, found[-1] if others else None, shown, scale
 
 
 def in_places(sample: Tally, scale: Scale) -> Tally:
@@ -382,6 +389,29 @@ def in_places(sample: Tally, scale: Scale) -> Tally:
     rated = [places.get(plain_value(value)) for value in frame[scale.confidence].tolist()]
     rating = pd.Series(rated, frame.index, dtype=float)
     return frame.assign(**{scale.confidence: rating}), n
+
+
+def binned_flat(found: list[Notice], rows: Rows, scale: Scale, by: Sequence[str]) -> list[Notice]:
+    """Notices of a table; that of cells of one rating says which values quantiles made one."""
+    flat = next((one for one in found if one.code == "all-one-rating"), None)
+    if flat is None or scale.quantiles is None:
+        return found
+    values = rows.ask([Distinct((*by, scale.confidence), MOST_VALUES)])[0]
+    if values is None:
+        return found
+    frame = values[0].dropna().reset_index(drop=True)
+    number = pd.to_numeric(frame[scale.confidence], errors="coerce")
+    index, cells = cells_of(frame, by, [])
+    ranges = number.groupby(np.asarray(cell_labels(cells))[index]).agg(["min", "max"])
+    ranges = ranges.reindex([*flat.cells]).query("min < max")
+    if not len(ranges):
+        return found
+    listed = first_few(f"{cell} ({low:g} to {high:g})" for cell, low, high in ranges.itertuples())
+    own = notice_of("all-one-rating.binned", ranges.index, listed=listed)
+    others = [cell for cell in flat.cells if cell not in ranges.index]
+    rest = [notice_of("all-one-rating", others)] if others else []
+    place = found.index(flat)
+    return [*found[:place], own, *rest, *found[place + 1 :]]
 
 
 def refuse_one_rated_response(
@@ -414,7 +444,7 @@ def complete_rows(
         return groups, n, []
     dropped, total = int(n[incomplete].sum()), int(n.sum())
     by_column = zip(groups.columns, n @ missing, strict=True)
-    columns = ", ".join(f"{name} ({int(times)})" for name, times in by_column if times)
+    columns = ", ".join(f"{name} ({int(times):,})" for name, times in by_column if times)
     if dropped == total:
         got = f"a missing value in each of the {total} rows, in {columns}"
         raise InputError("trials", got, "at least one complete row", "Check how they were read.")

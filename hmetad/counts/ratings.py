@@ -8,7 +8,7 @@ that quantiles are exact, as those of `bin_confidence`.
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -22,6 +22,7 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.checks import whole_number
 from hmetad.counts.columns import (
     USUAL_CODES,
+    USUAL_TEXTS,
     check_roles,
     code_notices,
     code_step,
@@ -46,6 +47,10 @@ type Ints = NDArray[np.int64]
 Method = Literal["quantile", "width", "edges"]
 
 MOST_RATINGS = 1000
+# Share of the values that are taken for mistakes, and rows in which one is looked for.
+FEW_MISTAKES, MOST_LOOKED_AT = 0.05, 100_000
+# Ratings whose cuts are told one by one.
+MOST_CUTS = 8
 # More are no ratings that people choose from.
 MOST_INFERRED = 20
 # A warning points to the first caller outside of it.
@@ -61,6 +66,17 @@ class Scale:
     within: str | Sequence[str] = ()
     ratings: int | None = None
     levels: Sequence[str | float] | None = None
+    cuts: tuple[float, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """How confidence became ratings, in words."""
+        if self.quantiles is None:
+            return f"the largest in column {self.confidence!r}"
+        within = [self.within] if isinstance(self.within, str) else [*self.within]
+        where = f", within {' and '.join(within)}" if within else ""
+        cuts = f", cut at {', '.join(f'{cut:g}' for cut in self.cuts)}" if self.cuts else ""
+        return f"quantiles of column {self.confidence!r}{where}{cuts}"
 
     @property
     def argument(self) -> str:
@@ -71,8 +87,10 @@ class Scale:
 # Ratings as they are given
 
 
-def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, int, str]:
-    """Ratings 1..K of the rows, K, and the rule that K comes from."""
+def rating_numbers(
+    groups: pd.DataFrame, n: Ints, scale: Scale, rows: Rows
+) -> tuple[Ints, int, str]:
+    """Ratings 1..K of distinct rows of a table, K, and the rule that K comes from."""
     column = groups[scale.confidence]
     if scale.levels is not None:
         rating, names = level_ratings(column, n, scale)
@@ -83,13 +101,9 @@ def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, i
         step = "Name the levels, the least confident first: levels=[False, True]."
         raise InputError(scale.argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
     if named:
-        raise text_as_confidence(scale.argument, column, n, "integers 1..K")
+        raise text_as_confidence(scale.argument, column, n, "integers 1..K", rows)
     rating, K = whole_ratings(plain_array(scale.argument, column), n, scale)
-    rule = "given"
-    if scale.ratings is None:
-        source = "quantiles of" if scale.quantiles is not None else "the largest in"
-        rule = f"{source} column {scale.confidence!r}"
-    return rating, K, f"K = {K}, {rule}"
+    return rating, K, f"K = {K}, {scale.rule if scale.ratings is None else 'given'}"
 
 
 def level_ratings(column: pd.Series, n: Ints, scale: Scale) -> tuple[Ints, list[str]]:
@@ -166,11 +180,11 @@ def level_step(values: NDArray[Any]) -> str:
 
 
 def text_as_confidence(
-    argument: str, values: pd.Series, n: Ints | None, allowed: str
+    argument: str, values: pd.Series, n: Ints | None, allowed: str, rows: Rows | None = None
 ) -> InputError:
     """Error for a column of confidence with text, which names the first that is no number.
 
-    Value i stands for n[i] trials; without n nothing is counted.
+    Value i stands for n[i] trials; without n nothing is counted. In `rows` its row is looked up.
     """
     texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
     is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
@@ -179,7 +193,9 @@ def text_as_confidence(
     counted = ""
     if n is not None and len(odd):
         total = int(n[values.notna().to_numpy()].sum())
-        counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
+        off = int(n[is_odd].sum())
+        are = "is no number" if off == 1 else "are no numbers"
+        counted = f" ({off:,} of {total:,} values {are}{row_of(shown, values, rows)})"
     words = sorted({*texts.dropna()})
     named = f" {', '.join(map(repr, words))}" if len(words) <= MOST_INFERRED else ""
     step = f"Name the levels{named} in order, the least confident first, by levels=."
@@ -190,7 +206,28 @@ def text_as_confidence(
             "text such as 83%, and counts what it cannot read, which becomes a missing value; "
             "--scale percent where bare numbers are percentages."
         )
+        rest = pd.to_numeric(values[~is_odd], errors="coerce").dropna()
+        are_ratings = rest.nunique() <= MOST_INFERRED and (rest == rest.round()).all()
+        if are_ratings and n is not None and len(odd) and off <= FEW_MISTAKES * total:
+            named = ", ".join(map(repr, dict.fromkeys(odd[:3])))
+            step = f"Correct it, or, if it is a missing answer, say missing_codes=[{named}]."
+        if is_usual(odd):
+            step = code_step(dict.fromkeys(odd, 1))
     return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
+
+
+def is_usual(words: pd.Series) -> bool:
+    """Whether all words are usual ones for a missing answer."""
+    return len(words) > 0 and all(word.strip().casefold() in USUAL_TEXTS for word in words)
+
+
+def row_of(shown: str, values: pd.Series, rows: Rows | None) -> str:
+    """Where a text stands first among the first rows of a table; empty where it does not."""
+    if rows is None:
+        return ""
+    first = rows.first_rows([str(values.name)], MOST_LOOKED_AT).iloc[:, 0]
+    places = np.flatnonzero((first == shown).to_numpy())
+    return f"; row {places[0] + 1:,} of the data" if len(places) else ""
 
 
 # Ratings of values in memory
@@ -409,8 +446,8 @@ def warn(text: str) -> None:
 
 def rated_answers(
     rows: Rows, scale: Scale, used: Sequence[str], others: Sequence[Query], n: str | None
-) -> tuple[list[Any], list[Notice]]:
-    """Answers to queries, as of `Rows.ask`, and what the making of ratings shows.
+) -> tuple[list[Any], list[Notice], Scale]:
+    """Answers to queries, as of `Rows.ask`, what the making of ratings shows, and where it cut.
 
     The first answer is the distinct rows of the columns in use, with ratings in the place of the
     confidence: those there are, or quantiles. Then come those to other queries.
@@ -422,7 +459,7 @@ def rated_answers(
         if within:
             step = "Add quantiles=, or leave it out."
             raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
-        return rows.ask([Distinct(tuple(used)), *others], n), []
+        return rows.ask([Distinct(tuple(used)), *others], n), [], scale
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
@@ -433,7 +470,8 @@ def rated_answers(
     bins, trials = column.bins()
     known = bins["bin"].notna()
     bins, trials = bins[known], trials[known]
-    (groups, number) = column.rated(*quantile_tables(column, bins, trials, quantiles))
+    whole_bins, single = quantile_tables(column, bins, trials, quantiles)
+    (groups, number) = column.rated(whole_bins, single)
     rating = groups.pop("rating")
     whole = rating if rating.isna().any() else rating.astype(np.int64)
     chosen = groups.assign(**{scale.confidence: whole})[list(used)]
@@ -442,7 +480,16 @@ def rated_answers(
     codes = pd.Series(USUAL_CODES, bin_of(USUAL_CODES)).reindex(places).to_numpy()
     ends = np.where(np.isnan(codes), low_end(places), codes)
     seen = code_notices(scale.confidence, ends, trials)
-    return [regrouped(chosen, number), *rows.ask(others, n)], seen
+    cuts = () if within or quantiles > MOST_CUTS else cuts_of(whole_bins, single)
+    return [regrouped(chosen, number), *rows.ask(others, n)], seen, replace(scale, cuts=cuts)
+
+
+def cuts_of(whole: pd.DataFrame, single: pd.DataFrame) -> tuple[float, ...]:
+    """Lowest value of each rating but the first."""
+    ends = pd.DataFrame({"value": low_end(whole["bin"].to_numpy(dtype=np.int64))})
+    ends["rating"] = whole["rating"].to_numpy()
+    lowest = pd.concat([ends, single[["value", "rating"]]]).groupby("rating")["value"].min()
+    return tuple(lowest.sort_index().tolist()[1:])
 
 
 def quantile_tables(

@@ -61,6 +61,8 @@ SURE = 0.975
 ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
 # With fewer trials of a response, or of a stimulus, its origin cannot be proven.
 CUT_TRIALS = 10
+# With so many of each response one of many cells, or levels, is proof.
+PROOF_TRIALS = 30
 # Trials of each response from which one shared rating is no chance.
 MANY_TRIALS = 200
 
@@ -341,24 +343,33 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
         total = wrong + right
         parts = [dim for dim in total.dims if dim == "response"]
         few = total.sum(parts) < limit("few-trials")
-        return notices_where(
+        found = notices_where(
             {
                 "empty-ratings": (counts.sum("correct") == 0).any("rating"),
                 "few-trials": few,
                 "few-trials.of-response": (total < limit("few-trials")).any(parts) & ~few,
-                "no-errors": (wrong == 0) & (total > 0),
-                "no-rights": (right == 0) & (total > 0),
+                "no-errors": (wrong == 0).all(parts) & (total > 0).any(parts),
+                "no-rights": (right == 0).all(parts) & (total > 0).any(parts),
             }
         )
+        for response in total["response"].to_numpy() if parts else ():
+            own = {"response": response}
+            lacking = {"no-errors.of-response": wrong, "no-rights.of-response": right}
+            for name, side in lacking.items():
+                lacks = (side.sel(own) == 0) & (total.sel(own) > 0) & (side.sum(parts) > 0)
+                found += notice_where(lacks, name, response=response)
+        return found
     shown, is_empty = counts.sum(["response", "rating"]), counts.sum(["stimulus", "response"]) == 0
     total = shown.sum("stimulus")
     wrong = total - right_ratings(counts).sum("rating")
     few = total < limit("few-trials")
+    is_flat = ((~is_empty).sum("rating") == 1) & (counts.sizes["rating"] > 1)
     is_unsaid = (counts.sum("rating") == 0).any("response")
     return notices_where(
         {
             "empty-ratings": is_empty.any("rating"),
-            "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0),
+            "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0) & ~is_flat,
+            "all-one-rating": is_flat,
             "one-stimulus": (shown == 0).any("stimulus"),
             "few-trials": few,
             "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~few,
@@ -392,17 +403,22 @@ def cut_notices(
     """Notices of responses in counts (cells, 2, 2, K) that a cut of the rating determines.
 
     They are refused unless they are allowed, where there is proof: of all trials together, of a
-    level of one grouping column, or of a cell. A response that always comes with one and the same
-    rating may be a strong bias: it is noticed where it holds for all trials together.
+    level of one grouping column, or of a cell; a few levels or cells of many need more trials for
+    it, and are noticed. A response that always comes with one and the same rating may be a strong
+    bias: it is noticed where it holds for all trials together.
     """
     used = values.sum(axis=1)
     groupings = [np.zeros(len(used), dtype=np.int64), np.arange(len(used))]
     groupings += [pd.factorize(cells[name])[0].astype(np.int64) for name in cells]
-    is_proven = np.zeros(len(used), dtype=bool)
+    is_proven, looks_cut = np.zeros((2, len(used)), dtype=bool)
     for group in groupings:
         together = np.zeros((group.max() + 1, *used.shape[1:]), dtype=np.int64)
         np.add.at(together, group, used)
-        is_proven |= is_cut(together, ratings=2)[group]
+        # A bias of one of many in a few trials looks the same.
+        fewest, cut = together.sum(axis=-1).min(axis=-1), is_cut(together, ratings=2)
+        are_most = 2 * cut.sum() > (fewest >= CUT_TRIALS).sum()
+        is_proven |= (cut & (are_most | (fewest >= PROOF_TRIALS)))[group]
+        looks_cut |= cut[group]
     concerned, all_trials = np.asarray(labels)[is_proven].tolist(), used.sum(axis=0)
     measures = {"type2_measures": type2_measures()}
     said = notice_of("response-is-confidence-cut", **measures)
@@ -422,7 +438,8 @@ def cut_notices(
         return [notice_of("response-is-confidence-cut", concerned, **measures)]
     if is_nearly_cut(all_trials):
         return [notice_of("response-is-confidence-cut.nearly", **measures)]
-    return []
+    few = np.asarray(labels)[looks_cut].tolist()
+    return [notice_of("response-is-confidence-cut.few", few, **measures)] if few else []
 
 
 def is_cut(used: NDArray[np.int64], *, ratings: int) -> NDArray[np.bool_]:

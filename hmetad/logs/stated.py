@@ -34,6 +34,8 @@ LARGEST_PERCENT = 100
 # A column of numbers no larger than this may be out of 5, 7, 10, 20 or 50 as well.
 LARGEST_OTHER = 50
 TOLERANCE = 1e-9
+# Bare numbers that are enough to say that a scale is not theirs, and the highest of ratings.
+MANY, MOST_RATINGS = 10, 20
 
 
 @check_inputs(skip=("values",))
@@ -156,6 +158,7 @@ def statement_frame(
     reasons = np.array([statement.reason for statement in statements], dtype=object)
     bare = np.array([not s.is_probability and not s.reason for s in statements], dtype=bool)
     low, high, name = bounds(scale, numbers[bare])
+    refuse_other_scale(numbers[bare], low, high, scale)
     found = stated_notices(statements, numbers[bare], name)
     numbers[bare] = (numbers[bare] - low) / (high - low)
     # Rounding, as of 0.7 on a scale to 0.7, may lead past 1 by an ulp.
@@ -176,6 +179,31 @@ def statement_frame(
     ]
     frame.attrs = add_notices(frame.attrs, found)
     return frame
+
+
+def refuse_other_scale(
+    numbers: NDArray[np.float64], low: float, high: float, scale: Scale | None
+) -> None:
+    """Refuse a scale outside of which most of many numbers lie: they would become missing."""
+    outside = numbers[(numbers < low) | (numbers > high)]
+    if scale is None or len(numbers) < MANY or 2 * len(outside) <= len(numbers):
+        return
+    least, most = f"{numbers.min():g}", f"{numbers.max():g}"
+    step = (
+        f"Where the ends of the scale are {least} and {most}, say scale=({least}, {most}) "
+        f"(--scale {least},{most} on the command line)."
+    )
+    if (
+        (numbers == np.round(numbers)).all()
+        and numbers.min() >= 1
+        and numbers.max() <= MOST_RATINGS
+    ):
+        step = f"Whole numbers {least} to {most} are ratings: count the file as it is. {step}"
+    got = (
+        f"{scale!r}, and {len(outside):,} of {len(numbers):,} numbers lie outside of it, such as "
+        f"{outside[0]:g}: they would be missing"
+    )
+    raise InputError("scale", got, "a scale that most numbers are on", step)
 
 
 def stated_notices(

@@ -19,7 +19,7 @@ from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import as_dataset
 from hmetad.errors import InputError, nearest
-from hmetad.notice import notices, with_notices
+from hmetad.notice import first_few, notice_of, notices, with_notices
 from hmetad.results import attrs_of, names_of
 
 __all__ = ["icc", "split_half"]
@@ -77,7 +77,8 @@ def split_half(
         there is none): ``correlation`` between halves, the mean over splits; ``reliability`` of
         the whole, with ``reliability_lower`` and ``reliability_upper``; ``trials_needed`` of a
         person for the goal; and ``people``, of whom the measure was defined in both halves, on
-        average over splits. NaN for fewer than four, trials also where r is not above 0.
+        average over splits. NaN for fewer than four, trials also where r is not above 0. The
+        notice ``"negative-reliability"`` names what has a reliability that is not clearly above 0.
 
     Raises
     ------
@@ -146,7 +147,12 @@ def split_half(
     coords = {"group": list(groups), "quantity": list(sides[0])}
     described = {name: (over, x, attrs_of(name, "split_half")) for name, x in found.items()}
     attrs = {"n": int(n), "goal": goal, "ci_prob": ci_prob}
-    return with_notices(xr.Dataset(described, coords, attrs), notices(counts))
+    result = xr.Dataset(described, coords, attrs)
+    is_open = (result["reliability_lower"] <= 0).any("group")
+    open_ones = map(str, result["quantity"].to_numpy()[is_open.to_numpy()])
+    names = first_few((x for x in open_ones if x[-3:] != "_se" and x[:4] != "cov_"), ", ")
+    said = [notice_of("negative-reliability", names=names)] if names else []
+    return with_notices(result, [*notices(counts), *said])
 
 
 def groups_of(table: xr.DataArray, subject: str) -> dict[str, NDArray[np.intp]]:

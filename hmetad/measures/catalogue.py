@@ -17,6 +17,7 @@ from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
+from hmetad.measures.type2 import at_chance, reversed_scale
 from hmetad.notice import notices, with_notices
 from hmetad.results import Result, results
 
@@ -49,6 +50,9 @@ def measures_of(
     found = [measure_result(counts, result, options) for result in calls.values()]
     # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
+    if has_stimulus:
+        whole = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts)]
+        said = [*whole, *said]
     known: dict[str, xr.DataArray] = {}
     parts = []
     for part in found:

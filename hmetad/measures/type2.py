@@ -13,20 +13,29 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.counts.tables import type2_counts
+from hmetad.counts.tables import items_together, type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.results import describe, described, ratio
 from hmetad.measures.scores import pairs, wrong_and_right
-from hmetad.measures.sdt import z_scores
-from hmetad.notice import Notice, notice_attrs, notice_where, notices, with_notices
+from hmetad.measures.sdt import sdt, z_scores
+from hmetad.notice import (
+    Notice,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+    with_notices,
+)
 from hmetad.notice_registry import limit, sentence
 from hmetad.results import attrs_of
 
 __all__ = [
     "CLEAR_Z",
+    "at_chance",
     "auroc2",
     "confidence_z",
     "faint_confidence",
@@ -35,6 +44,7 @@ __all__ = [
     "meta_delta",
     "overconfidence",
     "phi",
+    "reversed_scale",
     "type2_roc",
     "unequal_ratings",
     "v_statistic",
@@ -44,8 +54,11 @@ GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
 type Floats = NDArray[np.float64]
 
 CLEAR_Z = 1.96
-# Trials of a rating that are expected in a cell, and are not missing by chance.
+# Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.
 EXPECTED = 10
+# A scale is reversed where confidence is lower for right answers in so many of so many cells at
+# least, and chance alone has as many with such a probability.
+MOST, FEWEST_CELLS, CHANCE = 0.75, 3, 0.001
 
 
 @check_inputs(skip=("counts",))
@@ -467,8 +480,8 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     Mann & Whitney's U of the ratings, within each response, summed over responses and divided by
     its standard deviation, which ties make smaller (Lehmann 1975): with n₁ right and n₂ wrong
     answers in a response, n = n₁ + n₂, of which t_k have rating k,
-    Var U = n₁n₂ (n³ − Σ t_k³) / (12 n (n − 1)). 0 where all have one rating; NaN where there are
-    only right or only wrong answers.
+    Var U = n₁n₂ (n³ − Σ t_k³) / (12 n (n − 1)). NaN where nothing can be compared: all answers of
+    a response have one rating, or are all right or all wrong.
 
     Examples
     --------
@@ -486,7 +499,7 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     untied = (trials**3 - (both**3).sum(axis=-1)) / choices
     error = np.sqrt((compared * untied / 12).sum(axis=-1))
     excess = ((concordant - discordant) / 2).sum(axis=-1)
-    z = np.where(compared.sum(axis=-1) > 0, excess / np.where(error > 0, error, 1.0), np.nan)
+    z = np.where(error > 0, excess / np.where(error > 0, error, 1.0), np.nan)
     return ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).copy(data=z)
 
 
@@ -505,6 +518,62 @@ def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "
     """
     is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
     return notice_where(is_faint, "confidence-sign", step=step or sentence("more-trials"))
+
+
+def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
+    """Notice, of the whole table, that confidence is lower for right answers in most of its cells.
+
+    It is clear by itself (z < −1.96) in more than half of them, or lower in three of four and by
+    more cells than a coin would give in one of 1,000 tables. Cells whose d′ is not above 0 are not
+    asked, for there right and wrong may be exchanged; and it takes three cells to speak of a scale.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> one = [10, 20, 60, 5, 5, 40], [40, 5, 5, 60, 20, 10]
+    >>> table = from_nr(*([side] * 3 for side in one), model=["A", "B", "C"])
+    >>> reversed_scale(table, "reversed-scale")[0].message[:56]
+    'Confidence is lower for right answers in 3 of 3 cells: t'
+    """
+    if {*counts.dims} != {"cell", *TYPE1_DIMS}:
+        return []
+    together = items_together(counts)
+    cells = together.transpose("cell", *TYPE1_DIMS).reset_coords(drop=True)
+    if together is not counts:
+        # Cells of items have the sum over all items, many times.
+        cells = cells.isel(cell=np.unique(cells.to_numpy(), axis=0, return_index=True)[1])
+    z = confidence_z(cells).where(sdt(cells, correction="cell")["dprime"] > 0).to_numpy()
+    z = z[~np.isnan(z)]
+    below, known = int((z < 0).sum()), len(z)
+    is_clear = (z < -CLEAR_Z).sum() > known / 2
+    is_most = below >= MOST * known and binom.sf(below - 1, known, 0.5) < CHANCE
+    if known < FEWEST_CELLS or not (is_clear or is_most):
+        return []
+    return [notice_of(name, number=below, cells=known)]
+
+
+def at_chance(counts: xr.DataArray) -> list[Notice]:
+    """Notice of a whole table in which responses do not follow the stimuli.
+
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be. Cells
+    with fewer than ten trials of a stimulus are not asked: the correction makes their d′ small.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> at_chance(from_nr([20, 10, 15, 15], [16, 14, 10, 21]))[0].code
+    'at-chance'
+    """
+    if {*counts.dims} != {"cell", *TYPE1_DIMS} or counts.sum() < limit("few-trials"):
+        return []
+    table = items_together(counts).reset_coords(drop=True)
+    has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
+    alone = sdt(table, correction="cell").where(has_enough)
+    weight = 1 / alone["dprime_se"] ** 2
+    if not has_enough.any():
+        return []
+    mean = float((alone["dprime"] * weight).sum() / weight.sum())
+    return [notice_of("at-chance", mean=mean)] if abs(mean) < limit("at-chance") else []
 
 
 def unequal_ratings(table: xr.DataArray) -> list[Notice]:

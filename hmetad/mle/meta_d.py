@@ -16,7 +16,7 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
-from hmetad.measures.type2 import faint_confidence
+from hmetad.measures.type2 import at_chance, faint_confidence, reversed_scale
 from hmetad.mle.card import fit_card
 from hmetad.mle.estimates import (
     clearly_high,
@@ -173,6 +173,8 @@ def fit_mle(
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
+        whole = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts)]
+        found = [*whole, *found]
         found += faint_confidence(items_together(counts), said_to_be_negative(result))
         found += high_ratio_notices(clearly_high(result), counts)
     if correction != "none" and is_as_counted:

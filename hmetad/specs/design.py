@@ -52,6 +52,7 @@ __all__ = [
     "checked_counts",
     "designs_of",
     "given_of",
+    "left_out_level",
     "parse_design",
     "places_of",
     "reference_level",
@@ -232,9 +233,22 @@ def reference_level(term: Term, cells: pd.DataFrame) -> str:
     >>> reference_level(Term("task", np.zeros((3, 1)), np.array(["b"]), False), cells)
     'a'
     """
-    if term.is_level or term.labels is None or term.name not in cells:
+    return "" if term.name not in cells else left_out_level(term, cells)
+
+
+def left_out_level(term: Term, cells: pd.DataFrame) -> str:
+    """Level of a column that has no coefficient of its own, coded in any way; empty where all have.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"task": ["a", "b", "a"]})
+    >>> left_out_level(Term("S(task)", np.zeros((3, 1)), np.array(["a"]), False), cells)
+    'b'
+    """
+    column = term.name.removeprefix("S(").removesuffix(")")
+    if term.is_level or term.labels is None or column not in cells:
         return ""
-    left = set(map(as_text, cells[term.name])) - set(map(str, term.labels))
+    left = set(map(as_text, cells[column])) - set(map(str, term.labels))
     return left.pop() if len(left) == 1 else ""
 
 

@@ -3,7 +3,7 @@
 Count table, ModelSpec and formulas → list of Notice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
 from hmetad.notice import Notice, notice_of
-from hmetad.specs.design import Design
+from hmetad.rows.duplicates import is_item_name
+from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["are_too_even", "even_ratings_notices", "identification_notices"]
+
+type Floats = NDArray[np.float64]
 
 # Members of a factor whose shares are this close to the average by chance: one in twenty.
 CLOSE = 0.05
@@ -42,7 +45,8 @@ def identification_notices(
     -------
     list of Notice
         ``"not-identified"``, for each such parameter, and for each factor whose effects on d′ and c
-        cannot be told apart; ``"held-equal"`` where conditions differ in M alone.
+        cannot be told apart; ``"held-equal"`` where conditions differ in M alone; ``"same-effect"``
+        where people differ in M, but not in what a condition within them does to it.
     """
     said, ratings = list[Notice](), counts.sizes["rating"]
     cells, names = counts.sizes["cell"], [p.name for p in spec.record.parameters]
@@ -60,6 +64,8 @@ def identification_notices(
             about = {"parameter": one.name, "needed": one.levels_needed}
             said.append(notice_of("not-identified.levels", **about))
     said += held_equal_notices(counts, spec, designs)
+    if (focus := designs.get(spec.record.parameter_of_interest)) is not None:
+        said += same_effect_notices(focus)
     factors = one_stimulus_factors(counts, designs)
     return said + [notice_of("not-identified.stimulus", factor=factor) for factor in factors]
 
@@ -90,6 +96,56 @@ def held_equal_notices(
     if not held:
         return []
     return [notice_of("held-equal", parameters=", ".join(held), columns=", ".join(found))]
+
+
+def same_effect_notices(design: Design) -> list[Notice]:
+    """Notice of terms that vary within the groups of a factor and have no effects of the groups.
+
+    Items are no people: that what a condition does is the same in each is not looked at. Source:
+    Barr, Levy, Scheepers & Tily (2013).
+    """
+    found: dict[str, list[str]] = {}
+    for block in design.blocks:
+        parts = {*block.factor.split(":")}
+        if block.factor in found or any(map(is_item_name, parts)):
+            continue
+        nested = [one for one in design.blocks if parts <= {*one.factor.split(":")}]
+        found[block.factor] = [
+            term.name for term in design.common if is_same_in_all(term, block, nested)
+        ]
+    start = "1" if any(term.name == "Intercept" for term in design.common) else "0"
+    return [
+        notice_of(
+            "same-effect",
+            terms=" and ".join(terms),
+            parameter=design.parameter,
+            factor=factor,
+            example=" + ".join([start, *terms]),
+        )
+        for factor, terms in found.items()
+        if terms
+    ]
+
+
+def is_same_in_all(term: Term, block: Block, nested: Sequence[Block]) -> bool:
+    """Whether a term varies within a group of a block, and no effects of this group make it up."""
+    order = np.argsort(block.index, kind="stable")
+    sizes = np.bincount(block.index, minlength=len(block.groups))
+    rank = np.linalg.matrix_rank
+    for rows in np.split(order, sizes.cumsum()[:-1]):
+        columns = term.columns[rows]
+        if len(rows) < 2 or not np.ptp(columns, axis=0).any():
+            continue
+        effects = np.hstack(
+            [
+                one.columns[rows] * (one.index[rows] == group)[:, None]
+                for one in nested
+                for group in np.unique(one.index[rows])
+            ]
+        )
+        if rank(np.hstack([effects, columns])) > rank(effects):
+            return True
+    return False
 
 
 def one_stimulus_factors(counts: xr.DataArray, designs: Mapping[str, Design]) -> list[str]:

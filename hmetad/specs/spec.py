@@ -63,7 +63,7 @@ class ModelSpec:
         - type1 : d′ and c estimated with the rest (``"joint"``), or set to their values from
           counts + 1/(2K) (``"plug_in"``).
     formula : mapping of str to str
-        By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 | subject)"}``. A
+        By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 + task | subject)"}``. A
         parameter without one has its own value, with its own prior, in every cell.
     factors : tuple of str
         Columns that stand for levels where a formula names them alone, whatever their type: the

@@ -89,6 +89,41 @@ def test_on_the_scale_of_m_a_negative_meta_d_is_no_error(counts):
     assert not verdicts["withheld"].str.contains("sign").any()
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("card", ["group", ON_M], ids=["log M", "M"])
+def test_a_reversed_scale_is_an_error_of_the_whole_fit_and_the_population_is_not_judged(card):
+    coords = {"subject": [*"abcd"]}
+    counts = simulate_counts(1.5, m_ratio=[0.8] * 4, trials=300, coords=coords, seed=1)
+    turned = counts.copy(data=counts.values[..., ::-1])
+    draws = fit(turned, card, **OPTIONS, **QUIET)
+    first, *others = notices(draws)
+    assert (first.code, first.severity, first.cells) == ("reversed-scale", "error", ())
+    assert "in 4 of 4 cells: the scale seems reversed" in first.message
+    assert not {"negative-in-population", "meta-d-sign"} & {one.code for one in others}
+    for judged in (predict(draws)["m_ratio"], draws["posterior"]["dprime"]):
+        table = decide(judged, rope=(-0.1, 0.1)).table()
+        assert set(table["verdict"]) == {"unreliable"}
+        assert table["withheld"].str.contains("reversed-scale").all()
+
+
+@pytest.mark.integration
+def test_a_cell_of_one_rating_is_not_told_that_its_meta_d_is_below_0(counts):
+    values = counts.values.copy()
+    # One with one rating, one with one rating for each response, and the one that runs backward.
+    values[0] = np.insert(np.zeros((2, 2, 3), int), 0, values[0].sum(-1), axis=-1)
+    values[1] = 0
+    values[1, :, 0, 0], values[1, :, 1, 2] = [200, 100], [100, 200]
+    draws = fit(counts.copy(data=values), "group_comparison", **OPTIONS, **QUIET)
+    named = {one.code: one for one in notices(draws) if one.severity == "error"}
+    assert named["all-one-rating"].cells == ("a | x", "b | x")
+    for one in notices(draws):
+        if one.code in ("meta-d-sign", "confidence-sign"):
+            assert not {"a | x", "b | x"} & {*one.cells}
+    assert "in 1 of 6 cells" in said(draws, "negative-in-population", "warning")[0].message
+    table = report.estimate_table(draws).set_index("cell")
+    assert table["m_ratio"].isna().tolist() == [True, True, False, False, False, False]
+
+
 NO_ERROR = [[[0, 20, 80, 200], [0] * 4], [[0] * 4, [0, 20, 80, 200]]]
 
 

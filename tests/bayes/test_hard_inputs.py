@@ -47,7 +47,7 @@ def test_an_odd_cell_has_good_weights_or_chains_and_an_interval_as_wide_as_it_sh
 
 def test_a_cell_with_all_counts_in_one_column_has_no_verdict_on_m():
     found = fit(with_first(people(2), ONE_COLUMN), **QUIET)
-    assert {"dprime-sign", "meta-d-sign"} <= errors(found, "s0")
+    assert {"dprime-sign", "all-one-rating"} <= errors(found, "s0")
 
 
 def test_cells_at_chance_have_no_verdict_on_m():

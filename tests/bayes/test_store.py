@@ -160,7 +160,7 @@ def test_a_killed_run_leaves_what_it_had_drawn_and_says_so(tmp_path):
     assert 0 < partial["posterior"].sizes["draw"] < 20_000
     assert not bool(partial["posterior"]["log_m"].isnull().any())
     codes = {notice.code: notice for notice in notices(partial)}
-    assert "of 20000 draws a chain" in codes["partial"].message
+    assert "of 20,000 draws a chain" in codes["partial"].message
     assert codes["partial"].severity == "error"
 
 

@@ -122,7 +122,7 @@ def test_other_choices_are_tried(folder, tmp_path, monkeypatch):
     answer = run(folder, f"{ask} --sensitivity --json -o {page}").answer
     assert list(answer["sensitivity"]) == choices
     assert all(x["results"] == answer["rows"] for x in answer["sensitivity"].values())
-    assert "Verdicts that change, of" in page.read_text(encoding="utf-8")
+    assert "under any of the 2 alternative choices: κ = c" in page.read_text(encoding="utf-8")
     assert list(run(folder, f"{ASK} --json -o {page}").answer["sensitivity"]) == choices
 
 

@@ -50,7 +50,7 @@ OF_TRIALS = [
     # Labels
     (with_third_label(), r"3 labels: .*'skip' \(stimulus 0, response 3\), allowed"),
     (
-        frame(stimulus=np.tile(["1", "2"], 200), response=np.tile([1, 2], 200)),
+        frame(stimulus=np.tile(["1", "b"], 200), response=np.tile([1, 2], 200)),
         r"4 labels: '1'.*recode both columns",
     ),
     (frame(stimulus="neg", response="neg"), "single label 'neg'.*Name both: labels="),

@@ -119,7 +119,7 @@ def test_missing_codes_are_missing_values(column, kind, tmp_path):
         given = trials.astype({column: "category"}) if kind == "categorical" else kind(trials)
     counts = hmetad.count_trials(given, by="subject", missing_codes=[999, -1])
     assert (counts == hmetad.count_trials(without, by="subject")).all()
-    assert f"{SIZE // 10} of {SIZE} rows dropped" in str(hmetad.notices(counts)[0])
+    assert f"{SIZE // 10} of {SIZE:,} rows dropped" in str(hmetad.notices(counts)[0])
 
 
 def test_missing_codes_are_no_confidence_where_ratings_are_quantiles():
@@ -349,3 +349,54 @@ def test_the_levels_that_an_error_names_can_be_given():
     named = str(refused_ones.value).partition("levels=[")[2].partition("]")[0]
     levels = [float(one) for one in named.split(",")]
     assert hmetad.count_trials(trials, levels=levels).sizes["rating"] == 4
+
+
+@pytest.mark.parametrize("word", ["missing", "skipped"])
+@pytest.mark.parametrize("kind", ["frame", "file", "scanned"])
+def test_a_column_that_a_word_for_missing_made_text_is_read_as_numbers(tmp_path, word, kind):
+    trials = frame().astype({"response": object, "confidence": object})
+    expected = count_by_subject(trials.drop(index=range(5)))
+    trials.loc[range(5), ["response", "confidence"]] = word
+    if kind == "frame":
+        trials["confidence"] = trials["confidence"].astype(str)
+        found = count_by_subject(trials, missing_codes=word)
+    else:
+        path = tmp_path / "trials.csv"
+        trials.to_csv(path, index=False)
+        roles = {"response": "response", "confidence": "confidence"}
+        rows = hmetad.counts.without_codes(hmetad.logs.scan_table(path), [word], roles)
+        found = count_by_subject(*([rows] if kind == "scanned" else [path, word]))
+    np.testing.assert_array_equal(found, expected)
+    correct = trials.assign(correct=[1, 0] * (SIZE // 2))
+    table = hmetad.count_correct(correct, by="subject", missing_codes=[word])
+    assert table.sum() == SIZE - 5
+
+
+def test_labels_that_are_text_in_one_column_alone_are_the_numbers_of_the_other():
+    trials = frame()
+    as_text = trials.assign(stimulus=trials["stimulus"].astype(str))
+    np.testing.assert_array_equal(count_by_subject(as_text), count_by_subject(trials))
+
+
+def count_by_subject(trials, missing_codes=()):
+    return hmetad.count_trials(trials, by="subject", missing_codes=missing_codes)
+
+
+def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row():
+    for place, word, words in (
+        (90, "missing", r"'missing' looks like a code for a missing answer: if so, say missing_"),
+        (
+            17,
+            "high",
+            r"\(1 of 4,000 values is no number; row 18 of the data\).* Correct it, or, if",
+        ),
+    ):
+        trials = frame().astype({"confidence": object})
+        trials.loc[place, "confidence"] = word
+        with pytest.raises(InputError, match=words) as raised:
+            hmetad.count_trials(trials)
+        assert "import table" not in str(raised.value)
+    # Percentages and sentences are read by import.
+    trials["confidence"] = "about 80%"
+    with pytest.raises(InputError, match="import table"):
+        hmetad.count_trials(trials)

@@ -275,6 +275,26 @@ def test_a_handful_of_trials_is_no_proof_of_a_cut():
     assert CUT not in codes(count_trials(many, by="subject"))
 
 
+def test_one_small_cell_of_many_stops_no_table_and_is_noticed():
+    small = pd.DataFrame(
+        {
+            "stimulus": ["neg", "pos"] * 12,
+            "response": ["neg"] * 12 + ["pos"] * 12,
+            "confidence": [1, 2] * 6 + [3, 4] * 6,
+            "subject": 9,
+        }
+    )
+    many = [frame(400, subject=i) for i in range(3)]
+    counts = count_trials(pd.concat([*many, small]), by="subject")
+    (said,) = [one for one in notices(counts) if one.code == CUT]
+    assert (said.severity, said.cells) == ("warning", ("9",))
+    # Of more trials it is proof, and so are most of the cells.
+    for others, times in ((many, 3), (many[:1], 1)):
+        own = [small.assign(subject=10 + i) for i in range(2 if times == 1 else 1)]
+        with pytest.raises(InputError, match="rating alone determines"):
+            count_trials(pd.concat([*others, *own * times]), by="subject")
+
+
 def test_a_strong_bias_with_one_rating_for_a_response_is_no_proof():
     trials = frame()
     is_biased = trials["model"] == "Mistral"

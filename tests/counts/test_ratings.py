@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from hmetad.counts.counting import count_trials
 from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 VALUES = arrays(float, st.integers(1, 40), elements=st.floats(-60_000, 60_000, width=16))
 COARSE = arrays(float, st.integers(1, 40), elements=st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
@@ -247,3 +248,31 @@ def test_a_group_series_is_aligned_or_refused():
     values = pd.Series([0.1, 0.9], index=[0, 1])
     with pytest.raises(InputError, match="within: got another index than values"):
         bin_confidence(values, 2, within=pd.Series(["a", "b"], index=[1, 0]))
+
+
+def test_of_one_whose_ratings_quantiles_made_one_it_is_said_which_values_these_were():
+    rng = np.random.default_rng(1)
+    wide, narrow = rng.integers(1, 101, 300), rng.integers(1, 6, 60)
+    trials = pd.DataFrame(
+        {
+            "subject": ["wide"] * 300 + ["narrow"] * 60,
+            "stimulus": [*"ab"] * 180,
+            "response": [*"aabb"] * 90,
+            "confidence": [*wide, *narrow],
+        }
+    )
+    counts = count_trials(trials, by="subject", quantiles=4)
+    (notice,) = [one for one in notices(counts) if one.code == "all-one-rating"]
+    assert notice.cells == ("narrow",)
+    assert "narrow (1 to 5)" in notice.message
+    assert "--quantiles-within subject" in notice.next_step
+    assert "sparse-ratings" not in {one.code for one in notices(counts)}
+    within = count_trials(trials, by="subject", quantiles=4, quantiles_within="subject")
+    assert "all-one-rating" not in {one.code for one in notices(within)}
+    same = trials.assign(confidence=[*wide, *[1] * 60])
+    (notice,) = [
+        one
+        for one in notices(count_trials(same, by="subject", quantiles=4))
+        if one.code == "all-one-rating"
+    ]
+    assert notice.message == "All trials have one rating: M cannot be computed."

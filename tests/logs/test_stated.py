@@ -262,3 +262,17 @@ def test_the_step_that_a_notice_of_texts_names_reads_them(tmp_path):
     read = read_trials(tmp_path / "t.csv", scale="probability")
     assert read["confidence"].tolist() == [0.85] * 4
     assert frame_notices(read) == []
+
+
+def test_a_scale_outside_of_which_most_numbers_lie_is_refused():
+    ratings = [1, 2, 3, 4] * 5 + ["high"]
+    with pytest.raises(
+        InputError, match=r"15 of 20 numbers lie outside of it.*are ratings"
+    ) as told:
+        parse_confidence(ratings, scale="probability")
+    assert "--scale 1,4" in str(told.value)
+    assert parse_confidence(ratings, scale=(1, 4))["confidence"].notna().sum() == 20
+    # A minority is counted as it was, and so are few.
+    mixed = parse_confidence([0.2] * 15 + [3] * 5, scale="probability")
+    assert mixed.attrs["rejected"] == {"outside its scale": 5}
+    assert parse_confidence([3, 4, 0.5], scale="probability")["confidence"].notna().sum() == 1

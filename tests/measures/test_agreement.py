@@ -158,3 +158,14 @@ def test_as_many_trials_as_are_said_to_be_needed_are_as_reliable_as_the_goal():
     found = split_half(many, hmetad.sdt, n=10, seed=1).sel(group="all", quantity="dprime")
     # Three standard errors of a reliability of .8 in 600 people, twice.
     assert found["reliability"].item() == pytest.approx(0.8, abs=0.06)
+
+
+def test_a_reliability_that_is_not_above_0_is_noticed_and_a_clear_one_is_not():
+    for d, is_named in (([1.5] * 30, True), (np.linspace(0.5, 3, 30), False)):
+        counts = simulate_counts(d, trials=400, coords={"subject": range(30)}, seed=1)
+        found = split_half(counts, hmetad.sdt, n=20, seed=1)
+        lower = float(found["reliability_lower"].sel(group="all", quantity="dprime"))
+        assert (lower <= 0) == is_named
+        said = [one for one in hmetad.notices(found) if one.code == "negative-reliability"]
+        assert any("dprime" in one.message for one in said) == is_named
+        assert all("no evidence of stable differences" in one.message for one in said)

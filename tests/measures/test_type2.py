@@ -514,8 +514,70 @@ def test_fits_say_where_confidence_is_not_clear():
     fitted = fit_mle(counts)
     assert cells_of(fitted, "confidence-sign") == [("faint",)]
     assert cells_of(fitted, "negative-meta-d") == [("backward",)]
-    assert float(confidence_z(from_nr([30, 0, 0, 10], [12, 0, 0, 28]))[0]) == 0
-    assert np.isnan(confidence_z(from_nr([30, 10, 0, 0], [0, 0, 12, 28]))[0])
+    # All of a response have one rating; all of it are right.
+    for sides in (([30, 0, 0, 10], [12, 0, 0, 28]), ([30, 10, 0, 0], [0, 0, 12, 28])):
+        assert np.isnan(confidence_z(from_nr(*sides))[0])
+
+
+@pytest.mark.parametrize(
+    ("names", "is_reversed"),
+    [
+        (["backward"] * 3, True),
+        (["backward"] * 2, False),
+        (["backward", "backward", "clear"], True),
+        (["backward", "backward", "clear", "clear"], False),
+        (["clear"] * 3, False),
+    ],
+    ids=lambda x: "-".join(x) if isinstance(x, list) else "",
+)
+def test_a_scale_is_reversed_where_confidence_is_clearly_lower_for_right_answers_in_most(
+    names, is_reversed
+):
+    sides = {"clear": CLEAR, "backward": BACKWARD}
+    counts = from_nr(
+        *zip(*(sides[name] for name in names), strict=True), model=[*range(len(names))]
+    )
+    said = [(one.code, one.cells) for one in notices(fit_mle(counts))]
+    assert (said[:1] == [("reversed-scale", ())]) == is_reversed
+    measured = notices(hmetad.measure(counts))
+    assert ([one.code for one in measured[:1]] == ["reversed-scale"]) == is_reversed
+    exchanged = counts.copy(data=counts.values[:, ::-1])
+    assert "reversed-scale" not in {one.code for one in notices(fit_mle(exchanged))}
+
+
+def test_many_cells_that_are_hardly_lower_show_a_reversed_scale_and_unclear_ones_do_not():
+    coords = {"subject": [*range(40)]}
+    for m_ratio, is_reversed in ((-0.6, True), (0.0, False), (0.6, False)):
+        counts = simulate_counts(1.0, m_ratio=[m_ratio] * 40, trials=50, coords=coords, seed=1)
+        assert bool(cells_of(fit_mle(counts), "reversed-scale")) == is_reversed
+
+
+def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
+    rng = np.random.default_rng(1)
+    stimulus, right = rng.integers(0, 2, 2000), rng.random(2000) < 0.75
+    response = np.where(right, stimulus, 1 - stimulus)
+    trials = pd.DataFrame({"x": right * 1, "y": response, "subject": [*range(10)] * 200})
+    trials["sure"] = rng.integers(1, 5, 2000)
+    counts = hmetad.count_trials(
+        trials, by="subject", stimulus="x", response="y", confidence="sure"
+    )
+    said = [one for one in notices(fit_mle(counts)) if one.code == "at-chance"]
+    assert ["correctness in the place of the stimulus" in one.next_step for one in said] == [True]
+    assert notices(hmetad.measure(counts))[0].code == "at-chance"
+    # The correction makes d′ of a handful of trials small.
+    tiny = simulate_counts(0.8, trials=[[1, 1]] * 60, coords={"trial": range(60)}, seed=1)
+    assert "at-chance" not in {one.code for one in notices(hmetad.measure(tiny))}
+    usual = simulate_counts([0.6] * 4, trials=200, coords={"subject": range(4)}, seed=1)
+    assert "at-chance" not in {one.code for one in notices(hmetad.measure(usual))}
+
+
+def test_of_one_response_without_errors_it_is_not_said_that_no_trial_was_wrong():
+    counts = from_nr([30, 10, 0, 0], [4, 6, 12, 28], subject=["a"])
+    said = [one for one in notices(hmetad.measure(counts)) if one.code == "no-errors"]
+    assert [one.message[:38] for one in said] == ["No trial with response S2 was wrong: h"]
+    both = from_nr([30, 10, 0, 0], [0, 0, 12, 28], subject=["a"])
+    said = [one for one in notices(hmetad.measure(both)) if one.code == "no-errors"]
+    assert [one.message[:19] for one in said] == ["No trial was wrong:"]
 
 
 def test_resampled_tables_are_not_asked_and_items_of_an_observer_are_asked_together():

@@ -106,7 +106,17 @@ def test_headings_sort_a_table_up_and_down_and_back(place, upwards, downwards, m
 @pytest.mark.parametrize("width", [390, 320])
 def test_verdict_is_in_view_on_a_phone(width, measured_in_frame):
     row = ("GPT-5 − Mistral-Medium-2508 | A", 0.1, 0.1, 0.1, 0.5, 0.5, "yes", "inconclusive", "why")
-    heads = ("Contrast", "Mean", "Lower", "Upper", "P(dir.)", "In ROPE", "≠ 0", "Verdict", "For")
+    heads = (
+        "Contrast",
+        "Mean",
+        "Lower",
+        "Upper",
+        "P(dir.)",
+        "In ROPE",
+        "Excludes 0",
+        "Verdict",
+        "For",
+    )
     page = Report("R", (Table("T", heads, (row,) * 5),)).html()
     place = "(r => [r.left, r.right])(d.querySelector('.verdict').getBoundingClientRect())"
     left, right = map(float, measured_in_frame(page, place, width).split(","))

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from report.made_fit import made_fit
 import hmetad
 from hmetad import InputError, plots
 from hmetad.bayes import predicted_counts
+from hmetad.bayes.finish import with_variable_notices
+from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood import load_likelihood, register
 from hmetad.likelihood.registry import REGISTERED
-from hmetad.notice import with_notices
+from hmetad.notice import notice_of, with_notices
 from hmetad.plots.fits import describe_fit
 from hmetad.report import (
     combine_reports,
@@ -90,9 +93,15 @@ def test_verdicts_that_another_choice_changes_withholds_or_gives_are_counted_apa
     words = "Withheld under another choice, with nothing contrary found"
     assert f"{words}: wide: 0; same: 0; drift: {given}." in page
     other = fit_report(fit, withheld, sensitivity={"more draws": wide}).markdown()
-    assert "Verdicts that change, of 6: more draws: 0." in other
+    assert "Verdicts that change" not in other
     assert "Given under another choice alone: more draws: 6." in other
     assert "Withheld under" not in other
+    same = fit_report(fit, narrow, sensitivity={"a": narrow, "κ = c": narrow}).markdown()
+    words = (
+        f"None of the {given} verdicts changes under any of the 2 alternative choices: a, κ = c."
+    )
+    assert words in same
+    assert "κ is the criterion of the response" in same
 
 
 def test_what_is_no_fit_no_choice_and_no_comparison_is_refused(fit, decisions):
@@ -306,8 +315,33 @@ def of_people():
 def test_people_rows_left_out_and_low_m_are_counted(of_people):
     text = results_paragraph(of_people[1000], labels={"subject": "Person"})
     assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
-    assert "2 of 3600 rows dropped for a missing value, in confidence (2)." in text
+    assert "2 of 3,600 rows dropped for a missing value, in confidence (2)." in text
     assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
+    assert "M was not judged in 1 of 12 cells: meta-d′ not above 0 in p11 | y." in text
+    assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')}: " in text
+    assert "Formulas: log M-ratio, d′, c, log_gap ~ 1 + (1|subject). 4,000 draws of" in text
+
+
+def test_what_concerns_the_whole_fit_is_said_before_any_estimate(of_people):
+    named = notice_of("reversed-scale", number=9, cells=12)
+    text = results_paragraph(
+        with_variable_notices(Fitted.of(with_notices(of_people[1000], [named])))
+    )
+    assert text.startswith("These estimates must not be reported before the following is fixed. C")
+    assert "Confidence is lower for right answers in 9 of 12 cells: the scale seems" in text
+
+
+def test_how_a_slider_was_cut_is_said(fit):
+    counts = fit["observed_data"]["counts"]
+    rule = "K = 4, quantiles of column 'slider', within subject"
+    cut = fit.assign(
+        observed_data=xr.DataTree(
+            fit["observed_data"].to_dataset().assign(counts=counts.assign_attrs(ratings_rule=rule))
+        )
+    )
+    words = "levels of confidence (quantiles of column 'slider', within subject)."
+    assert words in results_paragraph(cut)
+    assert "levels of confidence." in results_paragraph(fit)
 
 
 def test_where_sampling_failed_it_is_said_first_and_beside_the_estimates_as_such(of_people):

@@ -129,6 +129,23 @@ def test_the_page_begins_with_the_population_and_folds_people_away(fitted):
     assert tables["estimates"].rows[0][0] == "s1 | Placebo"
 
 
+def test_the_page_says_which_level_has_no_row_and_what_a_rope_of_logs_is_in_percent(counts):
+    formula = {"log_m": "1 + S(drug) + (1 + S(drug) | subject)"}
+    draws = hmetad.fit(counts, "group", formula=formula, draws=40, tune=60, chains=2, **QUIET)
+    made = hmetad.decide(
+        hmetad.contrast(hmetad.predict(draws), var="log_m", over="drug"), rope=(-0.1, 0.1)
+    )
+    page = fit_report(draws, made, labels=LABELS).markdown()
+    assert "that of Propranolol is minus the sum of those shown" in page
+    assert "Estimates for the population the participants were sampled from." in page
+    assert "−0.1 to 0.1 on the log scale (−10 % to +11 %)" in page
+    assert "| Excludes 0 |" in page
+    of_ratio = hmetad.decide(hmetad.predict(draws)["m_ratio"], rope=(0.9, 1.1), null=1.0)
+    page = fit_report(draws, of_ratio).markdown()
+    assert "| Excludes 1 |" in page
+    assert "on the log scale" not in page
+
+
 def test_decisions_bear_words_in_table_figure_and_paragraph(fitted):
     draws = hmetad.contrast(hmetad.predict(fitted), var="log_m", over="drug")
     made = hmetad.decide(draws, rope=(-0.1, 0.1))

@@ -164,4 +164,4 @@ def test_the_atlas_has_one_model_twice(shared):
     said = messages(hmetad.logs.frame_notices(trials))
     assert "results (18).csv.gz" in said["same-files"]
     assert "results (19).csv.gz" in said["same-files"]
-    assert "598 of 47749 rows" in said["same-rows"]
+    assert "598 of 47,749 rows" in said["same-rows"]

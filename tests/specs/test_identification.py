@@ -1,11 +1,12 @@
 """Parameters that a table cannot tell are named before they are believed."""
 
 import numpy as np
+import pytest
 
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of
 from hmetad.specs.identification import identification_notices
-from hmetad.specs.loading import load_model
+from hmetad.specs.loading import card_names, load_model
 from hmetad.specs.spec import with_changes
 
 COORDS = {"subject": [*"aaabbb"], "item": [*"xyzxyz"]}
@@ -33,3 +34,46 @@ def test_items_of_one_stimulus_cannot_have_effects_on_both_dprime_and_c():
     assert said(single, c="1 + (1|subject)") == []
     # An item that is old to one observer and new to another tells them apart.
     assert said(one_stimulus_an_item(both, [0, 1, 1, 1, 0, 0])) == []
+
+
+PEOPLE = {"subject": [*"aabbccdd"], "condition": ["x", "y"] * 4, "group": [*"mmmmnnnn"]}
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("1 + S(condition) + (1 | subject)", "(1 + S(condition) | subject)"),
+        ("0 + condition + (1 | subject)", "(0 + condition | subject)"),
+        ("1 + S(condition)*group + (1 | subject)", "(1 + S(condition) + S(condition):group | "),
+        ("1 + condition + (1 + condition | subject)", ""),
+        ("0 + condition + (0 + condition || subject)", ""),
+        ("1 + S(condition) + (1 + S(condition) || subject)", ""),
+        ("1 + condition + (1 | subject) + (1 | subject:condition)", ""),
+        ("1 + group + (1 | subject)", ""),
+        ("1 + condition", ""),
+    ],
+)
+def test_a_condition_within_people_whose_effect_is_the_same_in_all_is_noticed(formula, expected):
+    counts = simulate_counts([1.5] * 8, m_ratio=0.8, trials=200, coords=PEOPLE, seed=1)
+    spec = with_changes(load_model("group"), formula={"log_m": formula})
+    found = identification_notices(counts, spec, designs_of(counts, spec))
+    steps = [one.next_step for one in found if one.code == "same-effect"]
+    assert len(steps) == bool(expected)
+    assert all(f"Let it differ: {expected}" in step for step in steps)
+
+
+def test_an_item_is_no_person_in_whom_an_effect_may_differ():
+    coords = {"item": [*"xxyyzz"], "condition": ["x", "y"] * 3}
+    counts = simulate_counts([1.5] * 6, m_ratio=0.8, trials=200, coords=coords, seed=1)
+    spec = with_changes(load_model("crossed_items"), formula={"log_m": "1 + condition + (1|item)"})
+    spec = with_changes(spec, formula=dict.fromkeys(("dprime", "c", "log_gap"), "1 + (1|item)"))
+    codes = {one.code for one in identification_notices(counts, spec, designs_of(counts, spec))}
+    assert "same-effect" not in codes
+
+
+@pytest.mark.parametrize("card", card_names())
+def test_no_card_holds_an_effect_on_m_equal_in_all_people(card):
+    spec = load_model(card)
+    counts = simulate_counts(**spec.example, seed=1)
+    found = identification_notices(counts, spec, designs_of(counts, spec))
+    assert "same-effect" not in {one.code for one in found}

@@ -48,7 +48,11 @@ __all__ = [
 ]
 
 CHOICES = (
-    Choice("meta_criterion", "Meta-level criterion κ", ("relative", "absolute")),
+    Choice(
+        "meta_criterion",
+        "Meta-level criterion κ (relative: M·c; absolute: c)",
+        ("relative", "absolute"),
+    ),
     Choice("scale", "Scale of M", ("log_m", "m", "meta_d")),
     Choice("criteria", "Criteria", ("log_gap", "sorted_normal", "group_sorted_normal")),
     Choice("type1", "d′ and c", ("joint", "plug_in")),
@@ -103,7 +107,7 @@ def meta_d(
         tabulated=("dprime", "c", "meta_d", "m_ratio"),
         method=METHOD,
         limits=LIMITS,
-        reference=(1.0, "at 1 confidence has all that the responses had"),
+        reference=(1.0, "M-ratio of 1: confidence uses all the information behind the responses"),
         from_counts=() if type1 == "joint" else ("dprime", "c"),
         choices=CHOICES,
         chosen={**chosen, "type1": type1},

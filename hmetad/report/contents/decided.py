@@ -63,6 +63,11 @@ RULE = (
     "withheld (unreliable) where the draws cannot be trusted, or their Monte Carlo error could "
     "change it."
 )
+NONE_CHANGES = "None of the {} verdicts changes"
+KAPPA = (
+    "κ is the criterion of the response as confidence has it: M·c where it moves with M, c where "
+    "it stays that of the response."
+)
 SAME_LEVELS = "Both sides of a contrast are over the same levels."
 LEGEND = (
     ", ".join(f"{sign} {word}" for word, sign in SIGNS.items())
@@ -223,9 +228,10 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
         if table["label"].tolist() != base["label"].tolist():
             raise InputError("sensitivity", f"other contrasts in {name!r}", "those of decisions")
         frame = frame.assign(**{name: table["verdict"].to_numpy()})
+    kappa = (KAPPA,) if any("κ" in name for name in others) else ()
     shown = frame[frame[list(others)].ne(frame["as decided"], axis=0).any(axis=1)]
     blocks: list[Block] = [
-        Prose("Sensitivity", (counted_changes(frame, list(others)),)),
+        Prose("Sensitivity", (counted_changes(frame, list(others)), *kappa)),
         *estimates_by_choice({"as decided": made[0], **others}),
     ]
     if len(shown):
@@ -250,11 +256,18 @@ def counted_changes(frame: pd.DataFrame, others: list[str]) -> str:
         }
         for words, flag in flags.items():
             counts.setdefault(words, {})[name] = int(flag.sum())
-    return " ".join(
+    told = [
         f"{words}: {'; '.join(f'{name}: {number}' for name, number in each.items())}."
-        for place, (words, each) in enumerate(counts.items())
-        if place == 0 or any(each.values())
-    )
+        for words, each in counts.items()
+        if any(each.values())
+    ]
+    given = int(was_given.sum())
+    if given and not any(next(iter(counts.values())).values()):
+        verdicts = "The verdict does not change" if given == 1 else NONE_CHANGES
+        choices = f"any of the {len(others)} alternative choices: {', '.join(others)}"
+        under = choices if len(others) > 1 else f"the alternative choice, {others[0]}"
+        told = [f"{verdicts.format(given)} under {under}.", *told]
+    return " ".join(told)
 
 
 def estimates_by_choice(choices: Mapping[str, Decisions]) -> list[Block]:

@@ -34,7 +34,13 @@ from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_que
 from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import INTERVALS, forest_figure, notice_block, with_words
+from hmetad.report.contents.tables import (
+    INTERVALS,
+    early_notices,
+    forest_figure,
+    notice_block,
+    with_words,
+)
 from hmetad.report.page.blocks import (
     Alerts,
     Block,
@@ -45,7 +51,8 @@ from hmetad.report.page.blocks import (
     table_from_frame,
 )
 from hmetad.report.page.report import Report
-from hmetad.specs.design import designs_of
+from hmetad.rows.duplicates import is_people_name
+from hmetad.specs.design import cell_table, designs_of, left_out_level
 from hmetad.specs.spec import spec_of
 from hmetad.text.names import in_percent, symbol
 from hmetad.untrusted import read_attr
@@ -78,11 +85,12 @@ AT_AVERAGE = (
     "that are not named."
 )
 CHECKED = (
-    "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
-    "lie outside the bands, the model does not describe the data, and {symbol} means less."
+    "Markers are observed, bands hold 95 % of the data that the posterior predicts: by chance one "
+    "marker in twenty lies outside, which is fine. Where more of a cell do, the model does not "
+    "describe it: interpret its {symbol} with caution."
 )
-DRAWN = "What holds of the population that the levels of {groups} were drawn from. "
-MEDIAN = " Where people differ in log M-ratio, the M-ratio of the population is that of the median."
+SAMPLED = "Estimates for the population {groups} were sampled from. "
+MEDIAN = " The population M-ratio is that of the median participant."
 TERMS = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower", "upper": "Upper"}
 TERMS |= {"rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
 SOME_LEAVE = (
@@ -90,8 +98,8 @@ SOME_LEAVE = (
     "that leave them most are shown."
 )
 NONE_LEAVES = (
-    " None of the {cells} cells leaves the bands in more than {share} of its counts; {shown} are "
-    "shown."
+    " None of the {cells} cells leaves the bands in more than {share} of its counts, which is "
+    "fine; {shown} are shown."
 )
 
 
@@ -158,6 +166,7 @@ def fit_report(
     asked = question or (question_of(made[0]) if made else question_of_fit(first))
     blocks: list[Block] = [
         *([Prose("Question", (asked,))] if asked else []),
+        *(early_notices(first) if is_one else ()),
         *(
             block
             for place, one in enumerate(told)
@@ -260,11 +269,14 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
         (term or "population", *(cells.get((term, name), "") for name in names)) for term in terms
     )
     caption = "Population by condition." if len(rows) > 1 else "Population."
-    designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
+    counts = fit["observed_data"].to_dataset()["counts"]
+    designs = designs_of(counts, spec)
     factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
-    groups = " and ".join(labels.get(factor, factor) for factor in factors)
-    said = (DRAWN.format(groups=groups) if groups else "") + INTERVALS
-    said += MEDIAN if "log_m" in spec.formula else ""
+    are_people = len(factors) == 1 and is_people_name(*factors)
+    grouping = " and ".join(labels.get(factor, factor) for factor in factors)
+    groups = "the participants" if are_people else f"the levels of {grouping}"
+    said = (SAMPLED.format(groups=groups) if factors else "") + INTERVALS
+    said += MEDIAN if "log_m" in spec.formula and are_people else ""
     blocks: list[Block] = [
         Prose("Population", (said,)),
         Table(caption, ("Condition", *names), rows, name="population"),
@@ -272,13 +284,24 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
     shown = own[own["quantity"] == main].rename(columns={"term": "label"})
     value, meaning = spec.record.reference or (None, "")
     if len(shown) > 1:
-        words = f"{main} of the population" + (f"; {meaning}." if meaning else ".")
+        words = f"{main} of the population." + (f" {meaning}." if meaning else "")
         blocks.append(forest_figure(shown, main, words, "population-figure", reference=value))
     rest = table[table["kind"] != "population"]
     if len(rest):
         formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
         caption = "Effects, standard deviations and correlations."
-        named: dict[str, Any] = {"formats": formats, "name": "population-terms"}
+        left_out = {
+            term.name: level
+            for design in designs.values()
+            for term in design.common
+            if term.name.startswith("S(") and (level := left_out_level(term, cell_table(counts)))
+        }
+        note = " ".join(
+            f"{name}: effects sum to 0, and that of {labels.get(level, level)} is minus the sum of "
+            "those shown."
+            for name, level in left_out.items()
+        )
+        named: dict[str, Any] = {"formats": formats, "note": note, "name": "population-terms"}
         blocks.append(table_from_frame(rest, caption, columns=TERMS, **named))
     return blocks
 
@@ -337,7 +360,7 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
         sides = {side: frame[f"{main}_{side}"] for side in ("lower", "upper")}
         forest = pd.DataFrame({"label": names, "mean": frame[main], **sides})
         value, meaning = record.reference or (None, "")
-        caption = f"{quantity} of every cell" + (f"; {meaning}." if meaning else ".")
+        caption = f"{quantity} of every cell." + (f" {meaning}." if meaning else "")
         stem = main.replace("_", "-")
         blocks.append(forest_figure(forest, quantity, caption, stem, reference=value))
     return blocks

@@ -15,7 +15,8 @@ from hmetad.untrusted import read_attr
 __all__ = ["method_blocks", "method_text"]
 
 METHOD = (
-    "Counts were modelled by the card {card} of hmetad: {method} {draws} draws of {sampling}. "
+    "Counts were modelled by the card {card} of hmetad{version}: {method}{formulas} {draws} draws "
+    "of {sampling}. "
     "Cells of one fit are compared draw by draw; verdicts follow Kruschke (2018)."
 )
 SAMPLING = {
@@ -46,6 +47,7 @@ def method_text(fit: xr.DataTree, spec: ModelSpec) -> str:
     posterior, stats = fit["posterior"], fit["sample_stats"].to_dataset()
     # Fits of older versions do not say how they were sampled: by chains.
     sampling = SAMPLING[fit.attrs.get("method", "nuts")]
+    versions = read_attr(fit.attrs, "versions")
     number = int(stats["by_chains"].sum()) if "by_chains" in stats else 0
     return METHOD.format(
         sampling=sampling.format(
@@ -54,9 +56,20 @@ def method_text(fit: xr.DataTree, spec: ModelSpec) -> str:
             again=f"; {number} with uneven weights by chains" if number else "",
         ),
         card=f"{spec.name!r} ({spec.title})" if spec.title else repr(spec.name),
+        version=f" {versions['hmetad']}" if "hmetad" in versions else "",
         method=method_of(spec),
+        formulas=formulas_text(spec),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
     )
+
+
+def formulas_text(spec: ModelSpec) -> str:
+    """Formulas of the parameters in a sentence, each formula once; empty where there are none."""
+    by_formula: dict[str, list[str]] = {}
+    for name, text in spec.formula.items():
+        by_formula.setdefault(text, []).append(symbol(name))
+    told = [f"{', '.join(names)} ~ {text}" for text, names in by_formula.items()]
+    return f" Formulas: {'; '.join(told)}." if told else ""
 
 
 def method_of(spec: ModelSpec) -> str:
@@ -71,7 +84,11 @@ def model_table(spec: ModelSpec) -> Table:
     """Choices of the model card, and its formulas."""
     rows = [("Likelihood", spec.likelihood)]
     rows += [(choice.description, spec.choices[choice.name]) for choice in spec.record.choices]
-    rows += [(f"Formula of {symbol(name)}", text) for name, text in spec.formula.items()]
+    means = {one.name: f" ({one.description})" for one in spec.record.parameters}
+    rows += [
+        (f"Formula of {symbol(name)}{means.get(name, '') if symbol(name) == name else ''}", text)
+        for name, text in spec.formula.items()
+    ]
     rows += [("Reference", spec.reference)] if spec.reference else []
     caption = f"Model card {spec.name}."
     return Table(caption, ("Choice", "Value"), tuple(rows), name="model")

@@ -16,6 +16,7 @@ from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import first_few, notices
+from hmetad.notice_registry import short_words
 from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
 from hmetad.report.contents.method import method_text
 from hmetad.report.contents.population import population_table
@@ -66,11 +67,12 @@ def results_paragraph(
     Returns
     -------
     str
-        Plain text. Where chains failed, it says first that the estimates are not to be reported,
-        and why. It counts trials, people, cells, rows that were left out, and people whose own M is
-        at or below 0, and names the worst variables of all that was sampled. Numbers that cannot
-        exceed 1, such as probabilities and correlations, have no zero before the point (APA, 2020,
-        section 6.36); intervals are credible intervals (CrI).
+        Plain text. Where chains failed, or an error concerns the whole fit, it says first that the
+        estimates are not to be reported, and why. It counts trials, people, cells, rows that were
+        left out, and people whose own M is at or below 0; says whose M is not judged; has the
+        formulas and the version; and names the worst variables of all that was sampled. Numbers
+        that cannot exceed 1, such as probabilities and correlations, have no zero before the point
+        (APA, 2020, section 6.36); intervals are credible intervals (CrI).
 
     Raises
     ------
@@ -93,6 +95,7 @@ def results_paragraph(
         *reliance_sentences(fit),
         *data_sentences(fit, labels or {}),
         *sign_sentences(fit),
+        *undetermined_sentences(fit),
         method_text(fit, spec),
         sampling_sentence(fit),
         *(population_sentences(population_table(fit, labels=labels)) if spec.formula else ()),
@@ -103,7 +106,8 @@ def results_paragraph(
 
 def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
     """What of the sampling failed, before any estimate; and what failed beside these."""
-    failed = [one for one in notices(fit) if one.severity == "error" and one.code in OF_SAMPLING]
+    errors = [one for one in notices(fit) if one.severity == "error"]
+    failed = [one for one in errors if one.code in OF_SAMPLING or not one.cells]
     record, posterior = spec_of(fit).record, fit["posterior"].data_vars
     told = {*record.tabulated, record.parameter_of_interest}
     stems = tuple(f"{name}_" for name in told)
@@ -133,9 +137,27 @@ def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]
     yield (
         f"The data were {int(counts.sum()):,} trials {of_whom}"
         f"in {cells} cell{'' if cells == 1 else 's'}, "
-        f"with {counts.sizes['rating']} levels of confidence."
+        f"with {counts.sizes['rating']} levels of confidence{of_term(ratings_words(counts))}."
     )
     yield from (one.message for one in notices(fit) if one.code in LEFT_OUT)
+
+
+def ratings_words(counts: xr.DataArray) -> str:
+    """How confidence became ratings, where it was binned."""
+    rule = str(counts.attrs.get("ratings_rule", "")).partition(", ")[2]
+    return rule if rule.startswith("quantiles") else ""
+
+
+def undetermined_sentences(fit: xr.DataTree) -> Iterator[str]:
+    """Cells whose M is not judged, and why."""
+    errors = [one for one in notices(fit) if one.severity == "error" and one.cells]
+    errors = [one for one in errors if one.code not in OF_SAMPLING]
+    if errors:
+        number = len({cell for one in errors for cell in one.cells})
+        listed = "; ".join(
+            f"{short_words(one.code)} in {first_few(one.cells, ', ')}" for one in errors
+        )
+        yield f"M was not judged in {number} of {fit['posterior'].sizes['cell']} cells: {listed}."
 
 
 def grouping_columns(fit: xr.DataTree) -> list[str]:

@@ -40,8 +40,10 @@ INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 # Notices without which an answer is misread: they stand before it, and with the others at the end.
 BEFORE_THE_ANSWER = (
     *("mixed-scales", "confidence-missing", "correct-missing", "not-probabilities"),
-    *("unequal-items", "counted-wrong"),
+    *("unequal-items", "counted-wrong", "reversed-scale"),
 )
+# Starts of the names of logarithms.
+LOGS = ("log_", "log ratio of ")
 # Between the levels in the label of a contrast.
 SEPARATORS = re.compile(r"( − | \| |[()])")
 
@@ -119,12 +121,10 @@ def forest_figure(
 def interval_note(decisions: Decisions, *, in_table: bool = True) -> str:
     """What interval, what ROPE, what correction and, of a table, what the columns mean."""
     level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
-    null = format_cell(decisions.null, "g")
     kind = interval_kind(decisions.ci_kind)
     note = f"{level} {kind} intervals; ROPE {rope_in_words(decisions)}."
     if in_table:
         note += " P(dir.): probability of the more likely sign."
-        note += f" ≠ {null}: does the interval exclude {null}?"
     said = correction_words(decisions.comparisons, decisions.results["verdict"].size)
     return f"{note} {said[0].upper()}{said[1:]}." if said else note
 
@@ -147,8 +147,13 @@ def with_words(decisions: Decisions, labels: Mapping[str, str] | None) -> Decisi
 
 
 def rope_in_words(decisions: Decisions) -> str:
-    """Limits of the region of practical equivalence."""
-    return " to ".join(format_cell(limit, "g") for limit in decisions.rope)
+    """Limits of the region of practical equivalence; of a logarithm also in percent."""
+    shown = " to ".join(format_cell(limit, "g") for limit in decisions.rope)
+    quantity = decisions.quantity
+    if not quantity.startswith(LOGS) or max(map(abs, decisions.rope)) > 1:
+        return shown
+    percent = " to ".join(f"{100 * np.expm1(end):+.0f} %" for end in decisions.rope)
+    return f"{shown} on the log scale ({percent.replace('-', '−')})"
 
 
 def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
