@@ -77,8 +77,8 @@ class MeasuresOptions(CellOptions):
     ----------
     correct : COLUMN
         Column with right or wrong, where there is no stimulus.
-    cluster : COLUMN
-        Of intervals: draw these whole, such as item or subject.
+    cluster : COLUMN[,COLUMN]
+        Of intervals: draw these whole, such as item or subject; set,item where both name one.
     over : COLUMN
         Column of --by whose levels a page or --fail-if compares; by default its first.
     common_items : flag
@@ -232,7 +232,7 @@ def requested(options: MeasuresOptions) -> Request:
     """Trials that options are about, not yet read where all are taken."""
     own = ("correct",) if options.correct else ("stimulus", "response")
     columns = {name: getattr(options, name) for name in (*own, "confidence")}
-    trials = scan_trials(options, options.by, columns).spelled([options.cluster])
+    trials = scan_trials(options, options.by, columns).spelled((options.cluster or "").split(","))
     are_rated = options.quantiles or options.ratings or options.levels
     is_exact = bool(
         options.correct is not None and not are_rated and are_numbers(trials, options.confidence)
@@ -405,21 +405,20 @@ def measured_exactly(asked: Request) -> Measured:
 def measured_counts(asked: Request) -> Measured:
     """Measures of trials that are counted by rating."""
     options = asked.options
-    cluster = options.cluster
-    by = [*options.by, *([cluster] if cluster else [])]
+    grouping = parse_by(options.by)
+    cluster = hmetad.measures.unit_columns(asked.trials, by=grouping, cluster=options.cluster)
+    by = [*options.by, *cluster]
     counts = count_scanned(asked.trials, options, by, correct=options.correct)
     statistic = counts_statistic(asked)
     # Of units drawn whole the counts are those of all of them.
-    pooled = counts if cluster is None else hmetad.counts.clusters_of(counts, cluster).pooled
+    pooled = counts if not cluster else hmetad.counts.clusters_of(counts, cluster).pooled
     draws, found = None, []
     if asked.has_draws:
-        draws = hmetad.resample(counts, statistic, **options.resampled)
+        draws = hmetad.resample(counts, statistic, **options.resampled | {"cluster": cluster})
         measured = hmetad.resample_interval(
             counts, statistic, ci_prob=options.ci_prob, method=options.method, draws=draws
         )
-        found = hmetad.measures.repeated_items(
-            asked.trials, by=parse_by(options.by), cluster=cluster
-        )
+        found = hmetad.measures.repeated_items(asked.trials, by=grouping, cluster=options.cluster)
     else:
         measured = statistic(pooled)
     found = [*found, *unequal_items(asked)]

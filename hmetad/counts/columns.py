@@ -36,6 +36,7 @@ __all__ = [
     "named_rows",
     "plain_array",
     "right_trials",
+    "several_columns",
     "text_columns",
     "without_codes",
 ]
@@ -128,6 +129,21 @@ def named_columns(given: object) -> list[object]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         return [given]
     return [*given.values()] if isinstance(given, Mapping) else [*given]
+
+
+def several_columns(given: str | Sequence[str] | None, columns: Iterable[object]) -> list[str]:
+    """Columns that are named: none, one, several, or several in one text with commas between.
+
+    Examples
+    --------
+    >>> several_columns("set,item", ["set", "item"]), several_columns("a,b", ["a,b"])
+    (['set', 'item'], ['a,b'])
+    """
+    if given is None or not isinstance(given, str):
+        return [*(given or ())]
+    if given in columns or "," not in given:
+        return [given]
+    return [part for name in given.split(",") if (part := name.strip())]
 
 
 def text_columns(*given: object) -> list[str]:

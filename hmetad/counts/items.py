@@ -24,7 +24,7 @@ from scipy.special import chdtrc, chndtrinc, entr
 from hmetad.arguments import check_inputs
 from hmetad.counts.columns import as_text, group_numbers
 from hmetad.notice import Notice, notice_of
-from hmetad.rows.duplicates import is_item_name, plain_name
+from hmetad.rows.duplicates import is_item_name, is_name_of_who, plain_name
 from hmetad.rows.rows import PLAIN_KINDS, Rows, Tally, Values
 
 __all__ = [
@@ -32,14 +32,17 @@ __all__ = [
     "FEWEST_ITEMS",
     "GROUPS",
     "answers_of_one_time",
+    "columns_beside_items",
     "columns_of_questions",
     "columns_that_differ",
     "difficulty_columns",
     "difficulty_notices",
     "item_columns",
     "item_notices",
+    "item_parts",
     "same_item_cells",
     "unused_columns",
+    "whole_items",
 ]
 
 type Floats = NDArray[np.float64]
@@ -47,6 +50,15 @@ type Ints = NDArray[np.int64]
 
 # What readers of logs call whose answers they are, to which version of a question.
 GROUPS = ("task", "model", "prompt", "filter", "perturbation")
+# What tables call a set of questions, which may number its items from 0 as all others do.
+SETS = frozenset(
+    [
+        *("bench", "benchmark", "corpus", "data_set", "dataset", "exam", "item_set"),
+        *("question_set", "set", "subset", "suite", "task", "test_set"),
+    ]
+)
+# Most of the items with the same number have the same right answer where they are one question.
+SHARE_SAME, SHARE_FILLED = 0.9, 0.9
 # What says which of several times it was; some of these count the answers to one question.
 TIMES = ("run", "log", "repeat", "epoch", "sample", "seed")
 COUNTERS = ("repeat", "epoch", "sample")
@@ -143,6 +155,87 @@ def item_columns(trials: pd.DataFrame, known: Sequence[str] = ()) -> list[str]:
     first = trials.head(LOOKED_AT)
     names = ["task", *columns_of_questions(first, [*known, "task"])]
     return ["item", *(name for name in names if name in first and not has_fractions(first[name]))]
+
+
+def item_parts(rows: Rows, item: str) -> list[str]:
+    """Columns that name an item together: those of sets that number their items anew, and its own.
+
+    Item 0 of one set is another question than item 0 of the next. A set is a column that is named
+    like one; or texts in whose levels one model has items that are numbered from 0 or 1, more in
+    one than in another. Not so where the right answers to the same number are the same.
+
+    Examples
+    --------
+    >>> from hmetad.rows.sources import rows_of
+    >>> trials = pd.DataFrame({"set": ["boolq", "boolq", "sciq"], "item": [0, 1, 0]})
+    >>> item_parts(rows_of(trials), "item")
+    ['set', 'item']
+    """
+    names = columns_beside_items(rows, item)
+    if not names:
+        return [item]
+    frame = rows.frame([item, *names])
+    kind = pd.api.types.infer_dtype(frame[item], skipna=True)
+    if kind not in ("string", "integer", "categorical", "floating"):
+        return [item]
+    whose = [name for name in names if name in GROUPS[1:] or is_name_of_who(name)]
+    parts = [item]
+    for name in names:
+        if name not in whose and name != "target" and are_numbered_anew(frame, parts, name, whose):
+            parts = [name, *parts]
+    return parts
+
+
+def columns_beside_items(rows: Rows, item: str) -> list[str]:
+    """Columns that may number items anew, those of who answered, and of the right answer."""
+    names = [name for name in unused_columns(rows, [item]) if not is_item_name(name)]
+    known = [name for name in names if plain_name(name) in SETS or name in (*GROUPS, "target")]
+    known = [name for name in names if name in known or is_name_of_who(name)]
+    others = [name for name in names if name not in (*known, *ANSWERED, *TIMES)]
+    first = rows.first_rows([item, *others], LOOKED_AT)
+    are_text = (pd.api.types.infer_dtype(first[name], skipna=True) == "string" for name in others)
+    few = [name for name, is_text in zip(others, are_text, strict=True) if is_text]
+    few = [name for name in few if first[name].nunique() <= MOST_TEXTS]
+    return [name for name in names if name in known or name in few]
+
+
+def are_numbered_anew(
+    frame: pd.DataFrame, parts: Sequence[str], name: str, whose: Sequence[str]
+) -> bool:
+    """Whether each level of a column numbers its items, named by other columns, from the start."""
+    is_set = plain_name(name) in SETS
+    within = [*parts] if is_set else [*whose, *parts]
+    rows = frame[[*dict.fromkeys([*within, name])]].drop_duplicates().dropna()
+    again = rows[rows.groupby(within, observed=True, sort=False)[name].transform("nunique") > 1]
+    if again.empty or not (is_set or are_filled(rows, parts[-1], name)):
+        return False
+    if "target" not in frame:
+        return True
+    answers = frame[[*parts, "target"]].drop_duplicates().dropna()
+    answers = answers.merge(again[[*parts]].drop_duplicates(), on=[*parts])
+    different = written_values(answers, [*parts, "target"])
+    targets = different.groupby([*parts])["target"].nunique()
+    is_telling = different["target"].nunique() > 1
+    return not (is_telling and (targets == 1).mean() > SHARE_SAME)
+
+
+def are_filled(rows: pd.DataFrame, item: str, name: str) -> bool:
+    """Whether the items of each level are whole numbers from 0 or 1 on, of unequal lengths."""
+    number = pd.to_numeric(rows[item], errors="coerce")
+    if number.isna().any() or (number % 1 != 0).any() or number.min() < 0:
+        return False
+    by_level = number.groupby(rows[name], observed=True)
+    lengths = by_level.nunique()
+    filled = lengths >= SHARE_FILLED * (by_level.max() - by_level.min() + 1)
+    return bool((by_level.min() <= 1).all() and filled.all() and lengths.nunique() > 1)
+
+
+def whole_items(frame: pd.DataFrame, parts: Sequence[str]) -> pd.Series:
+    """What tells the items apart that columns name together; missing where one of them is."""
+    if len(parts) == 1:
+        return frame[parts[0]]
+    number = frame.groupby([*parts], observed=True, sort=False).ngroup()
+    return number.where(frame[[*parts]].notna().all(axis=1)).astype("Int64")
 
 
 def columns_that_differ(

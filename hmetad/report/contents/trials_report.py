@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.columns import text_columns
+from hmetad.counts.columns import several_columns, text_columns
+from hmetad.counts.items import columns_beside_items
 from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError, nearest
 from hmetad.measures.of_trials import measure_trials, resample_trials
@@ -174,9 +175,12 @@ def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
     """Trials in memory: the columns that are used or named like items."""
     grouping = text_columns(asked.get("by", ()))
     roles = [asked.get(name, name) for name in ("correct", "confidence")]
-    used = {*grouping, *roles, asked.get("cluster")}
-    rows = rows_of(trials, text=grouping).spelled(used)
-    names = [name for name in rows.columns if name in used or is_item_name(name)]
+    rows = rows_of(trials, text=grouping)
+    used = {*grouping, *roles, *several_columns(asked.get("cluster"), rows.columns)}
+    rows = rows.spelled(used)
+    items = [name for name in rows.columns if is_item_name(name)]
+    used |= {*items, *(columns_beside_items(rows, items[0]) if items else [])}
+    names = [name for name in rows.columns if name in used]
     frame = rows.frame(names) if names else rows.frame()
     frame.attrs = add_notices(frame.attrs, rows.notices)
     return frame
