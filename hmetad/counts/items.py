@@ -23,8 +23,9 @@ from scipy.special import chdtrc, chndtrinc, entr
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.columns import as_text, group_numbers
-from hmetad.notice import Notice, notice_of
-from hmetad.rows.duplicates import is_item_name, is_name_of_who, plain_name
+from hmetad.coverage import MOST_CELLS, shared_parts, strata_columns
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name, plain_name
 from hmetad.rows.rows import PLAIN_KINDS, Rows, Tally, Values
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "FEWEST_ITEMS",
     "GROUPS",
     "answers_of_one_time",
+    "apart_notices",
     "columns_beside_items",
     "columns_of_questions",
     "columns_that_differ",
@@ -77,8 +79,6 @@ LOOKED_AT = 1000
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
 # them are not.
 FEWEST_ITEMS = 20
-# More cells are not needed to see what is alike, and cost memory.
-MOST_CELLS = 3000
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
 )
@@ -354,6 +354,45 @@ def groups_alike(shown: NDArray[np.bool_]) -> list[list[int]]:
     _, group = connected_components(csr_array(is_paired), directed=False)
     members = [np.flatnonzero(group == i).tolist() for i in np.unique(group)]
     return [cells for cells in members if len(cells) > 1]
+
+
+def apart_notices(
+    cells: pd.DataFrame, labels: Sequence[str], cell: Ints, item: Ints, over: str | None = None
+) -> list[Notice]:
+    """Notices of levels that share no item with those that they are compared with.
+
+    `cells` has one row of grouping columns per cell; of each trial `cell` is the number of its
+    cell, `item` a number that names its item, -1 for none. Models are compared, the levels of
+    `over`, and those of a single column. Each side has twenty items or more. People and sets of
+    questions need not have the same items.
+    """
+    known = pd.DataFrame({"cell": cell, "item": item})[item >= 0].drop_duplicates()
+    number = np.bincount(known["cell"], minlength=len(cells))
+    compared = [name for name in map(str, cells) if is_name_of_who(name) or name == over]
+    compared = compared if cells.shape[1] > 1 else [*map(str, cells)]
+    if len(cells) > MOST_CELLS or known.empty:
+        return []
+    found = []
+    for over in compared:
+        if is_people_name(over) or plain_name(over) in SETS:
+            continue
+        part = shared_parts(cells, over, known)[0][: len(cells)]
+        stratum = group_numbers(cells[strata_columns(cells, over)])
+        rows = pd.DataFrame({"part": part, "items": number, "stratum": stratum})
+        of_part = rows.groupby(["stratum", "part"])["items"].transform("sum")
+        rows = rows.assign(items=of_part)[of_part >= FEWEST_ITEMS]
+        sizes = rows.groupby("stratum")["items"].transform("max")
+        first = rows.loc[rows["items"] == sizes].groupby("stratum")["part"].transform("first")
+        largest = rows["stratum"].map(dict(zip(rows["stratum"][first.index], first, strict=True)))
+        apart = rows[rows["part"] != largest].index
+        if len(apart):
+            levels = cells[over].astype(str)
+            beside = rows[rows["stratum"].isin(stratum[apart])].index.difference(apart)
+            said = {"over": over, "apart": first_few([*levels[apart].unique()])}
+            said["others"] = first_few([*levels[beside].unique()])
+            code = "different-items" if is_name_of_who(over) else "different-items.conditions"
+            found.append(notice_of(code, [labels[i] for i in apart], **said))
+    return found
 
 
 # Columns that may be about difficulty

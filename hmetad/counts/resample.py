@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.columns import group_numbers, several_columns
+from hmetad.counts.items import apart_notices
 from hmetad.counts.tables import cell_labels, count_notices
 from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
@@ -496,7 +497,8 @@ def clusters_of(counts: xr.DataArray, cluster: str | Sequence[str]) -> Clusters:
         columns = pd.DataFrame({name: pooled[name].values for name in left})
         labels = pooled["cell"].values.tolist()
         coverage = item_coverage(columns, labels, index, unit)
-        pooled = with_notices(pooled, coverage_notices(coverage, columns, labels, None))
+        apart = apart_notices(columns, labels, index, unit)
+        pooled = with_notices(pooled, [*apart, *coverage_notices(coverage, columns, labels, None)])
         pooled = pooled.assign_attrs(coverage_attrs(coverage))
     return Clusters(pooled, tuple(parts))
 

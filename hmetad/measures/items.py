@@ -19,7 +19,7 @@ from hmetad.counts.columns import (
     several_columns,
     text_columns,
 )
-from hmetad.counts.items import item_parts, whole_items
+from hmetad.counts.items import apart_notices, item_parts, whole_items
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.coverage import (
@@ -386,8 +386,9 @@ def told_of_items(
     has = ~np.isnan(value)
     code = code[kept][has]
     coverage = item_coverage(cells, labels, cell[has], code)
-    if coverage:
-        return coverage_notices(coverage, cells, labels, over), coverage
+    apart = apart_notices(cells, labels, cell[has], code, over)
+    if coverage or apart:
+        return [*apart, *coverage_notices(coverage, cells, labels, over)], coverage
     # Numbers that no two trials share tell trials apart, not items.
     if (code >= 0).any() and len(np.unique(code)) < len(code):
         return [], {}

@@ -482,3 +482,40 @@ def test_counts_draw_items_by_set_and_number(tmp_path):
     assert "items-numbered-anew" in [one["code"] for one in answer["notices"]]
     page = run(tmp_path, asked.replace("--json", "-o page.md")) and (tmp_path / "page.md")
     assert "named by set and item together" in page.read_text(encoding="utf-8")
+
+
+# --- levels without an item in common -----------------------------------------------------------
+
+
+def test_models_that_answered_different_questions_have_no_verdict(tmp_path):
+    trials = answers().drop(columns="hard")
+    number = trials["item"].astype(int)
+    trials = trials.assign(item=number)[(trials["model"] == "whole") == (number < N // 2)]
+    trials.to_csv(tmp_path / "apart.csv", index=False)
+    draws = resample_trials(trials, by="model", cluster="item", n=50, seed=1)
+    counts = count_correct(trials, by=["model", "item"], quantiles=4)
+    pooled = hmetad.counts.clusters_of(counts, "item").pooled
+    for found in (draws, measure_trials(trials, by="model"), pooled):
+        (said,) = coded(found, "different-items")
+        assert said.severity == "error"
+        assert "whole and skipper answered different questions" in said.message
+    run(tmp_path, f"measures apart.csv {MEASURES} -o draws.nc")
+    gate = '--fail-unless "skipper not worse than whole"'
+    done = run(tmp_path, f"compare draws.nc {COMPARE} {gate}", status=3)
+    assert "different questions" in done.stderr.splitlines()[-1]
+    run(tmp_path, f"measures apart.csv {MEASURES} -o page.md".replace("--interval ", ""))
+    assert "stay paired" not in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+def test_conditions_without_an_item_in_common_are_warned_of_and_sets_and_people_are_not():
+    trials = answers(sets="xy").drop(columns="hard")
+    trials["item"] += trials["model"]
+    for column, number in (("version", 1), ("set", 0), ("subject", 0)):
+        renamed = trials.rename(columns={"model": column} if column != "set" else {})
+        found = measure_trials(renamed, by=column)
+        assert [x.severity for x in coded(found, "different-items")] == ["warning"] * number
+    # Two models that share items stand apart from a third.
+    third = answers(seed=2, sets="z").query("model == 'whole'").assign(model="third")
+    both = pd.concat([answers(sets="xy"), third])
+    (said,) = coded(measure_trials(both, by="model"), "different-items")
+    assert said.cells == ("third",)

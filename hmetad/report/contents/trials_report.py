@@ -88,6 +88,7 @@ PAIRED = (
     "Levels of {unit} were drawn whole and for all cells at once, so that cells with the same "
     "{unit} stay paired."
 )
+NOT_PAIRED = "Levels of {unit} were drawn whole; no two cells have any of them in common."
 SINGLE = (
     "Single answers were drawn, in each cell by itself; if several answers are to one item, draw "
     "whole items instead (cluster)."
@@ -362,11 +363,13 @@ def method(found: Evidence, command: str) -> tuple[str, ...]:
     """How the numbers were made, in sentences."""
     attrs, unit = found.draws.attrs, found.draws.attrs["cluster"]
     has_ece = "ece" in found.draws
+    are_apart = any(one.code == "different-items" for one in notices(found.draws))
+    how = PAIRED if "coverage" in attrs or not are_apart else NOT_PAIRED
     said = OF_ECE.format(bins=found.estimates.attrs["bins"]) if has_ece else NO_PROBABILITY
     return (
         "Confidence is taken as it is: no ratings were made. All measures were computed again in "
         f"each of {attrs['n']:,} draws of the data, {KINDS[attrs['kind']]}, seed {attrs['seed']}. "
-        f"{PAIRED.format(unit=unit) if unit else SINGLE}",
+        f"{how.format(unit=unit) if unit else SINGLE}",
         "Accuracy, as all measures here, is that of answers with a confidence.",
         f"Intervals are the quantiles of the draws. {said}",
         BEST_ONLY,
