@@ -61,6 +61,12 @@ CORRECTNESS_NAMES = frozenset(
     ]
 )
 
+MULTIPLE = (
+    "More than two alternatives have no M-ratio here, and trials that are selected by their answer "
+    "give a wrong one. Count right and wrong (count_correct, --correct COLUMN); to that table "
+    "apply {measures}. Or make pairs of options from their probabilities (logs.option_pairs, "
+    "hmetad import ... --option-pairs both)."
+)
 # Numbers that questionnaires and programs of experiments write for no answer, and texts.
 REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]
 USUAL_CODES = np.array(sorted({-1, *REPEATED, *(-one for one in REPEATED)}), dtype=np.float64)
@@ -290,8 +296,10 @@ def two_labels(
         step = "Name both: labels=(S1, S2)."
         raise InputError(columns, f"the single label {counted}", "two labels", step)
     if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
-        step = "Drop the other trials, or recode both columns to the same two labels."
-        step = code_step(label_codes(shown + said)) or step
+        # Trials that are selected by their answer say nothing true of any measure.
+        several = len(shown) > 2 and len({isinstance(label, str) for label in seen}) == 1
+        step = MULTIPLE if several else "Recode both columns to the same two labels."
+        step = code_step(label_codes(shown + said)) or step.format(measures=type2_measures())
         raise InputError(columns, f"{len(seen)} labels: {counted}", "the same two labels", step)
     refuse_alike(columns, sorted(seen))
     return sorted(seen)

@@ -39,7 +39,7 @@ from hmetad.measures.items import (
     units_of,
     with_units,
 )
-from hmetad.notice import Notice, notice_of, notice_where
+from hmetad.notice import Notice, first_few, notice_of, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 from hmetad.rows.sources import TableLike, rows_of
@@ -333,7 +333,14 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
     if not off.any():
         return []
     is_whole = bool((value == np.round(value)).all())
-    if (value <= 0).all():
+    sizes = np.bincount(cell, minlength=len(labels))
+    beyond = np.bincount(cell[off], minlength=len(labels))
+    fractions = np.bincount(cell[(value > LEAST) & (value < 1)], minlength=len(labels))
+    inside = np.array(labels)[(beyond == 0) & (fractions > 0)].tolist()
+    outside = np.array(labels)[beyond > FEW * sizes].tolist()
+    if inside and outside:
+        case = "not-probabilities.scales"
+    elif (value <= 0).all():
         case = "not-probabilities.logs"
     elif off.mean() <= FEW:
         case = "not-probabilities.few"
@@ -342,6 +349,8 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
     else:
         case = "not-probabilities"
     said = {"number": f"{off.sum():,}", "all": f"{len(value):,}", "example": f"{value[off][0]:g}"}
+    if case == "not-probabilities.scales":
+        said = {"inside": first_few(inside), "outside": first_few(outside)}
     return [notice_of(case, [labels[i] for i in np.unique(cell[off])], **said)]
 
 
