@@ -78,7 +78,8 @@ class MeasuresOptions(CellOptions):
     correct : COLUMN
         Column with right or wrong, where there is no stimulus.
     cluster : COLUMN[,COLUMN]
-        Of intervals: draw these whole, such as item or subject; set,item where both name one.
+        Bootstrap intervals, by draws of these as a whole, such as item or subject; set,item where
+        both name one.
     over : COLUMN
         Column of --by whose levels a page or --fail-if compares; by default its first.
     common_items : flag
@@ -172,7 +173,8 @@ class Request:
     @property
     def has_draws(self) -> bool:
         """Whether trials are resampled; a page of confidence as it is says which is best."""
-        return self.options.interval or (self.is_exact and self.options.has_page)
+        is_asked = self.options.interval or self.options.cluster is not None
+        return is_asked or (self.is_exact and self.options.has_page)
 
     @property
     def titled(self) -> dict[str, Any]:
@@ -357,8 +359,6 @@ def refuse_without_draws(asked: Request) -> None:
     options = asked.options
     if asked.has_draws:
         return
-    if options.cluster is not None:
-        raise InputError("--cluster", "it without --interval", "draws", "Add --interval.")
     if options.output is not None and options.output.suffix == DRAWS_FILE:
         got = f"{str(options.output)!r} without --interval"
         raise InputError("--output", got, "draws", "Add --interval.")
@@ -406,7 +406,10 @@ def measured_counts(asked: Request) -> Measured:
     """Measures of trials that are counted by rating."""
     options = asked.options
     grouping = parse_by(options.by)
-    cluster = hmetad.measures.unit_columns(asked.trials, by=grouping, cluster=options.cluster)
+    cluster = []
+    if asked.has_draws:
+        whole = options.cluster
+        cluster = hmetad.measures.unit_columns(asked.trials, by=grouping, cluster=whole)
     by = [*options.by, *cluster]
     counts = count_scanned(asked.trials, options, by, correct=options.correct)
     statistic = counts_statistic(asked)
@@ -418,7 +421,9 @@ def measured_counts(asked: Request) -> Measured:
         measured = hmetad.resample_interval(
             counts, statistic, ci_prob=options.ci_prob, method=options.method, draws=draws
         )
-        found = hmetad.measures.repeated_items(asked.trials, by=grouping, cluster=options.cluster)
+        found = hmetad.measures.repeated_items(
+            asked.trials, by=grouping, cluster=options.cluster or cluster or None
+        )
     else:
         measured = statistic(pooled)
     found = [*found, *unequal_items(asked)]

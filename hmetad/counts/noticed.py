@@ -26,6 +26,7 @@ from hmetad.rows.rows import Distinct, Rows
 from hmetad.rows.sources import TableLike
 
 __all__ = [
+    "PAIRS",
     "POSITIONS",
     "WRONG_OPTION",
     "add_notices",

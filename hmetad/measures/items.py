@@ -20,7 +20,7 @@ from hmetad.counts.columns import (
     text_columns,
 )
 from hmetad.counts.items import apart_notices, item_parts, whole_items
-from hmetad.counts.noticed import add_notices
+from hmetad.counts.noticed import PAIRS, add_notices
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.coverage import (
     CODE,
@@ -297,8 +297,9 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     Returns
     -------
     list of str
-        Those that are given, apart from grouping columns; and, of items that sets number anew,
-        the column of the sets.
+        Those that are given, apart from grouping columns; of pairs of options, by default, the
+        item, whose pairs are no independent trials; and, of items that sets number anew, the
+        column of the sets.
 
     Raises
     ------
@@ -312,8 +313,10 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     ['set', 'item']
     """
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
-    drawn = units_of(rows, column_names("by", by), cluster).drawn
-    return [name for name in drawn if name not in by] or drawn
+    names = column_names("by", by)
+    are_pairs = {*PAIRS} <= {*rows.columns} and PAIRS[0] not in names
+    drawn = units_of(rows, names, PAIRS[0] if cluster is None and are_pairs else cluster).drawn
+    return [name for name in drawn if name not in names] or drawn
 
 
 def is_people(cluster: Units) -> bool:

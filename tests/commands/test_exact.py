@@ -64,7 +64,6 @@ def test_ratings_are_counted_where_they_are_asked_for(answers):
         ("measures answers.csv --correct correct --meta-d", "--meta-d"),
         ("measures answers.csv --correct correct --interval --method bca", "--method"),
         ("measures answers.csv --correct correct --by model --over set -o page.html", "--over"),
-        ("measures answers.csv --correct correct --cluster item", "--interval"),
         ("measures answers.csv --correct correct --interval --cluster question", "question"),
     ],
 )
