@@ -68,6 +68,8 @@ hmetad measures answers.csv --by model --correct correct --interval --cluster it
   --rope=-0.02,0.02 --fail-if "new worse than old"
 """
 
+MORE = "; all of them by -o table.csv or --json"
+
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuresOptions(CellOptions):
@@ -265,7 +267,8 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
     shown["cell"] = cell_heading(asked.options.by)
-    listing = Listing(rows, shown, titled(asked, shown))
+    has_ece = f"; ECE: {measured.result.attrs.get('bins')} bins of equal numbers" * ("ece" in shown)
+    listing = Listing(rows, shown, titled(asked, shown) + has_ece, MORE)
     found = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
         return Answer((listing,), found)
@@ -282,7 +285,7 @@ def titled(asked: Request, shown: Mapping[str, str]) -> str:
         if "from" in shown.values()
         else ""
     )
-    return f"Measures; all of them by -o table.csv or --json{said}"
+    return f"Measures{said}"
 
 
 def decided(options: MeasuresOptions, draws: "xr.Dataset") -> "Decisions":

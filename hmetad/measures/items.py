@@ -177,8 +177,7 @@ def common_items(
     if not is_common.any():
         numbers = known.groupby(over, observed=True)[item].nunique()
         step = f"Leave out {numbers.idxmin()}, which answered fewest ({numbers.min():,})."
-        got = f"no item that all levels of {over} answered"
-        raise InputError("trials", got, "one or more", step)
+        raise InputError("trials", f"no item was answered by all levels of {over}", "", step)
     left, every = (
         f"{len(x[['stratum', 'item']].drop_duplicates()):,}" for x in (own[is_common], own)
     )

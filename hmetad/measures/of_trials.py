@@ -34,7 +34,16 @@ from hmetad.measures.stated_confidence import (
 )
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, notice_attrs, notice_where, notices, notices_where, with_notices
+from hmetad.notice import (
+    Notice,
+    first_few,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+    notices_where,
+    with_notices,
+)
 from hmetad.results import debiased_names, is_raised_by_chance
 from hmetad.rows.sources import TableLike
 
@@ -534,6 +543,11 @@ def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
         for x in (is_right, 1 - is_right)
     )
     off = not_probabilities(cell, judged.value[stated], labels)
+    one = pd.Series(judged.value[stated]).groupby(cell).agg(["min", "max", "size"])
+    same = one[(one["min"] == one["max"]) & (one["size"] > 1)]["min"]
+    if len(same):
+        listed = first_few([f"{labels[i]} {value:g}" for i, value in same.items()])
+        off.append(notice_of("one-confidence", [labels[i] for i in same.index], listed=listed))
     none = notices_where({"no-rights": right == 0, "no-errors": wrong == 0})
     return [*off, *few_trials(right + wrong), *none]
 
@@ -558,8 +572,10 @@ def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
 
 def is_about(notice: Notice, name: str, filled: bool) -> bool:
     """Whether a notice of trials is about a measure; `filled` where what lacks counts as wrong."""
-    # The share of right answers does not depend on the scale of confidence.
-    if notice.code == "mixed-scales" or (notice.code == "unequal-items" and filled):
+    # The share of right answers does not depend on confidence.
+    if notice.code in ("mixed-scales", "one-confidence") or (
+        notice.code == "unequal-items" and filled
+    ):
         return name not in OF_ALL
     # Draws of what is debiased are about its estimate.
     is_shifted = is_raised_by_chance(name) and name not in debiased_names()

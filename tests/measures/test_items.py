@@ -248,7 +248,7 @@ def test_common_items_are_found_within_sets_and_need_an_answer():
 def test_no_common_item_is_an_error_that_names_who_answered_fewest():
     trials = answers()
     one = trials["item"].str.len() > 2
-    with pytest.raises(InputError, match="no item that all levels of model answered"):
+    with pytest.raises(InputError, match="no item was answered by all levels of model"):
         common_items(trials[(trials["model"] == "whole") == one], by="model")
     with pytest.raises(InputError, match="no column that names the items"):
         common_items(trials.drop(columns="item"), by="model")
@@ -519,3 +519,9 @@ def test_conditions_without_an_item_in_common_are_warned_of_and_sets_and_people_
     both = pd.concat([answers(sets="xy"), third])
     (said,) = coded(measure_trials(both, by="model"), "different-items")
     assert said.cells == ("third",)
+
+
+def test_a_share_below_1_is_never_said_as_all_of_it():
+    trials = answers(n=2000).query("model == 'whole' or item != '7'")
+    (said,) = coded(measure_trials(trials, by="model"), "unequal-items")
+    assert "skipper 1,999 of 2,000 (99.9 %)" in said.message

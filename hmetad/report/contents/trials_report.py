@@ -354,6 +354,9 @@ def interval_tables(found: Evidence) -> list[Block]:
                 rows.append((*own, *(interval_cell(one[:, place]) for one in values)))
         columns = (capital(found.over), *(["Set"] if several else []), *shown.values())
         note = f"{in_percent(found.ci_prob)} equal-tailed intervals of the draws."
+        if "ece" in shown:
+            bins = found.estimates.attrs["bins"]
+            note += f" ECE: {bins} bins of about equal numbers of answers."
         stems = tuple((title, name) for name, title in shown.items())
         blocks.append(Table(f"{caption}.", columns, tuple(rows), note, names[0], stems=stems))
     return blocks
