@@ -219,7 +219,8 @@ def chosen_by(
     evidence = evidence_of(estimates, draws, over, ci_prob, measured)
     if max(len(one.levels) for one in evidence.strata) < 2:
         return []
-    unit, kind = draws.attrs.get("cluster") or "trial", draws.attrs.get("kind", "")
+    unit = (draws.attrs.get("cluster") or "trial").replace(", ", " and ")
+    kind = draws.attrs.get("kind", "")
     question = [QUESTION.format(over=over), *([OF_PAIRS] if are_pairs else [])]
     drawn = f"{draws.sizes['draw']:,} {kind} draws by {unit}"
     return [*first_screen(evidence, question, drawn, found), *ranks_of_m(evidence)]

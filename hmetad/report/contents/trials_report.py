@@ -151,7 +151,10 @@ def trials_report(
     frame = columns_in_use(trials, asked)
     found = evidence_of_trials(frame, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
-    unit, number = found.draws.attrs["cluster"], f"{found.draws.attrs['n']:,}"
+    unit, number = (
+        found.draws.attrs["cluster"].replace(", ", " and "),
+        f"{found.draws.attrs['n']:,}",
+    )
     drawn = f"{number} draws by {unit}" if unit else f"{number} draws of answers"
     blocks = [
         *first_screen(found, [question_of(found)], drawn),
@@ -364,7 +367,7 @@ def interval_tables(found: Evidence) -> list[Block]:
 
 def method(found: Evidence, command: str) -> tuple[str, ...]:
     """How the numbers were made, in sentences."""
-    attrs, unit = found.draws.attrs, found.draws.attrs["cluster"]
+    attrs, unit = found.draws.attrs, found.draws.attrs["cluster"].replace(", ", " and ")
     has_ece = "ece" in found.draws
     are_apart = any(one.code == "different-items" for one in notices(found.draws))
     how = PAIRED if "coverage" in attrs or not are_apart else NOT_PAIRED
