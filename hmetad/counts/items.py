@@ -189,14 +189,17 @@ def item_parts(rows: Rows, item: str) -> list[str]:
 def columns_beside_items(rows: Rows, item: str) -> list[str]:
     """Columns that may number items anew, those of who answered, and of the right answer."""
     names = [name for name in unused_columns(rows, [item]) if not is_item_name(name)]
-    known = [name for name in names if plain_name(name) in SETS or name in (*GROUPS, "target")]
-    known = [name for name in names if name in known or is_name_of_who(name)]
-    others = [name for name in names if name not in (*known, *ANSWERED, *TIMES)]
-    first = rows.first_rows([item, *others], LOOKED_AT)
-    are_text = (pd.api.types.infer_dtype(first[name], skipna=True) == "string" for name in others)
-    few = [name for name, is_text in zip(others, are_text, strict=True) if is_text]
-    few = [name for name in few if first[name].nunique() <= MOST_TEXTS]
-    return [name for name in names if name in known or name in few]
+    named = {"target", *GROUPS}
+    named |= {name for name in names if plain_name(name) in SETS or is_name_of_who(name)}
+    others = [name for name in names if name not in (*named, *ANSWERED, *TIMES)][:MOST_COLUMNS]
+    first = rows.first_rows([item, *(x for x in names if x in named or x in others)], LOOKED_AT)
+    first = first[[name for name in first if not is_nested(first[name])]]
+    # Of other columns those of a few texts, where whole numbers can run from the start on.
+    if item not in first or pd.to_numeric(first[item], errors="coerce").isna().any():
+        others = []
+    is_text = {x: pd.api.types.infer_dtype(first[x], skipna=True) == "string" for x in first}
+    few = [x for x in others if is_text.get(x) and first[x].nunique() <= MOST_TEXTS]
+    return [name for name in first if name != item and (name in named or name in few)]
 
 
 def are_numbered_anew(

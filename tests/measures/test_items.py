@@ -525,3 +525,9 @@ def test_a_share_below_1_is_never_said_as_all_of_it():
     trials = answers(n=2000).query("model == 'whole' or item != '7'")
     (said,) = coded(measure_trials(trials, by="model"), "unequal-items")
     assert "skipper 1,999 of 2,000 (99.9 %)" in said.message
+
+
+def test_columns_of_lists_name_no_sets():
+    trials = answers()
+    lists = trials.assign(set=[["a"], ["b"]] * N, task=[[1]] * len(trials))
+    assert not coded(measure_trials(lists, by="model"), "items-numbered-anew")
