@@ -29,6 +29,7 @@ extensions = [
     "sphinx_design",
 ]
 exclude_patterns = [
+    "README.md",
     "_build",
     "_ext",
     "generated",

@@ -180,7 +180,7 @@ def unequal_items(
     rows = pd.DataFrame(items).groupby(np.array([*map(str, levels)]), sort=False).sum()
     sums = [(level, own, every, own / every) for level, own, every in rows.itertuples()]
     listed = [
-        f"{level} {own:,} of {every:,} ({100 * part:.0f} %)"
+        f"{level} {own:,} of {every:,} ({min(100 * part, 99.9):.3g} %)"
         for level, own, every, part in sorted(sums, key=lambda row: row[3])
         if own < every
     ]

@@ -36,11 +36,30 @@ class InputError(ValueError):
 
     def __init__(self, argument: str, got: str, allowed: str, next_step: str = "") -> None:
         self.argument, self.got, self.allowed, self.next_step = argument, got, allowed, next_step
-        sentence = f"{one_line(argument)}: got {one_line(got)}, allowed is {allowed}."
+        sentence = in_words(one_line(argument), one_line(got), allowed)
         super().__init__(one_line(f"{sentence} {next_step}", None).rstrip())
 
     def __reduce__(self) -> tuple[type["InputError"], tuple[str, str, str, str]]:
         return type(self), (self.argument, self.got, self.allowed, self.next_step)
+
+
+def in_words(argument: str, got: str, allowed: str) -> str:
+    """What is wrong as a sentence; "it" stands for the argument, beside or without another.
+
+    Examples
+    --------
+    >>> in_words("--rope", "it without effect", "it beside --fail-if")
+    '--rope has no effect without --fail-if.'
+    >>> in_words("--fail-if", "it without verdicts", "--rope"), in_words("x", "no trials", "")
+    ('--fail-if needs verdicts: --rope.', 'x: no trials.')
+    """
+    what, _, rest = allowed.removeprefix("it ").partition(" ")
+    if got == "it without effect":
+        return f"{argument} has no effect {'without' if what == 'beside' else 'beside'} {rest}."
+    for given, words in (("it without ", "needs"), ("it beside ", "does not go with")):
+        if got.startswith(given):
+            return f"{argument} {words} {got.removeprefix(given)}: {allowed}."
+    return f"{argument}: got {got}, allowed is {allowed}." if allowed else f"{argument}: {got}."
 
 
 def one_line(text: str, most: int | None = LONGEST) -> str:

@@ -74,11 +74,14 @@ class Listing:
     columns : mapping of str to str
         Keys of the rows to show, and their headings.
     title : str
+    hint : str
+        Where the rest is, in the words of a command line: for a terminal alone.
     """
 
     rows: Sequence[Mapping[str, Any]]
     columns: Mapping[str, str]
     title: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
     """Print an answer; say its notices, and which files were written."""
     if chosen == "table":
         for listing in answer.listings:
-            print_table(listing.rows, listing.columns, listing.title)
+            print_table(listing.rows, listing.columns, listing.title + listing.hint)
     else:
         if written:
             files = {"written": [str(path) for path in written]}

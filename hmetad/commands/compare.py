@@ -541,7 +541,7 @@ def source_method(fit: "xr.DataTree") -> str:
     if command == "fit":
         return f"{number} posterior draws of a model of counts {seed}"
     if command == "measures":
-        unit = fit.attrs.get("cluster") or "trial"
+        unit = (fit.attrs.get("cluster") or "trial").replace(", ", " and ")
         made = f"{fit.attrs.get('kind', '')} draws, with {unit} as the unit that is drawn"
         return f"{number} {made} {seed}"
     link = fit.attrs.get("link", "identity")

@@ -162,7 +162,7 @@ def coverage_words(gate: Gate, decisions: "Decisions") -> str:
     """Which level lacks items that the other has, in a sentence."""
     compared = {gate.level, gate.other}
     said = dict.fromkeys(
-        f" {row[side]} has {100 * row[f'{side}_coverage']:.0f} % of the items."
+        f" {row[side]} has {min(100 * row[f'{side}_coverage'], 99.9):.3g} % of the items."
         for row in decisions.table().to_dict("records")
         for side in ("left", "right")
         if {str(row["left"]), str(row["right"])} == compared and row.get(f"{side}_coverage", 1) < 1

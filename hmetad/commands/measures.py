@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["columns", "measures"]
 
+MORE = "; all of them by -o table.csv or --json"
 # Columns of a terminal where confidence is numbers.
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
 
@@ -66,8 +67,9 @@ class MeasuresOptions(GateOptions, CellOptions):
     ----------
     correct : COLUMN
         Column with right or wrong (1 or 0), for tasks without a stimulus of two kinds.
-    cluster : COLUMN
-        With --interval: resample these whole, such as item or subject.
+    cluster : COLUMN[,COLUMN]
+        Add bootstrap intervals that resample these whole, such as item or subject; set,item where
+        both name one.
     over : COLUMN
         Column of --by whose levels a page or --fail-if compares. Default: the first of --by.
     common_items : flag
@@ -154,7 +156,8 @@ class Request:
     @property
     def has_draws(self) -> bool:
         """Whether trials are resampled; a page of confidence as it is says which is best."""
-        return self.options.interval or (self.is_exact and self.options.suffix in REPORTS)
+        is_asked = self.options.interval or self.options.cluster is not None
+        return is_asked or (self.is_exact and self.options.suffix in REPORTS)
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,7 @@ def requested(options: MeasuresOptions) -> Request:
     """Trials that options are about, not yet read where all are taken."""
     own = ("correct",) if options.correct else ("stimulus", "response")
     used = {name: getattr(options, name) for name in (*own, "confidence")}
-    trials = scan_trials(options, options.by, used).spelled([options.cluster])
+    trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
     has_some = {options.stimulus, options.response} & {*trials.columns}
     if options.correct is None and not has_some and "correct" in trials.columns:
         step = "If trials say only right or wrong: --correct correct."
@@ -275,7 +278,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     of_ratings = "with ratings: make some by --quantiles 4" if asked.is_exact else ""
     return {
         **dict.fromkeys(("var", "rope"), of_gate),
-        **dict.fromkeys(("draws", "seed", "cluster"), of_draws),
+        **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
         "method": of_draws or of_ratings,
@@ -309,8 +312,11 @@ def measured_exactly(asked: Request) -> Measured:
 
 def measured_counts(asked: Request) -> Measured:
     """Measures of trials that are counted by rating."""
-    options, cluster = asked.options, asked.options.cluster
-    by = [*options.by, *([cluster] if cluster else [])]
+    options, grouping, cluster = asked.options, parse_by(asked.options.by), list[str]()
+    if asked.has_draws:
+        whole = options.cluster
+        cluster = hmetad.measures.unit_columns(asked.trials, by=grouping, cluster=whole)
+    by = [*options.by, *cluster]
     counts = count_scanned(asked.trials, options, by, correct=options.correct)
     statistic = partial(
         hmetad.measure,
@@ -322,15 +328,15 @@ def measured_counts(asked: Request) -> Measured:
         errors=not asked.has_draws,
     )
     # Of units drawn whole the counts are those of all of them.
-    pooled = counts if cluster is None else hmetad.counts.clusters_of(counts, cluster).pooled
+    pooled = counts if not cluster else hmetad.counts.clusters_of(counts, cluster).pooled
     draws, found = None, []
     if asked.has_draws:
-        draws = hmetad.resample(counts, statistic, **options.resampled)
+        draws = hmetad.resample(counts, statistic, **options.resampled | {"cluster": cluster})
         measured = hmetad.resample_interval(
             counts, statistic, ci_prob=options.ci_prob, method=options.method, draws=draws
         )
         found = hmetad.measures.repeated_items(
-            asked.trials, by=parse_by(options.by), cluster=cluster
+            asked.trials, by=grouping, cluster=options.cluster or cluster or None
         )
     else:
         measured = statistic(pooled)
@@ -364,10 +370,15 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
     shown["cell"] = cell_heading(options.by)
-    title = "Measures; all of them by -o table.csv or --json"
+    title = "Measures"
     if "from" in shown.values():
         title += f"; from, to: {in_percent(options.ci_prob)} interval"
-    answer = ((Listing(rows, shown, title),), [*hmetad.notices(measured.result), *measured.notices])
+    if "ece" in shown:
+        title += f"; ECE: {measured.result.attrs.get('bins')} bins of equal numbers"
+    answer = (
+        (Listing(rows, shown, title, MORE),),
+        [*hmetad.notices(measured.result), *measured.notices],
+    )
     if not asked.has_draws:
         return Answer(*answer)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}

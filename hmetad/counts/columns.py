@@ -36,6 +36,7 @@ __all__ = [
     "named_rows",
     "plain_array",
     "right_trials",
+    "several_columns",
     "text_columns",
     "with_numbers",
     "without_codes",
@@ -61,6 +62,12 @@ CORRECTNESS_NAMES = frozenset(
     ]
 )
 
+MULTIPLE = (
+    "More than two alternatives have no M-ratio here, and trials that are selected by their answer "
+    "give a wrong one. Count right and wrong (count_correct, --correct COLUMN); to that table "
+    "apply {measures}. Or make pairs of options from their probabilities (logs.option_pairs, "
+    "hmetad import ... --option-pairs both)."
+)
 # Numbers that questionnaires and programs of experiments write for no answer, and texts.
 REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]
 USUAL_CODES = np.array(sorted({-1, *REPEATED, *(-one for one in REPEATED)}), dtype=np.float64)
@@ -129,6 +136,21 @@ def named_columns(given: object) -> list[object]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         return [given]
     return [*given.values()] if isinstance(given, Mapping) else [*given]
+
+
+def several_columns(given: str | Sequence[str] | None, columns: Iterable[object]) -> list[str]:
+    """Columns that are named: none, one, several, or several in one text with commas between.
+
+    Examples
+    --------
+    >>> several_columns("set,item", ["set", "item"]), several_columns("a,b", ["a,b"])
+    (['set', 'item'], ['a,b'])
+    """
+    if given is None or not isinstance(given, str):
+        return [*(given or ())]
+    if given in columns or "," not in given:
+        return [given]
+    return [part for name in given.split(",") if (part := name.strip())]
 
 
 def text_columns(*given: object) -> list[str]:
@@ -275,8 +297,10 @@ def two_labels(
         step = "Name both: labels=(S1, S2)."
         raise InputError(columns, f"the single label {counted}", "two labels", step)
     if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
-        step = "Drop the other trials, or recode both columns to the same two labels."
-        step = code_step(label_codes(shown + said)) or step
+        # Trials that are selected by their answer say nothing true of any measure.
+        several = len(shown) > 2 and len({isinstance(label, str) for label in seen}) == 1
+        step = MULTIPLE if several else "Recode both columns to the same two labels."
+        step = code_step(label_codes(shown + said)) or step.format(measures=type2_measures())
         raise InputError(columns, f"{len(seen)} labels: {counted}", "the same two labels", step)
     refuse_alike(columns, sorted(seen))
     return sorted(seen)

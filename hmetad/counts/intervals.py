@@ -5,7 +5,7 @@ Source: Efron (1987) for the BCa interval; Davison & Hinkley (1997), equation 5.
 for its acceleration where trials of each stimulus are drawn apart.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, Literal, NamedTuple
@@ -53,7 +53,7 @@ def resample_interval(
     method: Method = "percentile",
     ci_prob: float = 0.95,
     hold: Hold = "none",
-    cluster: str | None = None,
+    cluster: str | Sequence[str] | None = None,
     seed: int | None = None,
     draws: xr.Dataset | None = None,
 ) -> xr.Dataset:
@@ -172,7 +172,7 @@ class Source(NamedTuple):
 
 
 def source_of(
-    counts: xr.DataArray, statistic: Statistic, cluster: str | None, hold: Hold
+    counts: xr.DataArray, statistic: Statistic, cluster: str | Sequence[str] | None, hold: Hold
 ) -> Source:
     """What draws of trials, or of the units of a cluster, are made of."""
     clusters = clusters_of(counts, cluster) if cluster else None

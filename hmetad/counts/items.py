@@ -23,8 +23,9 @@ from scipy.special import chdtrc, chndtrinc, entr
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.columns import as_text, group_numbers
-from hmetad.notice import Notice, notice_of
-from hmetad.rows.duplicates import is_item_name, plain_name
+from hmetad.coverage import MOST_CELLS, shared_parts, strata_columns
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name, plain_name
 from hmetad.rows.rows import PLAIN_KINDS, Rows, Tally, Values
 
 __all__ = [
@@ -32,14 +33,18 @@ __all__ = [
     "FEWEST_ITEMS",
     "GROUPS",
     "answers_of_one_time",
+    "apart_notices",
+    "columns_beside_items",
     "columns_of_questions",
     "columns_that_differ",
     "difficulty_columns",
     "difficulty_notices",
     "item_columns",
     "item_notices",
+    "item_parts",
     "same_item_cells",
     "unused_columns",
+    "whole_items",
 ]
 
 type Floats = NDArray[np.float64]
@@ -47,6 +52,15 @@ type Ints = NDArray[np.int64]
 
 # What readers of logs call whose answers they are, to which version of a question.
 GROUPS = ("task", "model", "prompt", "filter", "perturbation")
+# What tables call a set of questions, which may number its items from 0 as all others do.
+SETS = frozenset(
+    [
+        *("bench", "benchmark", "corpus", "data_set", "dataset", "exam", "item_set"),
+        *("question_set", "set", "subset", "suite", "task", "test_set"),
+    ]
+)
+# Most of the items with the same number have the same right answer where they are one question.
+SHARE_SAME, SHARE_FILLED = 0.9, 0.9
 # What says which of several times it was; some of these count the answers to one question.
 TIMES = ("run", "log", "repeat", "epoch", "sample", "seed")
 COUNTERS = ("repeat", "epoch", "sample")
@@ -65,8 +79,6 @@ LOOKED_AT = 1000
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
 # them are not.
 FEWEST_ITEMS = 20
-# More cells are not needed to see what is alike, and cost memory.
-MOST_CELLS = 3000
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
 )
@@ -143,6 +155,90 @@ def item_columns(trials: pd.DataFrame, known: Sequence[str] = ()) -> list[str]:
     first = trials.head(LOOKED_AT)
     names = ["task", *columns_of_questions(first, [*known, "task"])]
     return ["item", *(name for name in names if name in first and not has_fractions(first[name]))]
+
+
+def item_parts(rows: Rows, item: str) -> list[str]:
+    """Columns that name an item together: those of sets that number their items anew, and its own.
+
+    Item 0 of one set is another question than item 0 of the next. A set is a column that is named
+    like one; or texts in whose levels one model has items that are numbered from 0 or 1, more in
+    one than in another. Not so where the right answers to the same number are the same.
+
+    Examples
+    --------
+    >>> from hmetad.rows.sources import rows_of
+    >>> trials = pd.DataFrame({"set": ["boolq", "boolq", "sciq"], "item": [0, 1, 0]})
+    >>> item_parts(rows_of(trials), "item")
+    ['set', 'item']
+    """
+    names = columns_beside_items(rows, item)
+    if not names:
+        return [item]
+    frame = rows.frame([item, *names])
+    kind = pd.api.types.infer_dtype(frame[item], skipna=True)
+    if kind not in ("string", "integer", "categorical", "floating"):
+        return [item]
+    whose = [name for name in names if name in GROUPS[1:] or is_name_of_who(name)]
+    parts = [item]
+    for name in names:
+        if name not in whose and name != "target" and are_numbered_anew(frame, parts, name, whose):
+            parts = [name, *parts]
+    return parts
+
+
+def columns_beside_items(rows: Rows, item: str) -> list[str]:
+    """Columns that may number items anew, those of who answered, and of the right answer."""
+    names = [name for name in unused_columns(rows, [item]) if not is_item_name(name)]
+    named = {"target", *GROUPS}
+    named |= {name for name in names if plain_name(name) in SETS or is_name_of_who(name)}
+    others = [name for name in names if name not in (*named, *ANSWERED, *TIMES)][:MOST_COLUMNS]
+    first = rows.first_rows([item, *(x for x in names if x in named or x in others)], LOOKED_AT)
+    first = first[[name for name in first if not is_nested(first[name])]]
+    # Of other columns those of a few texts, where whole numbers can run from the start on.
+    if item not in first or pd.to_numeric(first[item], errors="coerce").isna().any():
+        others = []
+    is_text = {x: pd.api.types.infer_dtype(first[x], skipna=True) == "string" for x in first}
+    few = [x for x in others if is_text.get(x) and first[x].nunique() <= MOST_TEXTS]
+    return [name for name in first if name != item and (name in named or name in few)]
+
+
+def are_numbered_anew(
+    frame: pd.DataFrame, parts: Sequence[str], name: str, whose: Sequence[str]
+) -> bool:
+    """Whether each level of a column numbers its items, named by other columns, from the start."""
+    is_set = plain_name(name) in SETS
+    within = [*parts] if is_set else [*whose, *parts]
+    rows = frame[[*dict.fromkeys([*within, name])]].drop_duplicates().dropna()
+    again = rows[rows.groupby(within, observed=True, sort=False)[name].transform("nunique") > 1]
+    if again.empty or not (is_set or are_filled(rows, parts[-1], name)):
+        return False
+    if "target" not in frame:
+        return True
+    answers = frame[[*parts, "target"]].drop_duplicates().dropna()
+    answers = answers.merge(again[[*parts]].drop_duplicates(), on=[*parts])
+    different = written_values(answers, [*parts, "target"])
+    targets = different.groupby([*parts])["target"].nunique()
+    is_telling = different["target"].nunique() > 1
+    return not (is_telling and (targets == 1).mean() > SHARE_SAME)
+
+
+def are_filled(rows: pd.DataFrame, item: str, name: str) -> bool:
+    """Whether the items of each level are whole numbers from 0 or 1 on, of unequal lengths."""
+    number = pd.to_numeric(rows[item], errors="coerce")
+    if number.isna().any() or (number % 1 != 0).any() or number.min() < 0:
+        return False
+    by_level = number.groupby(rows[name], observed=True)
+    lengths = by_level.nunique()
+    filled = lengths >= SHARE_FILLED * (by_level.max() - by_level.min() + 1)
+    return bool((by_level.min() <= 1).all() and filled.all() and lengths.nunique() > 1)
+
+
+def whole_items(frame: pd.DataFrame, parts: Sequence[str]) -> pd.Series:
+    """What tells the items apart that columns name together; missing where one of them is."""
+    if len(parts) == 1:
+        return frame[parts[0]]
+    number = frame.groupby([*parts], observed=True, sort=False).ngroup()
+    return number.where(frame[[*parts]].notna().all(axis=1)).astype("Int64")
 
 
 def columns_that_differ(
@@ -261,6 +357,45 @@ def groups_alike(shown: NDArray[np.bool_]) -> list[list[int]]:
     _, group = connected_components(csr_array(is_paired), directed=False)
     members = [np.flatnonzero(group == i).tolist() for i in np.unique(group)]
     return [cells for cells in members if len(cells) > 1]
+
+
+def apart_notices(
+    cells: pd.DataFrame, labels: Sequence[str], cell: Ints, item: Ints, over: str | None = None
+) -> list[Notice]:
+    """Notices of levels that share no item with those that they are compared with.
+
+    `cells` has one row of grouping columns per cell; of each trial `cell` is the number of its
+    cell, `item` a number that names its item, -1 for none. Models are compared, the levels of
+    `over`, and those of a single column. Each side has twenty items or more. People and sets of
+    questions need not have the same items.
+    """
+    known = pd.DataFrame({"cell": cell, "item": item})[item >= 0].drop_duplicates()
+    number = np.bincount(known["cell"], minlength=len(cells))
+    compared = [name for name in map(str, cells) if is_name_of_who(name) or name == over]
+    compared = compared if cells.shape[1] > 1 else [*map(str, cells)]
+    if len(cells) > MOST_CELLS or known.empty:
+        return []
+    found = []
+    for over in compared:
+        if is_people_name(over) or plain_name(over) in SETS:
+            continue
+        part = shared_parts(cells, over, known)[0][: len(cells)]
+        stratum = group_numbers(cells[strata_columns(cells, over)])
+        rows = pd.DataFrame({"part": part, "items": number, "stratum": stratum})
+        of_part = rows.groupby(["stratum", "part"])["items"].transform("sum")
+        rows = rows.assign(items=of_part)[of_part >= FEWEST_ITEMS]
+        sizes = rows.groupby("stratum")["items"].transform("max")
+        first = rows.loc[rows["items"] == sizes].groupby("stratum")["part"].transform("first")
+        largest = rows["stratum"].map(dict(zip(rows["stratum"][first.index], first, strict=True)))
+        apart = rows[rows["part"] != largest].index
+        if len(apart):
+            levels = cells[over].astype(str)
+            beside = rows[rows["stratum"].isin(stratum[apart])].index.difference(apart)
+            said = {"over": over, "apart": first_few([*levels[apart].unique()])}
+            said["others"] = first_few([*levels[beside].unique()])
+            code = "different-items" if is_name_of_who(over) else "different-items.conditions"
+            found.append(notice_of(code, [labels[i] for i in apart], **said))
+    return found
 
 
 # Columns that may be about difficulty

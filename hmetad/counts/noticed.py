@@ -26,6 +26,7 @@ from hmetad.rows.rows import Distinct, Rows
 from hmetad.rows.sources import TableLike
 
 __all__ = [
+    "PAIRS",
     "POSITIONS",
     "WRONG_OPTION",
     "add_notices",
@@ -133,6 +134,7 @@ def choice_notices(trials: TableLike, rows: Rows, confidence: str, number: int) 
 def two_options(rows: Rows, confidence: str, said: list[Notice]) -> list[Notice]:
     """Notice of a choice between two options, one or none; `said` is what a reader of logs said.
 
+    Where all rows have more than two options, as trials have that were selected, one says so.
     Probabilities decide where at least half of the first rows have those of two options: confidence
     is one of the two, or a rating that grows with it. Else what was said of the column of
     confidence holds for that and for ratings made of it.
@@ -147,7 +149,8 @@ def two_options(rows: Rows, confidence: str, said: list[Notice]) -> list[Notice]
     if not has_two.any() or 2 * has_two.sum() < first[OPTIONS].notna().sum():
         # Rows beyond the first ones may have two.
         is_open = OPTIONS not in first or len(first) == LOOKED_AT
-        return said if is_made and is_open else []
+        more = several_options(first[OPTIONS].dropna().tolist()) if OPTIONS in first else []
+        return [*more, *(said if is_made and is_open else [])]
     options = np.array([pair for pair in pairs if pair is not None])
     looked_at = [confidence, CONFIDENCE] if is_made and CONFIDENCE in first else [confidence]
     is_choice = any(is_one_of(numbers(first[name])[has_two], options) for name in looked_at)
@@ -159,17 +162,30 @@ def dependence(number: int, items: int) -> list[Notice]:
     return [notice_of(PAIRED, number=number, items=items), notice_of(CHOICE)]
 
 
-def option_pair(value: Any) -> tuple[float, float] | None:
-    """Probabilities of two options, in a list or JSON text; None for anything else."""
+def several_options(known: Sequence[Any]) -> list[Notice]:
+    """Notice that all rows with probabilities of options have more than two."""
+    options = [option_list(value) for value in known]
+    has_several = [one is not None and len(one) > len(POSITIONS) for one in options]
+    return [notice_of("several-options")] if has_several and all(has_several) else []
+
+
+def option_list(value: Any) -> list[Any] | tuple[Any, ...] | NDArray[Any] | None:
+    """Values of a list or of JSON text of one; None for anything else."""
     if isinstance(value, str):
         try:
             value = json_value(OPTIONS, value.encode("utf-8", "surrogatepass"))
         except InputError:
             # The column is not counted: what it holds besides is no matter here.
             return None
-    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
+    return value if isinstance(value, list | tuple | np.ndarray) else None
+
+
+def option_pair(value: Any) -> tuple[float, float] | None:
+    """Probabilities of two options, in a list or JSON text; None for anything else."""
+    options = option_list(value)
+    if options is None or len(options) != len(POSITIONS):
         return None
-    first, second = value
+    first, second = options
     are_numbers = isinstance(first, Real) and isinstance(second, Real)
     return (float(first), float(second)) if are_numbers else None
 

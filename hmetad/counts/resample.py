@@ -21,7 +21,8 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
-from hmetad.counts.columns import group_numbers
+from hmetad.counts.columns import group_numbers, several_columns
+from hmetad.counts.items import apart_notices
 from hmetad.counts.tables import cell_labels, count_notices
 from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
@@ -75,7 +76,7 @@ def resample(
     n: int = 1000,
     kind: Kind = "bootstrap",
     hold: Hold = "none",
-    cluster: str | None = None,
+    cluster: str | Sequence[str] | None = None,
     seed: int | None = None,
 ) -> xr.Dataset:
     r"""Values of a statistic over tables drawn from the counts.
@@ -98,11 +99,12 @@ def resample(
         table), whichever the stimulus: the null hypothesis that confidence has no information.
     hold : {"none", "stimulus"}, optional
         ``"stimulus"`` keeps the number of trials of each stimulus; ``"none"`` draws it too.
-    cluster : str, optional
+    cluster : str or sequence of str, optional
         Name of the coordinate whose levels are drawn, whole, in place of trials: ``"item"`` or
-        ``"subject"``. Counts of the units drawn are added, so that the result has one cell for
-        each combination of the other grouping columns. Units that several cells share are drawn
-        for all of them at once, which keeps paired data paired.
+        ``"subject"``; or of several that name a unit together, such as set and item. Counts of the
+        units drawn are added, so that the result has one cell for each combination of the other
+        grouping columns. Units that several cells share are drawn for all of them at once, which
+        keeps paired data paired.
     seed : int, optional
         Seed; a random one, found in the attrs, where none is given.
 
@@ -156,12 +158,13 @@ def resample(
     if "cell" not in table.coords:
         table = table.assign_coords(cell=[str(i + 1) for i in range(table.sizes["cell"])])
     refuse_undrawable(table, kind)
-    if cluster is None:
+    if not cluster:
         draw = partial(draw_tables, n=n, kind=kind, hold=hold)
         result = by_trials(table, statistic, n, draw, entropy)
     else:
         result = by_clusters(clusters_of(table, cluster), statistic, n, kind, entropy)
-    drawn = {"kind": kind, "hold": hold, "cluster": cluster or "", "n": n, "seed": str(entropy)}
+    unit = ", ".join(several_columns(cluster, table.coords))
+    drawn = {"kind": kind, "hold": hold, "cluster": unit, "n": n, "seed": str(entropy)}
     result.attrs |= drawn
     result = result if kind == "permutation" or table.chunks is not None else spreadless(result)
     return result.isel(cell=0) if alone else result
@@ -437,15 +440,15 @@ class Clusters(NamedTuple):
 
 
 @check_inputs()
-def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
+def clusters_of(counts: xr.DataArray, cluster: str | Sequence[str]) -> Clusters:
     """Units of a count table, in parts that share no cell.
 
     Parameters
     ----------
     counts : DataArray
         Dims (cell, ...); one cell for each unit under each combination of the other coordinates.
-    cluster : str
-        Coordinate of the cells that names the unit.
+    cluster : str or sequence of str
+        Coordinate of the cells that names the unit, or several that name it together.
 
     Returns
     -------
@@ -465,17 +468,21 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
     array(['A'], dtype='<U1')
     """
     own = cell_columns(counts)
-    if cluster not in own:
-        step = nearest(cluster, own)
-        raise InputError("cluster", repr(cluster), "a coordinate of the cells", step)
+    names = several_columns(cluster, own)
+    for name in names:
+        if name not in own:
+            step = nearest(name, own)
+            raise InputError("cluster", repr(name), "a coordinate of the cells", step)
     table = counts.compute()
-    unit, levels = pd.factorize(table[cluster].to_numpy())
-    if len(levels) < 2:
-        raise InputError("cluster", f"a single level of {cluster!r}", "at least two units")
-    pooled, index = counts_together(table, [name for name in own if name != cluster])
+    unit = group_numbers(pd.DataFrame({name: table[name].to_numpy() for name in names}))
+    units_in_all = unit.max(initial=-1) + 1
+    if units_in_all < 2:
+        got = f"a single level of {', '.join(names)!r}"
+        raise InputError("cluster", got, "at least two units")
+    pooled, index = counts_together(table, [name for name in own if name not in names])
     # Units and pooled cells that trials connect are in one part.
-    nodes = len(levels) + index.max() + 1
-    joined = coo_array((np.ones(len(unit)), (unit, index + len(levels))), shape=(nodes, nodes))
+    nodes = units_in_all + index.max() + 1
+    joined = coo_array((np.ones(len(unit)), (unit, index + units_in_all)), shape=(nodes, nodes))
     connected = connected_components(joined, directed=False)[1][unit]
     parts = []
     for number in range(connected.max() + 1):
@@ -485,12 +492,13 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
         dense = np.zeros((len(units), len(cells), *table.shape[1:]))
         np.add.at(dense, (row, column), table.to_numpy()[rows])
         parts.append(Part(cells, dense))
-    names = cell_columns(pooled)
-    if names and not is_people_name(cluster):
-        columns = pd.DataFrame({name: pooled[name].values for name in names})
+    left = cell_columns(pooled)
+    if left and not is_people_name(names[-1]):
+        columns = pd.DataFrame({name: pooled[name].values for name in left})
         labels = pooled["cell"].values.tolist()
         coverage = item_coverage(columns, labels, index, unit)
-        pooled = with_notices(pooled, coverage_notices(coverage, columns, labels, None))
+        apart = apart_notices(columns, labels, index, unit)
+        pooled = with_notices(pooled, [*apart, *coverage_notices(coverage, columns, labels, None)])
         pooled = pooled.assign_attrs(coverage_attrs(coverage))
     return Clusters(pooled, tuple(parts))
 

@@ -312,7 +312,7 @@ def read_samples(
         raise InputError("task", repr(choices.task), f"a task in {path}", step)
     if not form.text or choices.wording is None:
         trials.notices += choice_notices(trials)
-    if form.text and choices.is_default:
+    if choices.is_default:
         trials.notices += confidence_notices(trials, form.text)
     return trials, remarks
 

@@ -25,7 +25,14 @@ from hmetad.logs.statements import (
 )
 from hmetad.notice import Notice, notice_of
 
-__all__ = ["Scale", "parse_confidence", "statement_frame", "unread_notices"]
+__all__ = [
+    "Scale",
+    "bare_numbers",
+    "bounds",
+    "parse_confidence",
+    "statement_frame",
+    "unread_notices",
+]
 
 Scale = Literal["probability", "percent"] | float | tuple[float, float]
 

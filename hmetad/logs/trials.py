@@ -134,10 +134,15 @@ def choice_notices(trials: TrialCollector) -> list[Notice]:
 
 
 def confidence_notices(trials: TrialCollector, text: str) -> list[Notice]:
-    """Notice that no log-probability gives a confidence, with the place of what models write."""
+    """Notice that no log-probability gives a confidence, with the place of what models write.
+
+    Without a place, field= and pattern= say what is read of the text.
+    """
     values = trials.values("confidence")
     if not values or any(not math.isnan(as_number(value)) for value in values):
         return []
+    if not text:
+        return [notice_of("no-confidence.text", all=len(values))]
     return [notice_of("no-confidence", all=len(values), text=text)]
 
 

@@ -24,7 +24,7 @@ from hmetad.logs.derived import (
     with_options,
 )
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.stated import Scale, parse_confidence, unread_notices
+from hmetad.logs.stated import Scale, bare_numbers, bounds, parse_confidence, unread_notices
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import check_threshold, of_each, safe_text, verdict
 from hmetad.notice import Notice, first_few, notice_of
@@ -49,6 +49,8 @@ READ = ("correct", "confidence")
 CODED = (*READ, "stimulus", "response")
 # Column of the names of several files.
 FILE = "file"
+# So many numbers from 0 to 1 are no percentages.
+FEWEST_SMALL = 10
 
 
 @check_inputs(skip=("columns", "missing_codes"), executor=with_submit)
@@ -212,12 +214,33 @@ def with_stated(
     if "confidence" not in trials:
         step = "Name it with columns= or wide=."
         raise InputError("confidence", "no such column", "a column to parse", step)
+    refuse_spoiled(trials, wording["scale"])
     stated = parse_confidence(trials["confidence"], **wording)
     counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
     own = {**attrs, "rejected": {**attrs["rejected"], **counts}}
     own |= {name: stated.attrs[name] for name in ("scale", "examples")}
     kept = add_notices(own, frame_notices(stated))
     return trials.assign(confidence=stated["confidence"]), kept
+
+
+def refuse_spoiled(trials: pd.DataFrame, scale: Scale | None) -> None:
+    """Refuse to read numbers as those of a larger scale where a model's are all from 0 to 1."""
+    values = bare_numbers(trials["confidence"])
+    if scale is None or bounds(scale, values)[1] <= 1:
+        return
+    numbers = pd.Series(values, trials.index).dropna()
+    whose = next((name for name in ("model", "llm", FILE) if name in trials), None)
+    rows = trials.loc[numbers.index]
+    groups = pd.Series("the table", rows.index) if whose is None else rows[whose].astype(str)
+    small = [
+        name
+        for name, own in numbers.groupby(groups)
+        if len(own) >= FEWEST_SMALL and own.between(0, 1).all() and (own % 1 > 0).any()
+    ]
+    if small:
+        step = "Read these rows by themselves, with scale='probability' (--scale probability)."
+        got = f"{scale!r}, where all numbers of {first_few(small)} are from 0 to 1"
+        raise InputError("scale", got, "the scale of all that is read", step)
 
 
 def table_paths(path: Path) -> list[Path]:

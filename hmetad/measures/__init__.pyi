@@ -6,6 +6,7 @@ from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.items import common_items as common_items
 from hmetad.measures.items import repeated_items as repeated_items
 from hmetad.measures.items import unequal_answers as unequal_answers
+from hmetad.measures.items import unit_columns as unit_columns
 from hmetad.measures.of_trials import measure_trials as measure_trials
 from hmetad.measures.of_trials import resample_trials as resample_trials
 from hmetad.measures.of_trials import resample_trials_interval as resample_trials_interval

@@ -3,16 +3,24 @@
 Table of trials → notices, or trials.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.columns import check_roles, column_names, named_rows, text_columns
-from hmetad.counts.noticed import add_notices
+from hmetad.counts.columns import (
+    check_roles,
+    column_names,
+    named_rows,
+    several_columns,
+    text_columns,
+)
+from hmetad.counts.items import apart_notices, item_parts, whole_items
+from hmetad.counts.noticed import PAIRS, add_notices
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.coverage import (
     CODE,
@@ -26,25 +34,30 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
 from hmetad.rows.duplicates import is_item_name, is_people_name
+from hmetad.rows.rows import Rows
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
     "By",
+    "Units",
     "absent_rows",
     "common_items",
-    "item_column",
     "needed_item",
     "repeated_items",
     "told_of_items",
     "unequal_answers",
+    "unit_columns",
+    "units_of",
+    "with_units",
 ]
 
 By = str | Sequence[str] | Mapping[str, str]
+Units = str | Sequence[str] | None
 type Ints = NDArray[np.int64]
 
 
 @check_inputs(skip=("trials",))
-def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None) -> list[Notice]:
+def repeated_items(trials: TableLike, *, by: By = (), cluster: Units = None) -> list[Notice]:
     """Notice of a column of items that come again, where single trials are drawn.
 
     Parameters
@@ -53,13 +66,14 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None
         One row per trial, of any kind that `count_trials` takes.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns of the cells.
-    cluster : str, optional
-        Column whose levels are drawn whole.
+    cluster : str or sequence of str, optional
+        Column whose levels are drawn whole, or columns that name together what is.
 
     Returns
     -------
     list of Notice
-        Nothing where units are drawn whole, or no column that is named like items has repeats.
+        Where units are drawn whole, at most that sets number items anew. Nothing where no column
+        that is named like items has repeats.
         Repeats in a cell make its interval too narrow; the same items in several cells make their
         data paired.
 
@@ -78,15 +92,18 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None
     """
     rows = rows_of(trials).spelled(text_columns(by))
     columns = [name for name in text_columns(by) if name in rows.columns]
-    for name in rows.columns if cluster is None else ():
+    if cluster:
+        return units_of(rows, columns, cluster).found
+    for name in rows.columns:
         if name in columns or not is_item_name(name) or rows.columns.count(name) > 1:
             continue
-        used = rows.frame([*columns, name])
-        used = used[used[name].notna()]
+        parts = item_parts(rows, name)
+        used = rows.frame([*columns, *parts])
+        used = used[used[parts].notna().all(axis=1)]
         kind = pd.api.types.infer_dtype(used[name], skipna=True)
         if kind not in ("string", "integer", "categorical"):
             continue
-        number = int(used[name].nunique())
+        number = len(used[parts].drop_duplicates())
         if number == len(used):
             continue
         in_cells, across_cells = "repeated-items.in-cells", "repeated-items.across-cells"
@@ -102,7 +119,7 @@ def common_items(
     *,
     by: By = (),
     over: str | None = None,
-    item: str | None = None,
+    item: Units = None,
     answered: Sequence[str] = ("correct", "confidence"),
 ) -> pd.DataFrame:
     """Trials of the items that all levels of a column answered, within each level of the others.
@@ -115,9 +132,10 @@ def common_items(
         Grouping columns of the cells, as for `measure_trials`.
     over : str, optional
         The one of them whose levels are compared; by default the first.
-    item : str, optional
-        Column that names the items, if it is not called like people; by default the first that is
-        called like items.
+    item : str or sequence of str, optional
+        Column that names the items, if it is not called like people, or several that name them
+        together; by default the first that is called like items. Where sets number their items
+        anew, set and item name one together, and a notice says so.
     answered : sequence of str, optional
         Columns in which a value is missing where an item was not answered.
 
@@ -140,16 +158,17 @@ def common_items(
     """
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     names = column_names("by", by)
-    is_given = item is not None and not is_people_name(item)
-    item = needed_item(item if is_given else item_column(rows.columns, names))
+    units = units_of(rows, names, None if is_people(item) else item)
+    item = needed_item(units.item)
     given = [*(("answered", name) for name in answered), *(("by", name) for name in names)]
-    check_roles(rows.columns, [*given, ("item", item)])
+    check_roles(rows.columns, [*given, *(("item", x) for x in units.parts if x not in names)])
     over = compared_column(over, names)
     frame = rows.frame()
-    known = frame[frame[[*names, item, *answered]].notna().all(axis=1)]
+    known = frame[frame[[*names, *units.parts, *answered]].notna().all(axis=1)]
     others = strata_columns(known[names].drop_duplicates(), over)
     # Numbers of the strata, the items and the levels that are compared.
-    own = pd.DataFrame({"stratum": 0, "item": pd.factorize(known[item])[0]}, index=known.index)
+    item_number = pd.factorize(whole_items(known, units.parts))[0]
+    own = pd.DataFrame({"stratum": 0, "item": item_number}, index=known.index)
     own["level"] = pd.factorize(known[over])[0]
     if others:
         own["stratum"] = known.groupby(others, observed=True, sort=False).ngroup()
@@ -158,8 +177,7 @@ def common_items(
     if not is_common.any():
         numbers = known.groupby(over, observed=True)[item].nunique()
         step = f"Leave out {numbers.idxmin()}, which answered fewest ({numbers.min():,})."
-        got = f"no item that all levels of {over} answered"
-        raise InputError("trials", got, "one or more", step)
+        raise InputError("trials", f"no item was answered by all levels of {over}", "", step)
     left, every = (
         f"{len(x[['stratum', 'item']].drop_duplicates()):,}" for x in (own[is_common], own)
     )
@@ -167,7 +185,7 @@ def common_items(
     before = trials.attrs if isinstance(trials, pd.DataFrame) else {}
     kept = known[is_common].reset_index(drop=True)
     kept = kept.rename(columns=dict(by)) if isinstance(by, Mapping) else kept
-    kept.attrs = add_notices(before, [said])
+    kept.attrs = add_notices(before, [*units.found, said])
     return kept
 
 
@@ -205,21 +223,104 @@ def unequal_answers(
     """
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     names = column_names("by", by)
-    item = item_column(rows.columns, names)
-    frame = rows.frame([*answered, *names, *([item] if item else [])])
+    units = units_of(rows, names)
+    frame = with_units(rows.frame([*answered, *names, *units.parts]), units)
     kept = frame[[*answered, *names]].notna().all(axis=1).to_numpy()
     index, cells = cells_of(frame[kept].reset_index(drop=True), names, [])
-    return told_of_items(frame, item, kept, index, np.zeros(len(index)), cells, over)[0]
+    told, _ = told_of_items(frame, units.item, kept, index, np.zeros(len(index)), cells, over)
+    return [*units.found, *told]
 
 
-def item_column(
-    columns: Iterable[object], by: Sequence[str], cluster: str | None = None
-) -> str | None:
-    """Column that names the items: one called so, else what is drawn whole if that is no person."""
-    named = [str(name) for name in columns if name not in by and is_item_name(name)]
-    if cluster is not None and (cluster in named or not named):
-        return None if is_people_name(cluster) else cluster
-    return named[0] if named else None
+class ItemNames(NamedTuple):
+    """Columns that name what is drawn whole, and an item, each one or several together.
+
+    `unit` and `item` are what a frame of `with_units` calls them, None for none; `found` says that
+    sets number their items anew.
+    """
+
+    drawn: list[str]
+    parts: list[str]
+    found: list[Notice]
+
+    @property
+    def unit(self) -> str | None:
+        """Column of what is drawn whole."""
+        return ", ".join(self.drawn) or None
+
+    @property
+    def item(self) -> str | None:
+        """Column of the items."""
+        return ", ".join(self.parts) or None
+
+
+def units_of(rows: Rows, by: Sequence[str], cluster: Units = None) -> ItemNames:
+    """What names the units that are drawn, and the items: a column called so, or the units.
+
+    People are no items. Where sets number their items anew, set and item name one together.
+    """
+    drawn = several_columns(cluster, rows.columns)
+    is_told = len(drawn) > 1
+    drawn = [name for name in drawn if name not in by] or drawn
+    named = [str(name) for name in rows.columns if name not in by and is_item_name(name)]
+    if drawn and (drawn[-1] in named or not named):
+        parts = [] if is_people_name(drawn[-1]) else drawn
+    else:
+        parts = named[:1]
+    whole = item_parts(rows, parts[0]) if len(parts) == 1 and parts[0] in rows.columns else parts
+    found = []
+    if len(whole) > len(parts) and not is_told:
+        said = {"column": " and ".join(whole[:-1]), "names": " and ".join(whole)}
+        found = [notice_of("items-numbered-anew", **said)]
+    return ItemNames(whole if drawn == parts else drawn, whole, found)
+
+
+def with_units(frame: pd.DataFrame, units: ItemNames) -> pd.DataFrame:
+    """Trials with a column for each of the two that several columns name together."""
+    both = {", ".join(parts): parts for parts in (units.drawn, units.parts) if len(parts) > 1}
+    return frame.assign(**{name: whole_items(frame, parts) for name, parts in both.items()})
+
+
+@check_inputs(skip=("trials",))
+def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> list[str]:
+    """Columns that name together what is drawn whole, to count trials by.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns of the cells.
+    cluster : str or sequence of str, optional
+        Column whose levels are drawn whole, or columns that name together what is.
+
+    Returns
+    -------
+    list of str
+        Those that are given, apart from grouping columns; of pairs of options, by default, the
+        item, whose pairs are no independent trials; and, of items that sets number anew, the
+        column of the sets.
+
+    Raises
+    ------
+    InputError
+        If `trials` is no table with rows.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"set": ["boolq", "boolq", "sciq"], "item": [0, 1, 0]})
+    >>> unit_columns(trials, cluster="item")
+    ['set', 'item']
+    """
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
+    names = column_names("by", by)
+    are_pairs = {*PAIRS} <= {*rows.columns} and PAIRS[0] not in names
+    drawn = units_of(rows, names, PAIRS[0] if cluster is None and are_pairs else cluster).drawn
+    return [name for name in drawn if name not in names] or drawn
+
+
+def is_people(cluster: Units) -> bool:
+    """Whether what is named is people."""
+    return isinstance(cluster, str) and is_people_name(cluster)
 
 
 def needed_item(item: str | None) -> str:
@@ -287,8 +388,9 @@ def told_of_items(
     has = ~np.isnan(value)
     code = code[kept][has]
     coverage = item_coverage(cells, labels, cell[has], code)
-    if coverage:
-        return coverage_notices(coverage, cells, labels, over), coverage
+    apart = apart_notices(cells, labels, cell[has], code, over)
+    if coverage or apart:
+        return [*apart, *coverage_notices(coverage, cells, labels, over)], coverage
     # Numbers that no two trials share tell trials apart, not items.
     if (code >= 0).any() and len(np.unique(code)) < len(code):
         return [], {}

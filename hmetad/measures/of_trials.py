@@ -18,7 +18,7 @@ from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.errors import InputError
-from hmetad.measures.items import By, repeated_items
+from hmetad.measures.items import By, Units, repeated_items
 from hmetad.measures.results import ratio
 from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
 from hmetad.measures.stated_confidence import (
@@ -34,7 +34,16 @@ from hmetad.measures.stated_confidence import (
 )
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, notice_attrs, notice_where, notices, notices_where, with_notices
+from hmetad.notice import (
+    Notice,
+    first_few,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+    notices_where,
+    with_notices,
+)
 from hmetad.results import debiased_names, is_raised_by_chance
 from hmetad.rows.sources import TableLike
 
@@ -60,7 +69,7 @@ def measure_trials(
     by: By = (),
     correct: str = "correct",
     confidence: str = "confidence",
-    cluster: str | None = None,
+    cluster: Units = None,
     missing: Missing = "drop",
     over: str | None = None,
     bins: int = 10,
@@ -82,7 +91,7 @@ def measure_trials(
         Column with right or wrong, as for `count_correct`.
     confidence : str, optional
         Column with confidence in any unit, larger is more confident.
-    cluster : str, optional
+    cluster : str or sequence of str, optional
         Column that names the items, where none is called so, as for `resample_trials`.
     missing : {"drop", "wrong"}, optional
         What has no answer: left out, or wrong. With ``"wrong"`` accuracy and ``trials`` are of all
@@ -151,8 +160,8 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    roles = {"correct": correct, "confidence": confidence, "cluster": cluster}
-    judged, cells = trials_of_cells(trials, by, roles, missing, over, bins)
+    roles = {"correct": correct, "confidence": confidence}
+    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, bins)
     values = observed_measures(cells)
     stated = [cell.stated(cell.table.astype(float)) for cell in cells]
     se = np.array([area_error(table) for table in stated])
@@ -175,7 +184,7 @@ def resample_trials(
     by: By = (),
     correct: str = "correct",
     confidence: str = "confidence",
-    cluster: str | None = None,
+    cluster: Units = None,
     missing: Missing = "drop",
     over: str | None = None,
     n: int = 2000,
@@ -189,10 +198,11 @@ def resample_trials(
     ----------
     trials, by, correct, confidence, missing, over, bins
         As for `measure_trials`.
-    cluster : str, optional
+    cluster : str or sequence of str, optional
         Column with the unit that is drawn in the place of a trial, such as the item, which all
-        models answered, or the subject. A unit is drawn for all cells at once, so that cells with
-        the same items stay paired.
+        models answered, or the subject; or several columns that name one together, such as set and
+        item. Where sets number their items anew, item alone stands for both, and a notice says so.
+        A unit is drawn for all cells at once, so that cells with the same items stay paired.
     n : int, optional
         Number of draws.
     kind : {"bootstrap", "dirichlet"}, optional
@@ -233,16 +243,17 @@ def resample_trials(
     >>> bool(abs(draws["auroc2"].std() - measure_trials(trials)["auroc2_se"]) < 0.003)
     True
     """
-    roles = {"correct": correct, "confidence": confidence, "cluster": cluster}
-    judged, cells = trials_of_cells(trials, by, roles, missing, over, bins)
+    roles = {"correct": correct, "confidence": confidence}
+    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, bins)
     entropy = seed_entropy(seed)
     if cluster is None:
         generators = (cell_generator(entropy, place) for place in range(len(cells)))
         tables = [drawn_trials(*one, n, kind) for one in zip(cells, generators, strict=True)]
     else:
-        unit, number = units_of(judged, cluster)
+        unit, number = units_of(judged)
         if number < 2:
-            raise InputError("cluster", f"a single level of {cluster!r}", "at least two units")
+            got = f"a single level of {judged.unit!r}"
+            raise InputError("cluster", got, "at least two units")
         refuse_memory("n", str(n), BYTES * n * number)
         rng = np.random.default_rng(entropy)
         if kind == "dirichlet":
@@ -269,7 +280,7 @@ def resample_trials(
     result = describe_results(judged, {**placed, "trials": numbers_of_trials(cells)}, SECTION)
     result = result.assign_coords(draw=np.arange(n))
     result = result.assign({name: result[name].assign_attrs(INDEPENDENT) for name in drawn})
-    result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
+    result.attrs |= {"kind": kind, "cluster": judged.unit, "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
     said = [*judged.found, *repeated, *cell_notices(result, judged)]
     beside = {
@@ -290,7 +301,7 @@ def resample_trials_interval(
     by: By = (),
     correct: str = "correct",
     confidence: str = "confidence",
-    cluster: str | None = None,
+    cluster: Units = None,
     missing: Missing = "drop",
     over: str | None = None,
     n: int = 2000,
@@ -347,9 +358,9 @@ def resample_trials_interval(
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}
     ends: dict[str, Floats] = {}
     if any(x.any() for x in alike.values()):
-        roles = {"correct": correct, "confidence": confidence, "cluster": cluster}
-        own = trials_of_cells(trials, by, roles, missing, over, bins)
-        ends = limits_at_edge(*own, cluster, (1 - ci_prob) / 2)
+        roles = {"correct": correct, "confidence": confidence}
+        own = trials_of_cells(trials, by, roles, cluster, missing, over, bins)
+        ends = limits_at_edge(*own, (1 - ci_prob) / 2)
         if cluster is None:
             area = [estimates[f"auroc2_{end}"] for end in ("lower", "upper")]
             ends["auroc2"] = np.stack(area, axis=1)
@@ -410,12 +421,13 @@ def trials_of_cells(
     trials: TableLike,
     by: By,
     roles: Mapping[str, str | None],
+    cluster: Units,
     missing: Missing,
     over: str | None,
     bins: int,
 ) -> tuple[Judged, list[Cell]]:
     """Trials, and those of each cell by confidence, errors of rounding in it set right."""
-    judged = judged_trials(trials, by, roles, missing=missing, over=over)
+    judged = judged_trials(trials, by, roles, cluster=cluster, missing=missing, over=over)
     judged = judged._replace(value=rounded_to_probabilities(judged.value))
     forecasts: Forecasts = count_forecasts(judged)
     is_off = (forecasts.value < 0) | (forecasts.value > 1)
@@ -447,17 +459,15 @@ def numbers_of_trials(cells: list[Cell]) -> Ints:
     return np.array([cell.table.sum() for cell in cells])
 
 
-def limits_at_edge(
-    judged: Judged, cells: list[Cell], cluster: str | None, tail: float
-) -> dict[str, Floats]:
+def limits_at_edge(judged: Judged, cells: list[Cell], tail: float) -> dict[str, Floats]:
     """Limits (cells, 2) of measures whose draws are all the same, by name.
 
     Least and greatest of a cell as it is, and with a share of an outcome that may have gone unseen:
     right or wrong trials of the lowest or the highest confidence.
     """
     number = numbers_of_trials(cells)
-    if cluster is not None:
-        unit, _ = units_of(judged, cluster)
+    if judged.unit:
+        unit, _ = units_of(judged)
         number = np.array([len(np.unique(unit[own])) for own in rows_of_cells(judged)])
     rows = []
     for cell, share in zip(cells, 1 - tail ** (1 / number), strict=True):
@@ -507,9 +517,9 @@ def parts_of(n: int, width: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def units_of(judged: Judged, cluster: str) -> tuple[Ints, int]:
+def units_of(judged: Judged) -> tuple[Ints, int]:
     """Number of the unit of each trial, and how many units there are."""
-    unit, levels = pd.factorize(judged.kinds[cluster].to_numpy()[judged.kind])
+    unit, levels = pd.factorize(judged.kinds[judged.unit].to_numpy()[judged.kind])
     return unit, len(levels)
 
 
@@ -533,6 +543,11 @@ def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
         for x in (is_right, 1 - is_right)
     )
     off = not_probabilities(cell, judged.value[stated], labels)
+    one = pd.Series(judged.value[stated]).groupby(cell).agg(["min", "max", "size"])
+    same = one[(one["min"] == one["max"]) & (one["size"] > 1)]["min"]
+    if len(same):
+        listed = first_few([f"{labels[i]} {value:g}" for i, value in same.items()])
+        off.append(notice_of("one-confidence", [labels[i] for i in same.index], listed=listed))
     none = notices_where({"no-rights": right == 0, "no-errors": wrong == 0})
     return [*off, *few_trials(right + wrong), *none]
 
@@ -557,8 +572,10 @@ def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
 
 def is_about(notice: Notice, name: str, filled: bool) -> bool:
     """Whether a notice of trials is about a measure; `filled` where what lacks counts as wrong."""
-    # The share of right answers does not depend on the scale of confidence.
-    if notice.code == "mixed-scales" or (notice.code == "unequal-items" and filled):
+    # The share of right answers does not depend on confidence.
+    if notice.code in ("mixed-scales", "one-confidence") or (
+        notice.code == "unequal-items" and filled
+    ):
         return name not in OF_ALL
     # Draws of what is debiased are about its estimate.
     is_shifted = is_raised_by_chance(name) and name not in debiased_names()

@@ -30,8 +30,16 @@ from hmetad.counts.ratings import text_as_confidence
 from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
 from hmetad.coverage import coverage_attrs
 from hmetad.errors import InputError
-from hmetad.measures.items import By, absent_rows, item_column, needed_item, told_of_items
-from hmetad.notice import Notice, notice_of, notice_where
+from hmetad.measures.items import (
+    By,
+    Units,
+    absent_rows,
+    needed_item,
+    told_of_items,
+    units_of,
+    with_units,
+)
+from hmetad.notice import Notice, first_few, notice_of, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 from hmetad.rows.sources import TableLike, rows_of
@@ -85,6 +93,12 @@ class Judged(NamedTuple):
     cells: pd.DataFrame
     attrs: dict[str, str | int]
     found: list[Notice]
+    drawn: Sequence[str] = ()
+
+    @property
+    def unit(self) -> str:
+        """Column of kinds that names what is drawn whole; no text for none."""
+        return ", ".join(self.drawn)
 
 
 class Forecasts(NamedTuple):
@@ -140,14 +154,16 @@ def judged_trials(
     by: By,
     roles: Mapping[str, str | None],
     *,
+    cluster: Units = None,
     missing: Missing = "drop",
     over: str | None = None,
 ) -> Judged:
     """Complete trials with their cell, whether they were right, and their confidence.
 
     `roles` are the columns of "correct" and "confidence", and of others with few values, where
-    None is no column. With missing="wrong" rows without right or wrong, and items that another
-    level of `over` has, count as wrong, and rows without confidence are kept.
+    None is no column; `cluster` those that name what is drawn whole. With missing="wrong" rows
+    without right or wrong, and items that another level of `over` has, count as wrong, and rows
+    without confidence are kept.
 
     Examples
     --------
@@ -161,11 +177,14 @@ def judged_trials(
     correct, confidence = columns["correct"], columns["confidence"]
     carried = trial_notices(trials)
     rows = named_rows(rows_of(trials, text=text_columns(by)), columns.values(), by)
-    rows = rows.with_points([confidence])
+    rows = rows.spelled(text_columns(cluster)).with_points([confidence])
     by = column_names("by", by)
-    check_roles(rows.columns, [*columns.items(), *(("by", name) for name in by)])
-    item = item_column(rows.columns, by, columns.get("cluster"))
-    trials = rows.frame([*columns.values(), *by, *([item] if item else [])])
+    units = units_of(rows, by, cluster)
+    drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]
+    check_roles(rows.columns, [*columns.items(), *drawn, *(("by", name) for name in by)])
+    trials = rows.frame([*columns.values(), *by, *units.drawn, *units.parts])
+    trials, item = with_units(trials, units), units.item
+    columns |= {} if units.unit is None else {"cluster": units.unit}
     are_wrong = missing == "wrong"
     if are_wrong and by:
         absent = absent_rows(trials, by, over, needed_item(item))
@@ -194,8 +213,8 @@ def judged_trials(
     told, coverage = told_of_items(trials, item, kept, cell, value, cells, over)
     said = {"labels": labels, "by": by, "columns": columns, "rows_dropped": int((~kept).sum())}
     attrs = {**plain_attrs(said), **coverage_attrs(coverage)}
-    found = [*carried, *rows.notices, *seen, *silent, *mixed, *dropped, *told]
-    return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
+    found = [*carried, *rows.notices, *units.found, *seen, *silent, *mixed, *dropped, *told]
+    return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found, units.drawn)
 
 
 def count_forecasts(judged: Judged) -> Forecasts:
@@ -314,7 +333,14 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
     if not off.any():
         return []
     is_whole = bool((value == np.round(value)).all())
-    if (value <= 0).all():
+    sizes = np.bincount(cell, minlength=len(labels))
+    beyond = np.bincount(cell[off], minlength=len(labels))
+    fractions = np.bincount(cell[(value > LEAST) & (value < 1)], minlength=len(labels))
+    inside = np.array(labels)[(beyond == 0) & (fractions > 0)].tolist()
+    outside = np.array(labels)[beyond > FEW * sizes].tolist()
+    if inside and outside:
+        case = "not-probabilities.scales"
+    elif (value <= 0).all():
         case = "not-probabilities.logs"
     elif off.mean() <= FEW:
         case = "not-probabilities.few"
@@ -323,6 +349,8 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
     else:
         case = "not-probabilities"
     said = {"number": f"{off.sum():,}", "all": f"{len(value):,}", "example": f"{value[off][0]:g}"}
+    if case == "not-probabilities.scales":
+        said = {"inside": first_few(inside), "outside": first_few(outside)}
     return [notice_of(case, [labels[i] for i in np.unique(cell[off])], **said)]
 
 

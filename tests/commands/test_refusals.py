@@ -62,7 +62,6 @@ REFUSED = {
     f"{JUDGED} --meta-d": "--meta-d: got it with --correct, allowed is trials with a stimulus",
     f"{JUDGED} --fail-if 'a worse than b'": "--by, --interval and --rope",
     f"{JUDGED} --interval --method bca": f"--method: {IDLE}, allowed is --method with ratings",
-    f"{JUDGED} --cluster item": f"--cluster: {IDLE}, allowed is --cluster with --interval",
     f"{JUDGED} --by item --interval --cluster item": "Leave item out of --by",
     f"{JUDGED} --quantiles 4 --correction loglinear": f"--correction: {IDLE}",
     f"{JUDGED} -o draws.nc": "Add --interval.",

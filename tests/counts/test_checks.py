@@ -51,8 +51,15 @@ OF_TRIALS = [
     (with_third_label(), r"3 labels: .*'skip' \(stimulus 0, response 3\), allowed"),
     (
         frame(stimulus=np.tile(["1", "b"], 200), response=np.tile([1, 2], 200)),
-        r"4 labels: '1'.*recode both columns",
+        r"4 labels: '1'.*Recode both columns",
     ),
+    *[
+        (
+            frame(stimulus=np.tile([*"ABCD"], 100), response=np.tile([*"ABDC"], 100)),
+            rf"4 labels: 'A'.*More than two alternatives.*{words}",
+        )
+        for words in ("--correct COLUMN.*auroc2", "--option-pairs both", "selected by their answer")
+    ],
     (frame(stimulus="neg", response="neg"), "single label 'neg'.*Name both: labels="),
     # Correctness as the response
     (frame(stimulus=HALF + 1, response=np.tile([0, 1, 1, 1], 100)), CHOICE),

@@ -234,3 +234,10 @@ def test_confidence_of_another_column_is_none_of_the_choice(trials):
     without = stated.drop(columns="option_probabilities")
     assert CODE not in codes(counted(without, confidence="stated"))
     assert CODE in codes(counted(without))
+
+
+def test_trials_of_four_options_with_two_labels_are_warned_of(trials):
+    four = many_options(trials, 200)
+    assert codes(counted(four)).count("several-options") == 1
+    assert "several-options" not in codes(counted(trials))
+    assert "several-options" not in codes(counted(pd.concat([trials.iloc[:5], four])))

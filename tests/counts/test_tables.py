@@ -193,7 +193,7 @@ def test_few_trials_of_one_response_are_not_few_trials_of_the_cell():
     counts = from_nr([[600, 500, 20, 5]], [[200, 100, 25, 30]])
     (notice,) = [x for x in notices(measure(counts)) if x.code == "few-trials"]
     assert int(counts.sum()) == 1480
-    assert "one of the two responses" in notice.message
+    assert "One of the two responses" in notice.message
     few = from_nr([[30, 20, 2, 5]], [[10, 10, 2, 3]])
     said = {x.message for x in notices(measure(few)) if x.code == "few-trials"}
     assert not any("one of the two" in text for text in said)

@@ -97,3 +97,13 @@ def test_any_table_is_read_or_refused(content, wide, tmp_path):
         read_trials(tmp_path / "t.csv", wide=wide)
     with suppress(InputError):
         read_trials(tmp_path / "t.csv", columns={"confidence": "a"}, scale="percent")
+
+
+@pytest.mark.parametrize(("column", "named"), [("model", "of small"), ("item", "of the table")])
+def test_a_scale_that_spoils_numbers_from_0_to_1_is_refused(tmp_path, column, named):
+    rows = {column: ["small"] * 12 + ["large"] * 12, "correct": [1, 0] * 12}
+    table = pd.DataFrame(rows).assign(confidence=[0.9] * 12 + [90.0] * 12)
+    table = table if column == "model" else table.head(12)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=rf"scale: got 'percent', where all numbers {named} are"):
+        read_trials(tmp_path / "t.csv", scale="percent")

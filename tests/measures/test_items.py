@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from command_line import refused, run
 
 import hmetad
@@ -247,7 +248,7 @@ def test_common_items_are_found_within_sets_and_need_an_answer():
 def test_no_common_item_is_an_error_that_names_who_answered_fewest():
     trials = answers()
     one = trials["item"].str.len() > 2
-    with pytest.raises(InputError, match="no item that all levels of model answered"):
+    with pytest.raises(InputError, match="no item was answered by all levels of model"):
         common_items(trials[(trials["model"] == "whole") == one], by="model")
     with pytest.raises(InputError, match="no column that names the items"):
         common_items(trials.drop(columns="item"), by="model")
@@ -407,3 +408,126 @@ def test_a_page_takes_a_model_without_any_confidence():
     trials.loc[trials["model"] == "skipper", "confidence"] = np.nan
     report = hmetad.report.measures_report(trials, by="model", missing="wrong", n=50, seed=1)
     assert "skipper" in report.markdown()
+
+
+# --- items that sets number anew ----------------------------------------------------------------
+
+
+def numbered(n=(300, 200, 120), seed=3):
+    """Two models on three sets that number their questions from 0; one skips a quarter of them."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for name, number in zip(("boolq", "sciq", "sat"), n, strict=True):
+        hard = rng.normal(size=number)
+        for model, gain in (("a", 0.6), ("b", 0.0)):
+            signal = 0.8 + gain - 2 * hard + rng.normal(size=number)
+            confidence = 1 / (1 + np.exp(-signal - rng.normal(size=number)))
+            rows = {"model": model, "set": name, "item": np.arange(number)}
+            parts.append(pd.DataFrame({**rows, "correct": signal > 0, "confidence": confidence}))
+    trials = pd.concat(parts, ignore_index=True)
+    return trials[(trials["model"] == "a") | (rng.uniform(size=len(trials)) < 0.75)]
+
+
+def told_apart(trials):
+    """The same answers, an item being named by set and number in one column."""
+    return trials.assign(item=trials["set"] + " " + trials["item"].astype(str)).drop(columns="set")
+
+
+@pytest.mark.parametrize("name", ["set", "Benchmark", "source"])
+def test_items_that_sets_number_anew_are_named_by_set_and_item(name):
+    trials, truth = numbered(), told_apart(numbered())
+    given = trials.rename(columns={"set": name})
+    asked = {"by": "model", "n": 100, "seed": 1}
+    kept = common_items(given, by="model")
+    assert len(kept) == len(common_items(truth, by="model"))
+    assert coded_in(kept) == ["items-numbered-anew", "common-items"]
+    for cluster in ("item", f"{name},item", [name, "item"]):
+        draws = resample_trials(given, cluster=cluster, **asked)
+        by_name = resample_trials(truth, cluster="item", **asked)
+        assert draws.attrs["cluster"] == f"{name}, item"
+        xr.testing.assert_equal(draws["auroc2"].variable, by_name["auroc2"].variable)
+        assert draws.attrs["coverage"] == by_name.attrs["coverage"]
+    for missing in ("drop", "wrong"):
+        found = measure_trials(given, by="model", missing=missing)
+        expected = measure_trials(truth, by="model", missing=missing)
+        xr.testing.assert_equal(found["accuracy"].variable, expected["accuracy"].variable)
+        assert coded(found, "items-numbered-anew")
+
+
+def coded_in(trials):
+    return [one.code for one in notices(xr.Dataset(attrs=trials.attrs))]
+
+
+def test_the_same_questions_under_several_conditions_stay_the_same_items():
+    trials = pd.concat([answers().assign(condition=x) for x in ("plain", "hinted")])
+    asked = {"by": "model", "cluster": "item", "n": 20, "seed": 1}
+    assert resample_trials(trials, **asked).attrs["cluster"] == "item"
+    target = np.arange(N) % 4
+    tasks = numbered((N, N, N)).assign(target=lambda x: target[x["item"]])
+    assert resample_trials(tasks, **asked).attrs["cluster"] == "item"
+    others = tasks.assign(target=np.random.default_rng(1).integers(0, 4, len(tasks)))
+    assert resample_trials(others, **asked).attrs["cluster"] == "set, item"
+
+
+def test_counts_draw_items_by_set_and_number(tmp_path):
+    numbered().to_csv(tmp_path / "sets.csv", index=False)
+    told_apart(numbered()).to_csv(tmp_path / "named.csv", index=False)
+    line = "--by model --correct correct --quantiles 4 --interval --draws 50 --seed 1 --json"
+    expected = run(tmp_path, f"measures named.csv {line} --cluster item").answer["rows"]
+    for cluster in ("item", "set,item"):
+        found = run(tmp_path, f"measures sets.csv {line} --cluster {cluster}").answer["rows"]
+        assert [row["auroc2_lower"] for row in found] == [row["auroc2_lower"] for row in expected]
+    asked = f"measures sets.csv {line} --cluster item".replace("--quantiles 4 ", "")
+    answer = run(tmp_path, asked).answer
+    assert "items-numbered-anew" in [one["code"] for one in answer["notices"]]
+    page = run(tmp_path, asked.replace("--json", "-o page.md")) and (tmp_path / "page.md")
+    assert "named by set and item together" in page.read_text(encoding="utf-8")
+
+
+# --- levels without an item in common -----------------------------------------------------------
+
+
+def test_models_that_answered_different_questions_have_no_verdict(tmp_path):
+    trials = answers().drop(columns="hard")
+    number = trials["item"].astype(int)
+    trials = trials.assign(item=number)[(trials["model"] == "whole") == (number < N // 2)]
+    trials.to_csv(tmp_path / "apart.csv", index=False)
+    draws = resample_trials(trials, by="model", cluster="item", n=50, seed=1)
+    counts = count_correct(trials, by=["model", "item"], quantiles=4)
+    pooled = hmetad.counts.clusters_of(counts, "item").pooled
+    for found in (draws, measure_trials(trials, by="model"), pooled):
+        (said,) = coded(found, "different-items")
+        assert said.severity == "error"
+        assert "whole and skipper answered different questions" in said.message
+    run(tmp_path, f"measures apart.csv {MEASURES} -o draws.nc")
+    gate = '--fail-unless "skipper not worse than whole"'
+    done = run(tmp_path, f"compare draws.nc {COMPARE} {gate}", status=3)
+    assert "different questions" in done.stderr.splitlines()[-1]
+    run(tmp_path, f"measures apart.csv {MEASURES} -o page.md".replace("--interval ", ""))
+    assert "stay paired" not in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+def test_conditions_without_an_item_in_common_are_warned_of_and_sets_and_people_are_not():
+    trials = answers(sets="xy").drop(columns="hard")
+    trials["item"] += trials["model"]
+    for column, number in (("version", 1), ("set", 0), ("subject", 0)):
+        renamed = trials.rename(columns={"model": column} if column != "set" else {})
+        found = measure_trials(renamed, by=column)
+        assert [x.severity for x in coded(found, "different-items")] == ["warning"] * number
+    # Two models that share items stand apart from a third.
+    third = answers(seed=2, sets="z").query("model == 'whole'").assign(model="third")
+    both = pd.concat([answers(sets="xy"), third])
+    (said,) = coded(measure_trials(both, by="model"), "different-items")
+    assert said.cells == ("third",)
+
+
+def test_a_share_below_1_is_never_said_as_all_of_it():
+    trials = answers(n=2000).query("model == 'whole' or item != '7'")
+    (said,) = coded(measure_trials(trials, by="model"), "unequal-items")
+    assert "skipper 1,999 of 2,000 (99.9 %)" in said.message
+
+
+def test_columns_of_lists_name_no_sets():
+    trials = answers()
+    lists = trials.assign(set=[["a"], ["b"]] * N, task=[[1]] * len(trials))
+    assert not coded(measure_trials(lists, by="model"), "items-numbered-anew")

@@ -306,3 +306,20 @@ def test_draws_without_spread_are_not_compared():
     assert "no-spread" in str(decided.table()["withheld"].item())
     told = decide(contrast(draws, var="accuracy", over="model"), rope=(-0.5, 0.5))
     assert "no-spread" not in str(told.table()["withheld"].item())
+
+
+def test_a_single_confidence_can_tell_nothing_and_has_no_verdict():
+    rng = np.random.default_rng(1)
+    trials = pd.DataFrame({"model": ["one", "two"] * 100, "correct": rng.uniform(size=200) < 0.8})
+    trials["confidence"] = np.where(trials["model"] == "one", 0.9, rng.uniform(0.5, 1, 200))
+    draws = resample_trials(trials, by="model", n=50, seed=1)
+    for found in (measure_trials(trials, by="model"), draws):
+        (said,) = [one for one in notices(found["auroc2"]) or notices(found) if "one-c" in one.code]
+        assert (said.cells, "one 0.9" in said.message) == (("one",), True)
+    judged = {
+        name: decide(contrast(draws, var=name, over="model"), rope=(-0.01, 0.01))
+        for name in ("auroc2", "accuracy")
+    }
+    withheld = {name: one.table()["withheld"].item() for name, one in judged.items()}
+    assert "one-confidence" in withheld["auroc2"]
+    assert "one-confidence" not in withheld["accuracy"]

@@ -171,3 +171,12 @@ def test_accuracy_of_trials_is_said_to_be_the_share_of_right_answers():
         assert "risk–coverage" in found["aurc"].attrs["long_name"]
         assert "bins" in found["ece"].attrs["long_name"]
         assert json.dumps(found["accuracy"].attrs)
+
+
+def test_models_on_different_scales_are_named_and_nothing_that_spoils_one_is_advised():
+    trials = answers()
+    is_percent = trials["model"] == "shy"
+    mixed = trials.assign(confidence=trials["confidence"] * np.where(is_percent, 100, 1))
+    (said,) = coded(measure_trials(mixed, by="model"), "not-probabilities")
+    assert "from 0 to 1 honest; beyond it shy" in said.message
+    assert "--scale percent" not in said.next_step

@@ -264,3 +264,32 @@ def test_records_have_no_nan_all_notices_and_decisions_that_are_shown_twice_once
     record = hmetad.Report("R", tables).to_dict()
     assert len(record["decisions"]) == 1
     assert [block["decisions"] for block in record["blocks"]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("gain", "rope", "words"),
+    [
+        (0.2, 0.02, "b has the higher AUROC2 than a: by 0.20"),
+        (0.2, 0.5, "b and a differ in AUROC2 by a negligible amount: 0.20"),
+        (0.02, 0.02, "whether b and a differ in AUROC2 is open: by 0.02"),
+    ],
+)
+def test_a_page_of_draws_answers_in_words_with_both_values(gain, rope, words):
+    rng = np.random.default_rng(1)
+    drawn = rng.normal([0.6, 0.6 + gain], 0.02, (500, 2)).T
+    cells = {"cell": ["a", "b"], "model": ("cell", ["a", "b"])}
+    draws = xr.Dataset(
+        {
+            "auroc2": (("chain", "cell", "draw"), drawn[None]),
+            "accuracy": (("chain", "cell", "draw"), 0.1 + drawn[None]),
+            "trials": ("cell", [200, 300]),
+        },
+        cells,
+    )
+    judged = hmetad.decide(hmetad.contrast(draws, var="auroc2", over="model"), rope=(-rope, rope))
+    page = hmetad.report.decisions_report(judged, draws).markdown()
+    assert words in page.partition("## Decisions")[0]
+    assert "Of AUROC2, more is better." in page
+    assert "with accuracy" in page
+    row = f"| b | 300 | {0.7 + gain:.1f}"
+    assert row in page.replace("0.72", "0.7")

@@ -22,7 +22,6 @@ __all__ = ["capital", "first_screen", "in_a_row"]
 
 # Names that stand in a sentence or a cell.
 MOST_NAMES = 4
-P_BEST = "P(best) of the first"
 
 
 def first_screen(
@@ -140,14 +139,15 @@ def answer_table(found: Evidence) -> Table:
             text = interval_cell(numbers[:, found.first.levels.index(first)]).text
         answer = (answer_text(one), one.p_best.get(first), text)
         rows.append((one.measure.question, one.measure.heading, *answer))
+    p_best = f"P(best) of the first {found.over} named"
     return Table(
         f"Best {found.over} by each measure{found.first.where}.",
-        ("Question", "Measure", "Best", P_BEST, "Its estimate"),
+        ("Question", "Measure", "Best", p_best, "Its value"),
         tuple(rows),
-        "P(best): probability of being the best. Estimates have "
+        "P(best): probability of being the best. Values have "
         f"{in_percent(found.ci_prob)} intervals.",
         "answer",
-        ((P_BEST, ".3f"),),
+        ((p_best, ".3f"),),
     )
 
 

@@ -6,17 +6,20 @@ Decisions, with the fits they are on → blocks; those that rest on no fit → R
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
+from hmetad.compare.averaging import counted_trials
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.words import pool_words
 from hmetad.errors import InputError
 from hmetad.report.contents.rankings import held_equal, ranking_table, ranking_tables, ranks_of
 from hmetad.report.contents.tables import (
+    codes_in_words,
     decision_figure,
     decision_table,
     early_notices,
@@ -37,8 +40,9 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.layout import SIGNS, VERDICTS
 from hmetad.report.page.report import Report
+from hmetad.results import best_end
 from hmetad.text.cells import format_cell
-from hmetad.text.names import judged_name, symbol
+from hmetad.text.names import heading, in_percent, judged_name, symbol
 
 __all__ = [
     "changed_verdicts",
@@ -54,6 +58,8 @@ type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 
 # Contrasts whose estimates are shown under every choice.
 MOST_ESTIMATES = 20
+# Contrasts that are said in sentences.
+MOST_SAID = 6
 # Contrasts beyond which a table of them is not read, and levels from which a matrix says more.
 MOST_CONTRASTS, FEWEST_LEVELS = 40, 4
 RULE = (
@@ -69,6 +75,10 @@ KAPPA = (
     "it stays that of the response."
 )
 SAME_LEVELS = "Both sides of a contrast are over the same levels."
+RISES = (
+    "AUROC2 rises with d′ and so, mostly, with accuracy: a higher one need not mean that a model "
+    "knows better when it is right. Read the accuracies beside it."
+)
 LEGEND = (
     ", ".join(f"{sign} {word}" for word, sign in SIGNS.items())
     + " (withheld). A number is the mean of the row minus that of the column; the largest are "
@@ -148,6 +158,7 @@ def decisions_report(
     blocks: list[Block] = [
         Prose("Question", (question or question_of(decisions),)),
         *early_notices(decisions.results),
+        *answer_blocks(told, draws),
         *decision_blocks(told, draws, ranks=ranks),
         *notice_block(decisions.results),
         *([Prose("Method", (method,))] if method else []),
@@ -185,6 +196,77 @@ def decision_blocks(
         shown = f"{caption}, against the ROPE (band)."
         blocks.append(decision_figure(decisions, shown, name=name))
     return [*blocks, *([] if ranks is None else ranking_tables(ranks, name=name))]
+
+
+def answer_blocks(decisions: Decisions, draws: Fits | None) -> list[Block]:
+    """What a few contrasts of levels say in sentences, and the levels themselves."""
+    table = decisions.table()
+    is_difference = decisions.results.attrs.get("kind") == "difference"
+    if not is_difference or len(table) > MOST_SAID or not {"left", "right"} <= {*table}:
+        return []
+    quantity, best = symbol(decisions.quantity), best_end(decisions.quantity)
+    said = [
+        contrast_in_words(row, held_equal(decisions), quantity) for row in table.to_dict("records")
+    ]
+    said += [f"Of {quantity}, {best} is better."] if best else []
+    said += [RISES] if decisions.quantity == "auroc2" else []
+    return [Prose("Answer", tuple(said)), *compared_levels(decisions, draws)]
+
+
+def contrast_in_words(row: Mapping[Hashable, Any], held: Sequence[str], quantity: str) -> str:
+    """One contrast of two levels as a sentence, the larger level first."""
+    where = ", ".join(str(row[name]) for name in held)
+    where = f"{where}: " if where else ""
+    first, second = (row["left"], row["right"])[:: 1 if row["mean"] >= 0 else -1]
+    if row["verdict"] == "unreliable":
+        return f"{where}no verdict on {first} and {second}: {codes_in_words(row['withheld'])}."
+    ends = [row["mean"], row["lower"], row["upper"]]
+    found = interval_cell(ends if row["mean"] >= 0 else [-ends[0], -ends[2], -ends[1]]).text
+    if row["verdict"] == "negligible":
+        return f"{where}{first} and {second} differ in {quantity} by a negligible amount: {found}."
+    if row["verdict"] == "inconclusive":
+        return f"{where}whether {first} and {second} differ in {quantity} is open: by {found}."
+    return f"{where}{first} has the higher {quantity} than {second}: by {found}."
+
+
+def compared_levels(decisions: Decisions, draws: Fits | None) -> list[Block]:
+    """Each level with its answers, its accuracy and its value, where a cell is a level."""
+    if not isinstance(draws, xr.DataTree) or "posterior" not in draws.children:
+        return []
+    over, held = str(decisions.results.attrs["over"]), held_equal(decisions)
+    drawn = draws["posterior"].to_dataset()
+    columns = [name for name in drawn.coords if drawn[name].dims == ("cell",) and name != "cell"]
+    if decisions.quantity not in drawn or {*columns} != {over, *held}:
+        return []
+    names = [*(x for x in ("accuracy", "share_right") if x in drawn), decisions.quantity]
+    tail = (1 - decisions.ci_prob) / 2
+    values = {
+        name: drawn[name].stack(sample=("chain", "draw")).transpose("cell", "sample").to_numpy()
+        for name in dict.fromkeys(names)
+    }
+    trials = counted_trials(draws)
+    rows: list[tuple[Cell, ...]] = []
+    for place in range(drawn.sizes["cell"]):
+        known = [x[place][np.isfinite(x[place])] for x in values.values()]
+        numbers = [
+            interval_cell([x.mean(), *np.quantile(x, [tail, 1 - tail])]) if len(x) else ""
+            for x in known
+        ]
+        of_cell = [str(drawn[name].values[place]) for name in (over, *held)]
+        answers = [] if trials is None else [int(trials.values[place])]
+        rows.append((*of_cell, *answers, *numbers))
+    titles = [over.capitalize(), *held, *([] if trials is None else ["Answers"])]
+    note = f"Means of the draws, with {in_percent(decisions.ci_prob)} intervals."
+    title = f"What is compared: each {over} by itself."
+    return [
+        Table(
+            title,
+            (*titles, *(heading(x, "measure_trials") for x in values)),
+            tuple(rows),
+            note,
+            "levels",
+        )
+    ]
 
 
 def question_of(decisions: Decisions) -> str:

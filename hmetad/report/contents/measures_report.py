@@ -3,7 +3,7 @@
 Trials, or a count table and Dataset of measures → Report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -58,6 +58,9 @@ OF_PAIRS = (
     "M-ratio has no ranks here: these are pairs of options, and their M-ratio depends on where "
     "their confidence is cut into ratings."
 )
+# What the share of right answers is there.
+OF_RIGHT = {"share_right": "Accuracy of pairs"}
+WHICH_IS_RIGHT = "Which chooses the right one of two options most often?"
 # M, and what stands beside it: M is no measure of how good answers are.
 WITH_M = ("m_ratio", "dprime", "share_right")
 NO_STIMULUS = (
@@ -154,12 +157,13 @@ def counts_report(
     """Report of counts of ratings."""
     refuse_no_counts(counts)
     measures = checked_measures(measure(counts) if measures is None else measures, counts)
+    are_pairs = any(one.code == "paired-options" for one in notices_of(measures))
     frame = estimate_table(measures).assign(trials=trials_of(counts))
     blocks: list[Block] = [
         *chosen_by(measures, draws, over, found),
         *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
-        *tables(frame),
+        *tables(frame, OF_RIGHT if are_pairs else {}),
         *notice_block(with_notices(measures, found)),
         Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
         meaning_table(measures),
@@ -204,10 +208,19 @@ def chosen_by(
     are_pairs = any(one.code == "paired-options" for one in notices_of(draws))
     known = [x for x in OF_COUNTS if x in draws and x in estimates]
     names = [name for name in known if name != "m_ratio" or not are_pairs]
-    evidence = evidence_of(estimates, draws, over, ci_prob, [*map(measure_named, names)])
+    measured = [*map(measure_named, names)]
+    if are_pairs:
+        measured = [
+            replace(x, heading=OF_RIGHT[x.name], question=WHICH_IS_RIGHT)
+            if x.name in OF_RIGHT
+            else x
+            for x in measured
+        ]
+    evidence = evidence_of(estimates, draws, over, ci_prob, measured)
     if max(len(one.levels) for one in evidence.strata) < 2:
         return []
-    unit, kind = draws.attrs.get("cluster") or "trial", draws.attrs.get("kind", "")
+    unit = (draws.attrs.get("cluster") or "trial").replace(", ", " and ")
+    kind = draws.attrs.get("kind", "")
     question = [QUESTION.format(over=over), *([OF_PAIRS] if are_pairs else [])]
     drawn = f"{draws.sizes['draw']:,} {kind} draws by {unit}"
     return [*first_screen(evidence, question, drawn, found), *ranks_of_m(evidence)]
@@ -266,14 +279,17 @@ def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
     return said
 
 
-def tables(frame: pd.DataFrame) -> list[Block]:
-    """Tables of the measures that are read together, under the titles of the table of results."""
+def tables(frame: pd.DataFrame, named: Mapping[str, str]) -> list[Block]:
+    """Tables of the measures that are read together, under the titles of the table of results.
+
+    Columns have the headings of that table, but for those that are `named`.
+    """
     found: dict[str, dict[str, str]] = {}
     for result in results():
         if not result.page or result.name not in frame:
             continue
         columns = found.setdefault(result.title, {"cell": "Cell", "trials": "Trials"})
-        columns[result.name] = heading(result.name)
+        columns[result.name] = named.get(result.name) or heading(result.name)
         # Intervals of all would make the table too wide; those are in the CSV beside it.
         if result.page == "interval":
             sides = [side for side in ("lower", "upper") if f"{result.name}_{side}" in frame]

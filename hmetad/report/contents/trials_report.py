@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.columns import text_columns
+from hmetad.counts.columns import several_columns, text_columns
+from hmetad.counts.items import columns_beside_items
 from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError, nearest
 from hmetad.measures.of_trials import measure_trials, resample_trials
@@ -87,6 +88,7 @@ PAIRED = (
     "Levels of {unit} were drawn whole and for all cells at once, so that cells with the same "
     "{unit} stay paired."
 )
+NOT_PAIRED = "Levels of {unit} were drawn whole; no two cells have any of them in common."
 SINGLE = (
     "Single answers were drawn, in each cell by itself; if several answers are to one item, draw "
     "whole items instead (cluster)."
@@ -149,7 +151,10 @@ def trials_report(
     frame = columns_in_use(trials, asked)
     found = evidence_of_trials(frame, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
-    unit, number = found.draws.attrs["cluster"], f"{found.draws.attrs['n']:,}"
+    unit, number = (
+        found.draws.attrs["cluster"].replace(", ", " and "),
+        f"{found.draws.attrs['n']:,}",
+    )
     drawn = f"{number} draws by {unit}" if unit else f"{number} draws of answers"
     blocks = [
         *first_screen(found, [question_of(found)], drawn),
@@ -174,9 +179,12 @@ def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
     """Trials in memory: the columns that are used or named like items."""
     grouping = text_columns(asked.get("by", ()))
     roles = [asked.get(name, name) for name in ("correct", "confidence")]
-    used = {*grouping, *roles, asked.get("cluster")}
-    rows = rows_of(trials, text=grouping).spelled(used)
-    names = [name for name in rows.columns if name in used or is_item_name(name)]
+    rows = rows_of(trials, text=grouping)
+    used = {*grouping, *roles, *several_columns(asked.get("cluster"), rows.columns)}
+    rows = rows.spelled(used)
+    items = [name for name in rows.columns if is_item_name(name)]
+    used |= {*items, *(columns_beside_items(rows, items[0]) if items else [])}
+    names = [name for name in rows.columns if name in used]
     frame = rows.frame(names) if names else rows.frame()
     frame.attrs = add_notices(frame.attrs, rows.notices)
     return frame
@@ -349,6 +357,9 @@ def interval_tables(found: Evidence) -> list[Block]:
                 rows.append((*own, *(interval_cell(one[:, place]) for one in values)))
         columns = (capital(found.over), *(["Set"] if several else []), *shown.values())
         note = f"{in_percent(found.ci_prob)} equal-tailed intervals of the draws."
+        if "ece" in shown:
+            bins = found.estimates.attrs["bins"]
+            note += f" ECE: {bins} bins of about equal numbers of answers."
         stems = tuple((title, name) for name, title in shown.items())
         blocks.append(Table(f"{caption}.", columns, tuple(rows), note, names[0], stems=stems))
     return blocks
@@ -356,13 +367,15 @@ def interval_tables(found: Evidence) -> list[Block]:
 
 def method(found: Evidence, command: str) -> tuple[str, ...]:
     """How the numbers were made, in sentences."""
-    attrs, unit = found.draws.attrs, found.draws.attrs["cluster"]
+    attrs, unit = found.draws.attrs, found.draws.attrs["cluster"].replace(", ", " and ")
     has_ece = "ece" in found.draws
+    are_apart = any(one.code == "different-items" for one in notices(found.draws))
+    how = PAIRED if "coverage" in attrs or not are_apart else NOT_PAIRED
     said = OF_ECE.format(bins=found.estimates.attrs["bins"]) if has_ece else NO_PROBABILITY
     return (
         "Confidence is taken as it is: no ratings were made. All measures were computed again in "
         f"each of {attrs['n']:,} draws of the data, {KINDS[attrs['kind']]}, seed {attrs['seed']}. "
-        f"{PAIRED.format(unit=unit) if unit else SINGLE}",
+        f"{how.format(unit=unit) if unit else SINGLE}",
         "Accuracy, as all measures here, is that of answers with a confidence.",
         f"Intervals are the quantiles of the draws. {said}",
         BEST_ONLY,
