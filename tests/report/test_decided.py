@@ -110,8 +110,9 @@ def test_only_all_pairs_of_many_are_a_matrix_and_only_what_has_a_best_end_has_ra
         # Of other draws, and where more is not better.
         (judged(other, within=()), small, matrix),
         (judged(small, var="c", within=()), small, matrix),
-        (judged(fit, against="model 00"), fit, rows),
-        (judged(few), few, [*rows, ("Figure", "-log_m")]),
+        # The answer comes first, then the rule.
+        (judged(fit, against="model 00"), fit, [*rows, ("Prose", "")]),
+        (judged(few), few, [*rows, ("Figure", "-log_m"), ("Prose", "")]),
     ):
         assert kinds_and_names(decisions, drawn) == expected
     fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}

@@ -101,7 +101,8 @@ def test_decisions_on_a_fit_of_estimates_come_first(fit):
         hmetad.contrast(fit, var="auroc2", over="model", within="set"), rope=(-0.02, 0.02)
     )
     page = hmetad.report.fit_report(fit, decided)
-    assert [*words_of(page)][:3] == ["Question", "Decisions: AUROC2", "Answer"]
+    headings = [one for one in words_of(page) if one]
+    assert headings[:3] == ["Question", "Decisions: AUROC2", "Answer"]
 
 
 def test_correlated_effects_and_formulas_without_groups_have_pages():

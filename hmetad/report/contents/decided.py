@@ -174,7 +174,7 @@ def decision_blocks(
     remark: str = "",
     ranks: xr.Dataset | None = None,
 ) -> list[Block]:
-    """Rule, with a remark after it, then a table and figure, or of many pairs matrices.
+    """A table and figure after a remark, then the rule; or the rule and matrices of many pairs.
 
     Ranks that are given follow; of many pairs each stratum has its own, those that are given or
     else those of the fits whose cells were compared.
@@ -183,18 +183,21 @@ def decision_blocks(
     rule = RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
     pooled = pool_words(decisions.results.attrs)
     pooling = f"Contrasts are {pooled}. {SAME_LEVELS}" if pooled else ""
-    opening = Prose(f"Decisions: {quantity}", tuple(filter(None, (rule, pooling, remark))))
+    remarks = tuple(filter(None, (pooling, remark)))
     caption = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
     many = is_many(decisions)
     strata = pair_strata(decisions) if many else []
     if strata:
         if ranks is None and fits is not None:
             ranks = ranks_of(fits, decisions)
+        opening = Prose(f"Decisions: {quantity}", (rule, *remarks))
         return [opening, *decided_by_stratum(decisions, strata, ranks, caption, name)]
-    blocks: list[Block] = [opening, decision_table(decisions, f"{caption}.", name=name)]
+    blocks: list[Block] = [Prose(f"Decisions: {quantity}", remarks)]
+    blocks.append(decision_table(decisions, f"{caption}.", name=name))
     if not many:
         shown = f"{caption}, against the ROPE (band)."
         blocks.append(decision_figure(decisions, shown, name=name))
+    blocks.append(Prose("", (rule,)))
     return [*blocks, *([] if ranks is None else ranking_tables(ranks, name=name))]
 
 
