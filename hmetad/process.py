@@ -47,6 +47,8 @@ def end(status: int) -> "NoReturn":
     # the exit status.
     for number in handled_signals():
         signal.signal(number, signal.SIG_IGN)
+    # Libraries that are written in C++ count what is left of them, and print lines of it.
+    silence(sys.stderr)
     sys.exit(status)
 
 

@@ -143,7 +143,9 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     drawn, posterior, agreeing = sample_enough(program, request, plan)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
-    statistics = drawn.thinned.statistics.merge(divergences_by_cell(program, drawn.steps))
+    statistics = drawn.thinned(plan.draws).statistics.merge(
+        divergences_by_cell(program, drawn.steps)
+    )
     said = {"tuning_steps": plan.tune, "target_accept": drawn.target, AGREE: agreeing}
     return tree_of(program, posterior, statistics, "nutpie", said | {SAMPLED: drawn.x.shape[1]})
 
@@ -158,7 +160,8 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
         is_last, agreeing = target == plan.targets[-1], ""
         with closing(sample_rounds(start, plan, size, target)) as rounds:
             for drawn in rounds:
-                posterior = posterior_of(program, drawn.thinned.x, keep_cells=request.keep_cells)
+                x = drawn.thinned(plan.draws).x
+                posterior = posterior_of(program, x, keep_cells=request.keep_cells)
                 least = plan.enough(drawn.x.shape[1])
                 is_enough = not has_flags(flags_of(program, posterior, least))
                 if is_enough or (drawn.divergences and not is_last):
@@ -368,7 +371,7 @@ def rounds_sentence(plan: Plan, drawn: Drawn) -> str:
     if drawn.target != plan.targets[0]:
         parts.append(f"steps that are accepted at {drawn.target:g}, since longer ones diverged")
     if draws > plan.draws:
-        kept = drawn.thinned.x.shape[1]
+        kept = drawn.thinned(plan.draws).x.shape[1]
         parts.append(f"{draws:,} draws a chain, of which {kept:,} are kept")
     return f"Sampled with {' and '.join(parts)}." if parts else ""
 

@@ -147,7 +147,8 @@ def fit_estimates(
     kept = sum(variable.size for variable in program.layout.variables)
     refuse_memory("draws", str(draws), BYTES * draws * chains * (2 * len(data.values) + kept))
     entropy = seed_entropy(seed)
-    request = Request({"draws": draws, "chains": chains, "random_seed": entropy})
+    options = {"draws": draws, "chains": chains, "random_seed": entropy}
+    request = Request(options, may_go_on=True)
     tree, method = sample_by_integration(program, data.covariance, request), "importance"
     if tree is None:
         # nutpie takes seeds of 64 bits.

@@ -45,8 +45,8 @@ STATISTICS = (
 )  # fmt: skip
 # How often steps are to be accepted: at first, and where some diverged.
 TARGETS = (0.8, 0.95, 0.99)
-# Draws of a chain in all rounds, at most, and those that are kept of them.
-MOST_DRAWS, KEPT_DRAWS = 8000, 1000
+# Draws of a chain in all rounds, at most.
+MOST_DRAWS = 8000
 # A model of so many free values takes minutes: half as many draws are looked at first, and are
 # enough if so many of everything are effective.
 LARGE, AMPLE = 4000, 1000
@@ -131,11 +131,10 @@ class Drawn:
         """Number of steps that diverged."""
         return len(self.steps)
 
-    @property
-    def thinned(self) -> "Drawn":
+    def thinned(self, kept: int) -> "Drawn":
         """Every k-th draw, so that no more are kept than one round has; divergences stay."""
         draws = self.x.shape[1]
-        every = max(1, draws // KEPT_DRAWS)
+        every = max(1, draws // kept)
         if every == 1:
             return self
         last = slice(every - 1, None, every)

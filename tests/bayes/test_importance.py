@@ -153,11 +153,11 @@ def spoilt(monkeypatch):
 
 @pytest.mark.usefixtures("spoilt")
 def test_cells_with_bad_weights_are_sampled_by_chains(counts):
-    found = fit(counts, random_seed=1, **QUIET)
+    found = fit(counts, draws=3000, random_seed=1, **QUIET)
     assert found["sample_stats"]["by_chains"].values.tolist() == [False, True, *[False] * 4]
     assert found["sample_stats"]["divergences"].sizes == {"cell": 6}
     assert "pareto-k" not in [notice.code for notice in notices(found)]
-    chains = fit(counts, method="nuts", random_seed=2, **QUIET)
+    chains = fit(counts, draws=3000, method="nuts", random_seed=2, **QUIET)
     a, b = (draws_of(tree, "log_m") for tree in (found, chains))
     sd = b.std(axis=(1, 2))
     assert (abs(a.mean(axis=(1, 2)) - b.mean(axis=(1, 2))) / sd < 0.12).all()

@@ -70,7 +70,7 @@ def test_every_kth_draw_is_kept_and_no_divergence_lost():
     diverging[1, 4] = True
     coords = {"chain": [0, 1], "draw": np.arange(4000)}
     statistics = xr.Dataset({"diverging": (("chain", "draw"), diverging)}, coords)
-    kept = Drawn(x, statistics, np.zeros((1, 2, 1)), 0.9).thinned
+    kept = Drawn(x, statistics, np.zeros((1, 2, 1)), 0.9).thinned(1000)
     np.testing.assert_array_equal(kept.x[0, :3, 0], [3, 7, 11])
     assert kept.x.shape[1] == 1000
     assert np.argwhere(kept.statistics["diverging"].values).tolist() == [[1, 1]]

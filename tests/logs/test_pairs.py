@@ -257,7 +257,7 @@ def test_the_table_is_that_of_the_trials_with_what_they_share():
     assert codes(count_pairs(pairs, by=["model", "item"])) == codes(counts)
     shared = notices(counts)[-2]
     assert (shared.severity, shared.cells) == ("warning", ())
-    assert shared.message.startswith("1200 pairs of 200 items, in the whole table")
+    assert shared.message.startswith("1,200 pairs of 200 items, in the whole table")
     assert json.loads(counts.attrs["labels"]) == ["A", "B"]
     with pytest.raises(InputError, match="pairs: got 'item', allowed is a column of the trials"):
         count_pairs(pairs.drop(columns="item"))
