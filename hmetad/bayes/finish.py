@@ -22,6 +22,7 @@ from hmetad.bayes.predict import level_draws, predicted_cells
 from hmetad.counts.checks import STIMULI
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, items_together
+from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.measures.sdt import sdt
 from hmetad.measures.type2 import (
     CLEAR_Z,
@@ -131,13 +132,14 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     not_kept = notice_of("cells-not-kept", number=f"{len(cells):,}", size=size)
     # Priors of criteria weigh on M where there are many.
     many = notice_of("many-ratings", number=ratings)
-    whole = reversed_scale(counts, "reversed-scale")
-    signs = []
+    signs, whole, chance = list[Notice](), list[Notice](), list[Notice]()
+    if fitted.record.layout == TWO_ALTERNATIVES:
+        whole, chance = reversed_scale(counts, "reversed-scale"), at_chance(counts)
     if "meta_d" in drawn:
         signs = sign_notices(fitted, counts, drawn, is_reversed=bool(whole))
     return [
         *whole,
-        *at_chance(counts),
+        *chance,
         # Of cells that were taken out of the table there is nothing to say.
         *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
         *signs,

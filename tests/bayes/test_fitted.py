@@ -6,7 +6,7 @@ import xarray as xr
 from command_line import run
 
 import hmetad
-from hmetad.bayes.chains import duration_sentence
+from hmetad.bayes.chains import Request, duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import keeps_cells
@@ -179,12 +179,13 @@ def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypat
     clock = iter(np.arange(0, 100, 0.25))
     monkeypatch.setattr("hmetad.bayes.chains.time.perf_counter", lambda: next(clock))
     assert np.isfinite(program.log_density(program.first_point)[0])
-    options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2}
+    options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2, "random_seed": 1}
     # 200 draws of one core, of 15 or 31 gradients of a quarter of a second.
     size = "Sampling 28 cells, 4 chains of 100 draws"
     expected = f"{size}: some 12 to 26 minutes where cores are free."
-    assert duration_sentence(program, options) == expected
-    assert duration_sentence(program, options | {"draws": 1, "tune": 1}) == ""
+    assert duration_sentence(program, Request(options).plan) == expected
+    short = Request(options | {"draws": 1, "tune": 1}).plan
+    assert duration_sentence(program, short) == ""
 
 
 def test_signs_of_levels_are_checked_where_cells_are_not_kept():
