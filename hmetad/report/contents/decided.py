@@ -149,7 +149,7 @@ def decisions_report(
     --------
     >>> from hmetad.compare.verdicts import decide_normal
     >>> page = decisions_report(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)), method="By hand.")
-    >>> [block.heading for block in page.blocks if isinstance(block, Prose)]
+    >>> [block.heading for block in page.blocks if isinstance(block, Prose) and block.heading]
     ['Question', 'Decisions: estimate', 'Method']
     """
     told = decisions if is_many(decisions) else with_words(decisions, labels)
