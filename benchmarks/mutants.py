@@ -85,9 +85,9 @@ def mutate(clone: Path, room: str, mutants: int, seed: int) -> Path:
 
 def failing_tests(room: str, clone: Path, environment: dict[str, str]) -> list[str]:
     """Tests that fail on the code as it is, without the compiler."""
-    command = [*PYTEST, *folders(room), "-rf", "--tb=no"]
+    command = [*PYTEST, *folders(room), "-rfE", "--tb=no"]
     ran = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
-    return re.findall(r"^FAILED (\S+)", ran.stdout, re.MULTILINE)
+    return re.findall(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
 
 
 def folders(room: str) -> list[str]:

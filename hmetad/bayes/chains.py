@@ -176,10 +176,18 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
 
 
 def flags_of(program: Program, posterior: xr.Dataset, least: float | None = None) -> Flags:
-    """Which elements of what is judged have a bad R̂, or fewer effective draws than `least`."""
+    """Which elements of what is judged have a bad R̂, or fewer effective draws than `least`.
+
+    Cells, of which there may be thousands, are looked at where nothing else is bad.
+    """
     tree = xr.DataTree.from_dict({"posterior": posterior})
     sampled = sampled_variables(Fitted(tree, program.spec, program.designs))
-    return flagged_elements(sampled, least)
+    of_cells = [name for name, values in sampled.items() if "cell" in values.dims]
+    shared = flagged_elements(sampled.drop_vars(of_cells), least)
+    if has_flags(shared) or not of_cells:
+        return shared
+    own = flagged_elements(sampled[of_cells], least)
+    return {diagnostic: {**shared[diagnostic], **own[diagnostic]} for diagnostic in own}
 
 
 def has_flags(flags: Flags) -> bool:
