@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -255,9 +256,9 @@ def sample_rounds(
             with progress_of(chains, number, target, has_bar=plan.has_bar) as show:
                 advance(chains, number, plan.cores, show)
             yield joined([chain.drawn(number, size) for chain in chains], target)
-    except Exception as error:
-        # Errors and panics of the sampler are of no type that it names.
-        if "nitial" not in str(error) and type(error).__name__ != "PanicException":
+    except BaseException as error:
+        # Errors of the sampler have no type of their own, and its panics are no exceptions.
+        if "initial" not in str(error) and type(error).__name__ != "PanicException":
             raise
         step = "Standardise what is a number in formulas: scale(x); or say that it is levels: C(x)."
         got, allowed = "no finite density where chains begin", "a model that can be sampled"
@@ -275,10 +276,10 @@ def advance(chains: Sequence[Chain], number: int, cores: int, show: Callable[[],
             running.append(waiting.pop(0))
             running[-1].go_on()
         time.sleep(SECONDS)
-        for chain in running:
-            if chain.has(number):
-                chain.halt()
-        running = [chain for chain in running if not chain.has(number)]
+        done = [chain.has(number) for chain in running]
+        for chain in compress(running, done):
+            chain.halt()
+        running = [chain for chain, is_done in zip(running, done, strict=True) if not is_done]
         show()
 
 

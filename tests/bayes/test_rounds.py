@@ -13,6 +13,7 @@ from hmetad import decide, fit, notices, simulate_counts
 from hmetad.bayes.chains import Request, agreeing_part, rounds_sentence, sampler_of
 from hmetad.bayes.program import build_program
 from hmetad.bayes.rounds import Drawn, Plan, sample_rounds
+from hmetad.errors import InputError
 from hmetad.specs.loading import load_model
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
@@ -166,3 +167,10 @@ def test_progress_is_shown_on_a_terminal_alone(program, monkeypatch):
         plan = Request(OPTIONS | {"quiet": False}).plan
         next(sample_rounds(sampler_of(program), plan, program.arrays.size, 0.9))
         assert ("3 chains to 100 draws" in out.getvalue()) is is_terminal
+
+
+def test_a_start_without_a_density_is_refused(counts):
+    nowhere = build_program(counts, load_model("group"))
+    nowhere.first_point[:] = np.nan
+    with pytest.raises(InputError, match="no finite density where chains begin"):
+        drawn_by(nowhere, False)
