@@ -76,7 +76,7 @@ HOMES_OF_LIBRARIES = {
 # Lines of code of each room: how many it shall have, and the most that it may have until then.
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
-    "bayes": (3800, 5455),
+    "bayes": (3800, 5465),
     "commands": (2100, 2560),
     "compare": (1450, 2075),
     "counts": (1500, 2600),

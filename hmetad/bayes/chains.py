@@ -166,12 +166,12 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
                 is_enough = not has_flags(flags_of(program, posterior, least))
                 if is_enough or (drawn.divergences and not is_last):
                     break
-        if earlier is not None and drawn.divergences < earlier[0]:
-            both = xr.concat([earlier[1], posterior], "chain", join="override")
-            agreeing = agreeing_part(flags_of(program, both)["rhat"])
-        if drawn.divergences == 0 or (agreeing and is_enough):
+        rate = drawn.divergences / drawn.x.shape[1]
+        if earlier is not None and 0 < rate < earlier[0]:
+            agreeing = agreeing_part(program, earlier[1], posterior)
+        if rate == 0 or (agreeing and is_enough):
             break
-        earlier = drawn.divergences, posterior
+        earlier = rate, posterior
     return drawn, posterior, agreeing
 
 
@@ -180,14 +180,17 @@ def flags_of(program: Program, posterior: xr.Dataset, least: float | None = None
 
     Cells, of which there may be thousands, are looked at where nothing else is bad.
     """
+    shared, of_cells = judged_variables(program, posterior)
+    flags = flagged_elements(shared, least)
+    return flags if has_flags(flags) or not of_cells else flagged_elements(of_cells, least)
+
+
+def judged_variables(program: Program, posterior: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Variables whose convergence is checked: those that all cells share, and those of cells."""
     tree = xr.DataTree.from_dict({"posterior": posterior})
     sampled = sampled_variables(Fitted(tree, program.spec, program.designs))
     of_cells = [name for name, values in sampled.items() if "cell" in values.dims]
-    shared = flagged_elements(sampled.drop_vars(of_cells), least)
-    if has_flags(shared) or not of_cells:
-        return shared
-    own = flagged_elements(sampled[of_cells], least)
-    return {diagnostic: {**shared[diagnostic], **own[diagnostic]} for diagnostic in own}
+    return sampled.drop_vars(of_cells), sampled[of_cells]
 
 
 def has_flags(flags: Flags) -> bool:
@@ -195,11 +198,15 @@ def has_flags(flags: Flags) -> bool:
     return any(bool(bad.any()) for own in flags.values() for bad in own.values())
 
 
-def agreeing_part(rhat: Mapping[str, xr.DataArray]) -> str:
-    """What has a good R̂: "all", what "population" has, or nothing."""
-    of_cells = {name for name, bad in rhat.items() if "cell" in bad.dims}
-    bad = {name for name, flagged in rhat.items() if bool(flagged.any())}
-    return "all" if not bad else "population" if bad <= of_cells else ""
+def agreeing_part(program: Program, one: xr.Dataset, other: xr.Dataset) -> str:
+    """What chains of two posteriors agree on, by R̂: "all", the "population", or nothing."""
+    draws = slice(min(one.sizes["draw"], other.sizes["draw"]))
+    both = xr.concat([one.isel(draw=draws), other.isel(draw=draws)], "chain", join="override")
+    differ, cells_differ = (
+        any(bool(bad.any()) for bad in flagged_elements(part)["rhat"].values())
+        for part in judged_variables(program, both)
+    )
+    return "" if differ else "population" if cells_differ else "all"
 
 
 def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:

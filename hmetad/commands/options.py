@@ -242,6 +242,7 @@ class ReadableHelp:
 
     def get_help(self, ctx: Any) -> str:
         """Help as it is printed."""
+        # It stands before a class of typer, which has the method.
         text: str = super().get_help(ctx)  # type: ignore[misc]
         text = re.sub(r" <[a-z\[\]]+>", lambda found: " " * len(found[0]), text)
         return text.translate(PLAIN)

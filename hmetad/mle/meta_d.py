@@ -173,8 +173,7 @@ def fit_mle(
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
-        whole = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts)]
-        found = [*whole, *found]
+        found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
         found += faint_confidence(items_together(counts), said_to_be_negative(result))
         found += high_ratio_notices(clearly_high(result), counts)
     if correction != "none" and is_as_counted:
