@@ -25,7 +25,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.convergence import AGREE, Flags, flagged_elements, sampled_variables
+from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results
@@ -75,6 +75,8 @@ KEPT = ("step_size", "n_steps", "energy")
 OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shared")
 # Attr of the statistics: draws of a chain, of which some are kept.
 SAMPLED = "draws_sampled"
+# Numbers that are computed from free values together: 64 MB.
+VALUES_AT_ONCE = 2**23
 # Of a divergent step, for the slope at its ends by central differences.
 NUDGE = 1e-4
 HUGE = 1e300
@@ -137,23 +139,26 @@ class Request:
 def sample_together(program: Program, request: Request) -> xr.DataTree:
     """Draw from the posterior of all cells in one run."""
     refuse_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
-    plan = request.plan
+    plan = request.plan.suited_to(program.arrays.size)
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)
-    drawn, posterior, agreeing = sample_enough(program, request, plan)
+    drawn, posterior, said = sample_enough(program, request, plan)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
     statistics = drawn.thinned(plan.draws).statistics.merge(
         divergences_by_cell(program, drawn.steps)
     )
-    said = {"tuning_steps": plan.tune, "target_accept": drawn.target, AGREE: agreeing}
+    said |= {"tuning_steps": plan.tune, "target_accept": drawn.target}
     return tree_of(program, posterior, statistics, "nutpie", said | {SAMPLED: drawn.x.shape[1]})
 
 
-def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn, xr.Dataset, str]:
-    """Draws that are enough, as far as may be; their posterior; and what agrees with longer steps.
+def sample_enough(
+    program: Program, request: Request, plan: Plan
+) -> tuple[Drawn, xr.Dataset, dict[str, Any]]:
+    """Draws that are enough, as far as may be; their posterior; and attrs on both.
 
-    Divergences do no harm to what is the same with longer steps, of which more diverged.
+    They are whether it is enough, and what agrees with longer steps: divergences do no harm to what
+    is the same with these, of which more diverged.
     """
     earlier, size, start = None, program.arrays.size, sampler_of(program)
     for target in plan.targets:
@@ -162,8 +167,7 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
             for drawn in rounds:
                 x = drawn.thinned(plan.draws).x
                 posterior = posterior_of(program, x, keep_cells=request.keep_cells)
-                least = plan.enough(drawn.x.shape[1])
-                is_enough = not has_flags(flags_of(program, posterior, least))
+                is_enough = not has_flags(flags_of(program, posterior))
                 if is_enough or (drawn.divergences and not is_last):
                     break
         rate = drawn.divergences / drawn.x.shape[1]
@@ -172,17 +176,17 @@ def sample_enough(program: Program, request: Request, plan: Plan) -> tuple[Drawn
         if rate == 0 or (agreeing and is_enough):
             break
         earlier = rate, posterior
-    return drawn, posterior, agreeing
+    return drawn, posterior, {ENOUGH: int(is_enough), AGREE: agreeing}
 
 
-def flags_of(program: Program, posterior: xr.Dataset, least: float | None = None) -> Flags:
-    """Which elements of what is judged have a bad R̂, or fewer effective draws than `least`.
+def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
+    """Which elements of what is judged have a bad R̂ or too few effective draws.
 
     Cells, of which there may be thousands, are looked at where nothing else is bad.
     """
     shared, of_cells = judged_variables(program, posterior)
-    flags = flagged_elements(shared, least)
-    return flags if has_flags(flags) or not of_cells else flagged_elements(of_cells, least)
+    flags = flagged_elements(shared)
+    return flags if has_flags(flags) or not of_cells else flagged_elements(of_cells)
 
 
 def judged_variables(program: Program, posterior: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -443,13 +447,27 @@ def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) ->
     The deviations that were made of them may follow, for draws that were kept on disk: the
     estimates that offsets are relative to could be others by now.
     """
-    chains = in_threads(lambda chain: chain_of(program, chain, keep_cells), list(draws))
-    found = xr.concat(chains, "chain", combine_attrs="drop", data_vars="all", coords="minimal")
-    return found.assign_coords(chain=np.arange(len(chains)))
+    chains, number, _ = draws.shape
+    size = max(1, VALUES_AT_ONCE // (program.arrays.size + len(program.arrays.offset_places)))
+    template = block_of(program, draws[0, :1], keep_cells)
+    found = {
+        name: (own.dims, np.empty((chains, number, *own.shape[2:]), own.dtype))
+        for name, own in template.items()
+    }
+
+    def fill(place: tuple[int, slice]) -> None:
+        for name, own in block_of(program, draws[place], keep_cells).items():
+            found[name][1][place] = own.values[0]
+
+    in_threads(
+        fill, [(i, slice(j, j + size)) for i in range(chains) for j in range(0, number, size)]
+    )
+    sizes = {"chain": np.arange(chains), "draw": np.arange(number)}
+    return xr.Dataset(found, template.drop_vars("draw").coords).assign_coords(sizes)
 
 
-def chain_of(program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
-    """Variables of the posterior of one chain."""
+def block_of(program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
+    """Variables of the posterior at some draws of a chain (draws, free)."""
     size = program.arrays.size
     values = expand(unfold(program.arrays, draws[:, :size]), program.packed)
     values[:, values.shape[1] - draws.shape[1] + size :] = draws[:, size:]

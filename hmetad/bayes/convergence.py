@@ -25,6 +25,7 @@ from hmetad.variable_names import FACTOR_DIM, coefficient_name, name_parts
 
 __all__ = [
     "AGREE",
+    "ENOUGH",
     "Flags",
     "check_variable",
     "convergence_notices",
@@ -41,6 +42,8 @@ type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
 # Attr of the statistics: what is as with longer steps, of which more diverged: "all", "population".
 AGREE = "agree_with_longer_steps"
+# Attr of the statistics: 1 where all that is judged has met R̂ and effective draws.
+ENOUGH = "draws_are_enough"
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 64
 # Divergences are charged to cells that have so many each, are such a share of the cells at most,
@@ -88,9 +91,9 @@ def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr
     return rhat, bulk, tail
 
 
-def flagged_elements(sampled: xr.Dataset, least: float | None = None) -> Flags:
+def flagged_elements(sampled: xr.Dataset) -> Flags:
     """Which elements of each variable have a bad R̂ or too few effective draws."""
-    least = limit("ess") if least is None else least
+    least = limit("ess")
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
     for name, values in sampled.items():
         rhat, bulk, tail = check_variable(values)

@@ -12,6 +12,7 @@ import xarray as xr
 
 from hmetad.arguments import refuse_same_names
 from hmetad.bayes.convergence import (
+    ENOUGH,
     Flags,
     convergence_notices,
     sampling_flags,
@@ -68,7 +69,8 @@ def finish(
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
     fitted = Fitted(tree, spec, designs_of(counts, spec) if designs is None else designs)
-    flags = sampling_flags(fitted)
+    # Who samples in rounds has judged the draws.
+    flags = {} if fitted.statistics.attrs.get(ENOUGH) else sampling_flags(fitted)
     # What cells are suspected of says whose divergences may be.
     fitted = fitted.saying(fit_notices(fitted, counts))
     fitted = fitted.saying(convergence_notices(fitted, flags))

@@ -39,6 +39,7 @@ from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_impo
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
+from hmetad.bayes.rounds import LARGE
 from hmetad.bayes.store import refuse_store, sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
@@ -53,7 +54,7 @@ type Sampler = Callable[[Program, Request], xr.DataTree]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 # nutpie has found step sizes and scales after some 300 draws of tuning.
-TUNE, TUNE_OF_PYMC = 500, 1000
+TUNE, TUNE_OF_LARGE, TUNE_OF_PYMC = 500, 300, 1000
 LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 
 
@@ -104,12 +105,13 @@ def fit(
         computes them for the cells that you name. By default they are left out where they take more
         than 2 GB, as those of 20 observers crossed with 2,000 items do; a notice says so.
     **sample_kwargs
-        draws, tune (500; 1000 where nuts_sampler is given), chains (4), cores (of all work; by
-        default one a chain), random_seed (a whole number, or several, which make one),
-        target_accept, progressbar, quiet. Without draws, chains of all cells together draw 1,000
-        each, and go on to 8,000 at most where R̂ is above 1.01 or effective draws are below 400;
-        1,000 are kept, evenly spaced. Large models stop at 500 if all effective draws are 1,000.
-        Without target_accept, it is .8, and .95 or .99 where steps diverge. With other options of
+        draws, tune (500; 300 of models of 4,000 free values and more, 1000 where nuts_sampler is
+        given), chains (4), cores (of all work; by default one a chain), random_seed (a whole
+        number, or several, which make one), target_accept, progressbar, quiet. Without draws,
+        chains of all cells together draw 1,000 each, and go on to 8,000 at most where R̂ is above
+        1.01 or effective draws are below 400, as long as draws take no more than 2 GiB; 1,000 are
+        kept, evenly spaced. Without target_accept, it is .8, or .65 of models of 4,000 free values
+        and more, and .95 or .99 where steps diverge. With other options of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
@@ -149,7 +151,8 @@ def fit(
     """
     is_stored = store is not None
     program = build_program(counts, with_changes(as_model(model), formula=formula, priors=priors))
-    options = checked_options(sample_kwargs, is_stored=is_stored)
+    size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
+    options = checked_options(sample_kwargs, size, is_stored=is_stored)
     if store is not None:
         refuse_store(store, options)
     if is_stored and keep_cells is False:
@@ -180,11 +183,12 @@ def fit(
         return finish(tree, program.counts, attrs, program.spec, program.designs)
 
 
-def checked_options(given: Mapping[str, Any], *, is_stored: bool) -> dict[str, Any]:
-    """Options of sampling, with defaults and one seed; numbers are checked."""
+def checked_options(given: Mapping[str, Any], size: int, *, is_stored: bool) -> dict[str, Any]:
+    """Options of sampling so many free values, with defaults and one seed; numbers are checked."""
     # `sampling_flags` checks more than PyMC does, and once is enough.
     options = {"draws": DRAWS, "chains": CHAINS, "compute_convergence_checks": False}
-    options |= {"tune": TUNE_OF_PYMC if "nuts_sampler" in given else TUNE, **given}
+    tune = TUNE_OF_LARGE if size >= LARGE else TUNE
+    options |= {"tune": TUNE_OF_PYMC if "nuts_sampler" in given else tune, **given}
     for name, least in LEAST.items():
         whole(least)(name, options.get(name, 1))
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.

@@ -5,13 +5,13 @@ while their draws are judged, and go on from where they stand if these are too f
 again. Where steps diverged, chains are tuned anew for steps that are accepted more often. The same
 seed gives the same draws, however many cores there are: every chain has a seed of its own, and of a
 chain that has run ahead the draws of the round are taken.
-Source: Vehtari et al. (2021), for what is enough.
+Source: Vehtari et al. (2021), for what is enough; Beskos et al. (2013), for the length of steps.
 """
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import compress
 from typing import Any
@@ -26,6 +26,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from hmetad.errors import InputError
 
 __all__ = [
+    "LARGE",
     "MILLISECONDS",
     "STATISTICS",
     "TARGETS",
@@ -46,12 +47,12 @@ STATISTICS = (
 )  # fmt: skip
 # How often steps are to be accepted: at first, and where some diverged.
 TARGETS = (0.8, 0.95, 0.99)
+# The more values there are the shorter are steps, and the less does a refused one cost beside them:
+# from so many values on, the share that is best in the limit (Beskos et al., 2013).
+LARGE, TARGET_OF_LARGE = 4000, 0.65
 # Draws of a chain in all rounds, at most.
 MOST_DRAWS = 8000
-# A model of so many free values takes minutes: half as many draws are looked at first, and are
-# enough if so many of everything are effective.
-LARGE, AMPLE = 4000, 1000
-# Bytes of all draws, beyond which no further round begins.
+# Bytes of all draws, at most.
 MOST_BYTES = 2 * 1024**3
 # Seconds between two looks at the chains, and milliseconds between two of their messages.
 SECONDS, MILLISECONDS = 0.005, 10
@@ -91,20 +92,21 @@ class Plan:
         """A seed for every chain."""
         return [int(x) for x in np.random.SeedSequence(self.seed).generate_state(self.chains) >> 1]
 
-    def enough(self, draws: int) -> float | None:
-        """Effective draws that are enough after so many; None for the limit of all results."""
-        return AMPLE if draws < self.draws else None
-
     def rounds(self, size: int) -> list[int]:
         """Draws of a chain after each round, with so many free values."""
-        is_early = self.may_go_on and size >= LARGE
-        numbers = [self.draws // 2] if is_early else [self.draws]
-        while self.may_go_on and 2 * numbers[-1] <= MOST_DRAWS:
-            is_more = 2 * numbers[-1] > self.draws
-            if is_more and 2 * numbers[-1] * self.chains * size * 8 > MOST_BYTES:
-                break
+        if not self.may_go_on:
+            return [self.draws]
+        most = min(MOST_DRAWS, MOST_BYTES // (self.chains * size * 8))
+        numbers = [max(1, min(self.draws, most))]
+        while 2 * numbers[-1] <= most:
             numbers.append(2 * numbers[-1])
         return numbers
+
+    def suited_to(self, size: int) -> "Plan":
+        """The plan with the first target of so many free values, where targets are not given."""
+        if self.targets != TARGETS or size < LARGE:
+            return self
+        return replace(self, targets=(TARGET_OF_LARGE, *TARGETS[1:]))
 
 
 @dataclass(frozen=True)
@@ -201,8 +203,9 @@ class Chain:
         if not self.is_over:
             self.sampler.pause()
 
-    def drawn(self, number: int, size: int) -> tuple[Floats, dict[str, NDArray[Any]], list[Any]]:
-        """Free values of its first draws after tuning, their statistics, and divergent steps."""
+    def take(self, x: Floats) -> tuple[dict[str, NDArray[Any]], list[Any]]:
+        """Fill in its first draws after tuning (draws, free); their statistics, divergent steps."""
+        number, size = x.shape
         if self.whole is None and self.is_over:
             self.whole = self.sampler.wait()
         trace = self.whole or self.sampler.inspect()
@@ -211,7 +214,7 @@ class Chain:
         places = np.flatnonzero(~np.asarray(statistics.column("tuning")))[:number]
         if len(places) < number:
             raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
-        x = np.asarray(draws.column("x").flatten()).reshape(-1, size)[places]
+        np.asarray(draws.column("x").flatten()).reshape(-1, size).take(places, axis=0, out=x)
         own = {name: np.asarray(statistics.column(name))[places] for name in STATISTICS}
         # Of a step that left all that has a density there is no end.
         nothing = [np.nan] * size
@@ -219,12 +222,15 @@ class Chain:
         failed = [
             [end[i].as_py() or nothing for end in ends] for i in places[own["diverging"]].tolist()
         ]
-        return x, own, failed
+        return own, failed
 
     def end(self) -> None:
-        """Let go of it."""
-        if "sampler" in vars(self) and self.whole is None:
-            self.sampler.cancel()
+        """Let go of it and of its draws."""
+        if "sampler" in vars(self):
+            if self.whole is None:
+                self.sampler.cancel()
+            del self.sampler
+        self.whole = None
 
 
 def sample_rounds(
@@ -255,7 +261,13 @@ def sample_rounds(
         for number in numbers:
             with progress_of(chains, number, target, has_bar=plan.has_bar) as show:
                 advance(chains, number, plan.cores, show)
-            yield joined([chain.drawn(number, size) for chain in chains], target)
+            x, parts = np.empty((plan.chains, number, size)), []
+            for chain, own in zip(chains, x, strict=True):
+                parts.append(chain.take(own))
+                if number == numbers[-1]:
+                    # What it holds takes as much room again.
+                    chain.end()
+            yield joined(x, parts, target)
     except BaseException as error:
         # Errors of the sampler have no type of their own, and its panics are no exceptions.
         if "initial" not in str(error) and type(error).__name__ != "PanicException":
@@ -284,16 +296,14 @@ def advance(chains: Sequence[Chain], number: int, cores: int, show: Callable[[],
 
 
 def joined(
-    parts: Sequence[tuple[Floats, dict[str, NDArray[Any]], list[Any]]], target: float
+    x: Floats, parts: Sequence[tuple[dict[str, NDArray[Any]], list[Any]]], target: float
 ) -> Drawn:
-    """Draws of all chains."""
-    x = np.stack([own for own, _, _ in parts])
+    """Draws (chains, draws, free) with what all chains say of them."""
     statistics = {
-        name: (("chain", "draw"), np.stack([own[name] for _, own, _ in parts]))
-        for name in STATISTICS
+        name: (("chain", "draw"), np.stack([own[name] for own, _ in parts])) for name in STATISTICS
     }
     sizes = {"chain": np.arange(len(x)), "draw": np.arange(x.shape[1])}
-    steps = [step for _, _, failed in parts for step in failed]
+    steps = [step for _, failed in parts for step in failed]
     ends = np.array(steps, dtype=float).reshape(-1, 2, x.shape[2])
     return Drawn(x, xr.Dataset(statistics, sizes), ends, target)
 

@@ -59,16 +59,22 @@ def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
         (10, False, [1000]),
         (10, True, [1000, 2000, 4000, 8000]),
         # Draws of 2 GiB at most.
-        (20_000, True, [500, 1000, 2000]),
-        (200_000, True, [500, 1000]),
-        (200_000, False, [1000]),
+        (20_000, True, [1000, 2000]),
+        (90_000, True, [745]),
+        (90_000, False, [1000]),
     ],
 )
 def test_rounds_double_while_memory_lasts(size, may_go_on, expected):
     plan = Plan(500, 4, 2, 1, 1000, may_go_on, (0.9,))
     assert plan.rounds(size) == expected
-    # A large model that stops early has more than others need.
-    assert [plan.enough(n) for n in (500, 1000, 2000)] == [1000, None, None]
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "first"),
+    [(3999, {}, 0.8), (4000, {}, 0.65), (4000, {"target_accept": 0.8}, 0.8)],
+)
+def test_the_more_values_there_are_the_fewer_steps_need_be_accepted(size, given, first):
+    assert Request(OPTIONS | given).plan.suited_to(size).targets[0] == first
 
 
 def test_every_kth_draw_is_kept_and_no_divergence_lost():
