@@ -25,10 +25,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
+from hmetad.bayes.centring import learned
 from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results
+from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program, unfold
 from hmetad.bayes.rounds import (
     MILLISECONDS,
@@ -50,7 +52,6 @@ __all__ = [
     "OPTIONS",
     "Request",
     "chains_of_cell",
-    "correlation_factors",
     "labelled_posterior",
     "nutpie_model",
     "posterior_of",
@@ -75,6 +76,8 @@ KEPT = ("step_size", "n_steps", "energy")
 OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shared")
 # Attr of the statistics: draws of a chain, of which some are kept.
 SAMPLED = "draws_sampled"
+# Attr: whether effects are centred as the data suggest, or as earlier draws did.
+CENTRING = "centring"
 # Numbers that are computed from free values together: 64 MB.
 VALUES_AT_ONCE = 2**23
 # Of a divergent step, for the slope at its ends by central differences.
@@ -142,7 +145,7 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     plan = request.plan.suited_to(program.arrays.size)
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)
-    drawn, posterior, said = sample_enough(program, request, plan)
+    program, drawn, posterior, said = sample_enough(program, request, plan)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
     statistics = drawn.thinned(plan.draws).statistics.merge(
@@ -152,31 +155,78 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     return tree_of(program, posterior, statistics, "nutpie", said | {SAMPLED: drawn.x.shape[1]})
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """What chains with steps of one length have drawn, and whether it is enough.
+
+    Parameters
+    ----------
+    drawn : Drawn
+    posterior : Dataset, optional
+        None where a first look was enough to begin anew.
+    is_enough : bool
+    better : Program
+        With effects centred as these draws suggest: another one where they suggest it.
+    """
+
+    drawn: Drawn
+    posterior: xr.Dataset | None
+    is_enough: bool
+    better: Program
+
+    @property
+    def rate(self) -> float:
+        """Divergences for each draw of a chain."""
+        return self.drawn.divergences / self.drawn.x.shape[1]
+
+
 def sample_enough(
     program: Program, request: Request, plan: Plan
-) -> tuple[Drawn, xr.Dataset, dict[str, Any]]:
-    """Draws that are enough, as far as may be; their posterior; and attrs on both.
+) -> tuple[Program, Drawn, xr.Dataset, dict[str, Any]]:
+    """Draws that are enough, as far as may be; of which program, their posterior, and attrs.
 
-    They are whether it is enough, and what agrees with longer steps: divergences do no harm to what
-    is the same with these, of which more diverged.
+    Where draws say that effects should be centred in another way, or steps diverged, chains begin
+    anew. Divergences do no harm to what is the same with longer steps, of which more diverged.
     """
-    earlier, size, start = None, program.arrays.size, sampler_of(program)
-    for target in plan.targets:
-        is_last, agreeing = target == plan.targets[-1], ""
-        with closing(sample_rounds(start, plan, size, target)) as rounds:
-            for drawn in rounds:
-                x = drawn.thinned(plan.draws).x
-                posterior = posterior_of(program, x, keep_cells=request.keep_cells)
-                is_enough = not has_flags(flags_of(program, posterior))
-                if is_enough or (drawn.divergences and not is_last):
-                    break
-        rate = drawn.divergences / drawn.x.shape[1]
-        if earlier is not None and 0 < rate < earlier[0]:
+    targets, earlier, centring = [*plan.targets], None, "estimated"
+    while True:
+        may_learn = centring == "estimated" and len(program.arrays.offset_places) > 0
+        own = replace(plan, targets=tuple(targets))
+        found, agreeing = attempt(program, request, own, may_learn=may_learn), ""
+        posterior = found.posterior
+        if earlier is not None and posterior is not None and 0 < found.rate < earlier[0]:
             agreeing = agreeing_part(program, earlier[1], posterior)
-        if rate == 0 or (agreeing and is_enough):
-            break
-        earlier = rate, posterior
-    return drawn, posterior, {ENOUGH: int(is_enough), AGREE: agreeing}
+        is_clean = found.rate == 0 or bool(agreeing and found.is_enough)
+        is_learned = found.better is not program and not found.is_enough and plan.may_go_on
+        if posterior is not None and (is_clean or len(targets) == 1) and not is_learned:
+            said = {ENOUGH: int(found.is_enough), AGREE: agreeing, CENTRING: centring}
+            return program, found.drawn, posterior, said
+        if not is_clean and len(targets) > 1:
+            del targets[0]
+        earlier = None if posterior is None else (found.rate, posterior)
+        if found.better is not program:
+            program, centring = found.better, "learned"
+
+
+def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) -> Attempt:
+    """Sample with steps of the plan's first target until it is enough, or time to begin anew."""
+    start, size, is_last = sampler_of(program), program.arrays.size, len(plan.targets) == 1
+    with closing(sample_rounds(start, plan, size, plan.targets[0])) as rounds:
+        for drawn in rounds:
+            is_look = drawn.x.shape[1] == plan.look
+            has_failed = drawn.divergences > 0 and not is_last
+            better = learned(program, drawn.x) if may_learn else program
+            begins_anew = has_failed or (plan.may_go_on and better is not program)
+            if is_look and begins_anew:
+                return Attempt(drawn, None, False, better)
+            if is_look:
+                continue
+            x = drawn.thinned(plan.draws).x
+            posterior = posterior_of(program, x, keep_cells=request.keep_cells)
+            is_enough = not has_flags(flags_of(program, posterior))
+            if is_enough or begins_anew:
+                break
+    return Attempt(drawn, posterior, is_enough, better)
 
 
 def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
@@ -510,13 +560,3 @@ def variables(program: Program, values: Floats) -> Iterator[tuple[str, tuple[str
             own = values[:, one.partial.first : one.partial.first + one.partial.size]
             factors = correlation_factors(own, one.correlation.shape[0])
             yield one.correlation.name, one.correlation.dims, factors @ factors.transpose(0, 2, 1)
-
-
-def correlation_factors(partial: Floats, size: int) -> Floats:
-    """Cholesky factors of correlations, (draws, size, size), from (partial correlation + 1)/2."""
-    lower = np.zeros((len(partial), size, size))
-    row, column = np.tril_indices(size, -1)
-    lower[:, row, column] = 2 * partial - 1
-    left = np.sqrt(np.cumprod(1 - lower**2, axis=2))
-    left = np.concatenate([np.ones((len(partial), size, 1)), left[:, :, :-1]], axis=2)
-    return (lower + np.eye(size)) * left

@@ -24,11 +24,11 @@ from scipy.special import exp1, expit, gammaln, log_expit
 
 from hmetad.bayes.chains import (
     Request,
-    correlation_factors,
     labelled_posterior,
     statistics_of,
     tree_of,
 )
+from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.notice_registry import limit

@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from hmetad.specs.design import Block, Design
 
-__all__ = ["BlockParametrisation", "OuterBlock", "Parametrisation", "parametrise"]
+__all__ = [
+    "BlockParametrisation",
+    "OuterBlock",
+    "Parametrisation",
+    "correlation_factors",
+    "parametrise",
+]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -167,3 +173,13 @@ def ratio_by_group(common: Floats, effect: Floats, index: Integers, groups: int)
     ratio = np.zeros(groups)
     ratio[index[is_used]] = common[is_used] / effect[is_used]
     return ratio if np.allclose(ratio[index] * effect, common) and ratio.any() else None
+
+
+def correlation_factors(partial: Floats, size: int) -> Floats:
+    """Cholesky factors of correlations, (draws, size, size), from (partial correlation + 1)/2."""
+    lower = np.zeros((len(partial), size, size))
+    row, column = np.tril_indices(size, -1)
+    lower[:, row, column] = 2 * partial - 1
+    left = np.sqrt(np.cumprod(1 - lower**2, axis=2))
+    left = np.concatenate([np.ones((len(partial), size, 1)), left[:, :, :-1]], axis=2)
+    return (lower + np.eye(size)) * left

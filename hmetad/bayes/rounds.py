@@ -92,12 +92,17 @@ class Plan:
         """A seed for every chain."""
         return [int(x) for x in np.random.SeedSequence(self.seed).generate_state(self.chains) >> 1]
 
+    @property
+    def look(self) -> int:
+        """Draws of a chain at a first look, which says whether to begin anew; 0 for none."""
+        return self.draws // 4 if self.may_go_on else 0
+
     def rounds(self, size: int) -> list[int]:
         """Draws of a chain after each round, with so many free values."""
         if not self.may_go_on:
             return [self.draws]
         most = min(MOST_DRAWS, MOST_BYTES // (self.chains * size * 8))
-        numbers = [max(1, min(self.draws, most))]
+        numbers = [self.look, max(self.look + 1, min(self.draws, most))]
         while 2 * numbers[-1] <= most:
             numbers.append(2 * numbers[-1])
         return numbers

@@ -44,7 +44,8 @@ def drawn_by(program, may_go_on, number=1, **options):
 
 
 def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
-    twice = drawn_by(program, True, number=3)
+    # A look at 25, and rounds of 100, 200 and 400.
+    twice = drawn_by(program, True, number=4)
     assert twice.x.shape == (3, 400, program.arrays.size)
     for cores in (1, 3):
         once = drawn_by(program, False, draws=400, cores=cores)
@@ -57,10 +58,10 @@ def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
     ("size", "may_go_on", "expected"),
     [
         (10, False, [1000]),
-        (10, True, [1000, 2000, 4000, 8000]),
+        (10, True, [250, 1000, 2000, 4000, 8000]),
         # Draws of 2 GiB at most.
-        (20_000, True, [1000, 2000]),
-        (90_000, True, [745]),
+        (20_000, True, [250, 1000, 2000]),
+        (90_000, True, [250, 745]),
         (90_000, False, [1000]),
     ],
 )

@@ -1,0 +1,105 @@
+"""Centring that is learned from draws: the same posterior, in which standard deviations move."""
+
+import numpy as np
+import pytest
+
+from hmetad import fit, simulate_counts
+from hmetad.bayes.centring import learned, standardised
+from hmetad.bayes.density import expand
+from hmetad.bayes.program import build_program
+from hmetad.monte_carlo import check_chains
+from hmetad.specs.loading import load_model
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
+TASKS = {"subject": [*"112233445566"], "task": ["memory", "vision"] * 6}
+
+
+def table_of(card):
+    people = TASKS if card == "multitask" else {"subject": [*"123456789"]}
+    number = len(people["subject"])
+    return simulate_counts([1.5] * number, m_ratio=0.8, trials=200, seed=1, coords=people)
+
+
+def program_of(card):
+    return build_program(table_of(card), load_model(card))
+
+
+def points(program, number=50):
+    rng = np.random.default_rng(3)
+    x = program.first_point + 0.3 * rng.normal(size=(number, program.arrays.size))
+    # Standard deviations are positive, as those are that are looked at.
+    sds = np.unique(program.arrays.sd_places)
+    x[:, sds] = abs(x[:, sds]) + 0.1
+    return x
+
+
+@pytest.mark.parametrize("card", ["group", "multitask"])
+def test_offsets_are_what_the_parametrisation_says(card):
+    """z = score · root - h σ (m - μ) / root, also of effects that are correlated."""
+    program = program_of(card)
+    x, arrays = points(program), program.arrays
+    scores, scales, centres = standardised(program, expand(x, program.packed))
+    h, m = arrays.information[:, None], arrays.estimates[:, None]
+    root = np.sqrt(1 + h * scales**2)
+    offsets = scores * root - h * scales * (m - centres) / root
+    np.testing.assert_allclose(offsets, x[:, arrays.offset_places].T, atol=1e-9)
+
+
+@pytest.mark.parametrize("card", ["group", "multitask"])
+def test_the_posterior_stays_what_it_was(card, monkeypatch):
+    """At the same effects, densities differ by the Jacobian of the offsets alone."""
+    program = program_of(card)
+    x, before = points(program), program.arrays
+    monkeypatch.setattr("hmetad.bayes.centring.SMALL", -1.0)
+    monkeypatch.setattr("hmetad.bayes.centring.LARGE", -1.0)
+    other = learned(program, x[None])
+    after = other.arrays
+    assert (after.information != before.information).any()
+    scores, scales, centres = standardised(program, expand(x, program.packed))
+    roots = [np.sqrt(1 + one.information[:, None] * scales**2) for one in (before, after)]
+    pull = after.information[:, None] * scales / roots[1]
+    there = x.copy()
+    there[:, after.offset_places] = (
+        scores * roots[1] - pull * (after.estimates[:, None] - centres)
+    ).T
+    np.testing.assert_allclose(
+        expand(there, other.packed)[:, before.size :],
+        expand(x, program.packed)[:, before.size :],
+        atol=1e-9,
+    )
+    jacobian = np.log(roots[0] / roots[1]).sum(axis=0)
+    moved = [
+        other.log_density(b)[0] - program.log_density(a)[0] for a, b in zip(x, there, strict=True)
+    ]
+    np.testing.assert_allclose(moved, jacobian, atol=1e-8)
+
+
+def test_draws_that_call_for_no_change_leave_the_program_as_it_is():
+    """Offsets that have nothing to do with standard deviations."""
+    program = program_of("group")
+    assert learned(program, points(program, 4000)[None]) is program
+
+
+@pytest.mark.integration
+def test_standard_deviations_move_where_ratings_are_unused():
+    """Two of six ratings are used by few: what the table says of the others is not normal."""
+    rng = np.random.default_rng(5)
+    people = {"subject": [f"p{i:02d}" for i in range(40)]}
+    table = simulate_counts(
+        rng.uniform(0.8, 2, 40), m_ratio=rng.uniform(0.4, 1.2, 40), trials=150, ratings=6, seed=2,
+        coords=people,
+    )  # fmt: skip
+    for person in range(36):
+        for low, high in ((1, 0), (3, 4)):
+            table[person, :, :, high] += table[person, :, :, low]
+            table[person, :, :, low] = 0
+    found = {}
+    for name, options in (("once", {"draws": 1000, "target_accept": 0.8}), ("rounds", {})):
+        draws = fit(table, "group", **options, **QUIET)
+        sds = draws["posterior"]["log_gap_1|subject_sigma"]
+        rows = sds.transpose(..., "chain", "draw").values.reshape(-1, *sds.shape[:2])
+        _, bulk, tail = check_chains(rows)
+        found[name] = np.minimum(bulk, tail).min()
+        centring = draws["sample_stats"].attrs["centring"]
+        assert centring == {"once": "estimated", "rounds": "learned"}[name]
+    assert found["rounds"] > 2 * found["once"]
