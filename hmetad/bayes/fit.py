@@ -27,18 +27,13 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, whole
-from hmetad.bayes.chains import (
-    OPTIONS,
-    Request,
-    nutpie_model,
-    sample_cells_by_chains,
-    sample_together,
-)
+from hmetad.bayes.chains import OPTIONS, Request, nutpie_model, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
+from hmetad.bayes.separate_cells import sample_cells_by_chains
 from hmetad.bayes.store import refuse_store, sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
