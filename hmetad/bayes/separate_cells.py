@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
 from hmetad.bayes.chains import Request, posterior_of, sample_enough, tree_of
+from hmetad.bayes.kept_cells import DRAWS, posterior_bytes
 from hmetad.bayes.program import Program
 from hmetad.bayes.rounds import Drawn
 
@@ -21,6 +22,7 @@ __all__ = [
     "OF_CELLS",
     "CellPosterior",
     "chains_of_cell",
+    "draws_by_default",
     "sample_cells_by_chains",
     "seeds_of_cells",
     "statistics_of",
@@ -29,6 +31,26 @@ __all__ = [
 # Statistics of cells, and those of chains that are kept for every cell.
 OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
 KEPT = ("step_size", "n_steps", "energy")
+
+# Bytes of the quantities of all cells beyond which fewer draws are kept by default, and how many
+# all chains keep at least: more than the effective draws that results need.
+MANY_BYTES, FEWEST_DRAWS = 10**9, 1000
+
+
+def draws_by_default(program: Program, chains: int) -> int:
+    """Draws of a chain that are kept where none are asked for: half as often as cells are many.
+
+    Those of importance sampling are independent, and chains of a cell go on until what is kept of
+    them is enough, so that fewer do.
+    """
+
+    def is_much(draws: int) -> bool:
+        return posterior_bytes(program.counts, program.likelihood, draws, chains) > MANY_BYTES
+
+    draws = DRAWS
+    while is_much(draws) and draws // 2 * chains >= FEWEST_DRAWS:
+        draws //= 2
+    return draws
 
 
 class CellPosterior:
