@@ -349,6 +349,8 @@ def march(
         main = last.main + step
         centre = last.centre + last.slope * step[:, None]
         node = node_at(density, np.hstack([main[:, None], centre]), last)
+        for old, new in zip(last, node, strict=True):
+            new[is_over] = old[is_over]
         fall = abs(last.log_mass - node.log_mass)
         step = np.where(fall < LITTLE_FALL, WIDER * step, step)
         step = np.where(fall > LARGE_FALL, NARROWER * step, step)

@@ -71,6 +71,16 @@ def test_nodes_are_modes_of_the_other_parameters(counts):
     assert (fall > 8).all()
 
 
+def test_a_cell_stays_where_its_tail_ends_while_others_go_on():
+    other = simulate_counts(0, m_ratio=0.8, trials=1000, ratings=4, seed=3)
+    hard = other.copy().assign_coords(cell=["hard"])
+    hard[0] = [[[12, 14, 7, 2], [13, 5, 4, 3]], [[10, 21, 3, 4], [9, 7, 5, 1]]]
+    program = build_program(xr.concat([hard, other], "cell"), load_model("individual"))
+    density = CellDensity(program)
+    profiles = profile_cells(density, program.first_point[density.places])
+    assert (np.diff(profiles.log_mass[0])[np.diff(profiles.main[0]) == 0] == 0).all()
+
+
 def draws_of(tree, name):
     return tree["posterior"][name].transpose("cell", ..., "chain", "draw").values
 
