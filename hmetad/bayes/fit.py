@@ -11,8 +11,9 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 - `bayes.density` evaluates the log posterior and its gradient from the arrays; it calls
   `likelihood.tape`, which goes from parameters to the kernel of the family;
 - `chosen_sampler`, below, decides how to draw: `bayes.chains` by nutpie, in rounds
-  (`bayes.rounds`) and coordinates of its own (`bayes.warp`), `bayes.importance`, `bayes.store` or
-  PyMC; each computes labelled variables of its draws;
+  (`bayes.rounds`) and coordinates of its own (`bayes.warp`); where cells share nothing,
+  `bayes.importance`, or chains of each cell (`bayes.separate_cells`); `bayes.store` or PyMC. Each
+  computes labelled variables of its draws;
 - `bayes.finish` checks and describes them.
 """
 
