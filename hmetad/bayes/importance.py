@@ -60,7 +60,7 @@ WHOLE_FALL = 12.0
 # Log density where there is none.
 NOWHERE = -1e9
 # Where the fall along an axis is measured, in its standard deviations, and what is made of it.
-REACH, LEAST_SCALE, MOST_SCALE = 1.5, 0.5, 2.5
+REACH, LEAST_SCALE, MOST_SCALE = 3.0, 0.5, 2.5
 # Cells that need chains have long tails, in which larger steps diverge.
 OF_CHAINS = (0.99,)
 
