@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -51,14 +51,11 @@ if TYPE_CHECKING:
 __all__ = [
     "OPTIONS",
     "Request",
-    "chains_of_cell",
     "labelled_posterior",
     "nutpie_model",
     "posterior_of",
-    "sample_cells_by_chains",
+    "sample_enough",
     "sample_together",
-    "seeds_of_cells",
-    "statistics_of",
     "tree_of",
 ]
 
@@ -70,9 +67,6 @@ OPTIONS = {
     "draws", "tune", "chains", "cores", "random_seed", "progressbar", "quiet", "target_accept",
     "compute_convergence_checks",
 }  # fmt: skip
-# Statistics of cells, and those of chains that are kept for every cell.
-OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
-KEPT = ("step_size", "n_steps", "energy")
 OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shared")
 # Attr of the statistics: draws of a chain, of which some are kept.
 SAMPLED = "draws_sampled"
@@ -261,72 +255,6 @@ def agreeing_part(program: Program, one: xr.Dataset, other: xr.Dataset) -> str:
         for part in judged_variables(program, both)
     )
     return "" if differ else "population" if cells_differ else "all"
-
-
-def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
-    """Draw from the posterior of every cell by chains of its own, where cells share nothing.
-
-    A cell that is hard to sample, as one whose d′ is near 0, then has its own divergences, and
-    leaves the others alone. sample_stats has ``diverging`` (any cell) and, by cell, ``divergences``
-    and, of every draw, ``step_size``, ``n_steps`` and ``energy``.
-    """
-    refuse_same_names(program.counts.coords, [*KEPT, *OF_CELLS])
-    own, seeds = program.places_by_cell, seeds_of_cells(program, request)
-    cells, shape = len(own), (int(request.options["chains"]), int(request.options["draws"]))
-    x, diverging = np.empty((*shape, program.arrays.size)), np.zeros((cells, *shape), dtype=bool)
-    kept = {name: np.zeros((*shape, cells)) for name in KEPT}
-    # Each takes a moment: a bar would only flicker.
-    plan = replace(request.plan, may_go_on=False, has_bar=False)
-    for cell in range(cells):
-        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], plan)
-        diverging[cell] = drawn["diverging"]
-        for name, values in kept.items():
-            values[..., cell] = drawn[name]
-    statistics = statistics_of(program, diverging).assign(
-        {name: (("chain", "draw", "cell"), values) for name, values in kept.items()}
-    )
-    tuning = {"tuning_steps": plan.tune}
-    return tree_of(program, posterior_of(program, x), statistics, "nutpie", tuning)
-
-
-def seeds_of_cells(program: Program, request: Request) -> list[np.random.SeedSequence]:
-    """A seed of its own for every cell."""
-    cells = program.counts.sizes["cell"]
-    return np.random.SeedSequence(int(request.options["random_seed"])).spawn(cells)
-
-
-def chains_of_cell(
-    program: Program, cell: int, seed: np.random.SeedSequence, plan: Plan
-) -> tuple[Floats, xr.Dataset]:
-    """Free values of a cell (chains, draws, own), in rising order, and the sampler's statistics.
-
-    By itself: its step size is its own, and so are its divergences.
-    """
-    part = program.of_cells(np.array([cell]))
-    own = replace(plan, seed=int(seed.spawn(1)[0].generate_state(1)[0] >> 1))
-    start, size = sampler_of(part), part.arrays.size
-    for target in plan.targets:
-        drawn = next(sample_rounds(start, own, size, target))
-        if drawn.divergences == 0:
-            break
-    return drawn.x[..., part.places_by_cell[0]], drawn.statistics
-
-
-def statistics_of(program: Program, diverging: NDArray[np.bool_], **by_cell: Any) -> xr.Dataset:
-    """Divergences (cells, chains, draws), of all cells and of each, and other numbers of cells."""
-    numbers = {"divergences": diverging.sum(axis=(1, 2)), **by_cell}
-    _, chains, draws = diverging.shape
-    return xr.Dataset(
-        {
-            "diverging": (("chain", "draw"), diverging.any(axis=0)),
-            **{name: ("cell", values) for name, values in numbers.items()},
-        },
-        {
-            "chain": np.arange(chains),
-            "draw": np.arange(draws),
-            "cell": program.counts["cell"].values,
-        },
-    )
 
 
 def tree_of(

@@ -61,7 +61,7 @@ def sampled_variables(fitted: Fitted, names: Sequence[str] | None = None) -> xr.
     Left out: constants, variables with undefined draws, group-level effects, and quantities that
     are functions of others in the list.
     """
-    is_whole = fitted.posterior.notnull().all()
+    is_whole = {name: bool(own.notnull().all()) for name, own in fitted.posterior.items()}
     twice = {p.variable for p in fitted.record.parameters if not p.in_posterior} | {
         name
         for name, quantity in fitted.record.results.items()
@@ -74,7 +74,7 @@ def sampled_variables(fitted: Fitted, names: Sequence[str] | None = None) -> xr.
         if name not in twice
         and (names is None or name in names)
         and not any(str(dim).endswith(FACTOR_DIM) for dim in values.dims)
-        and bool(is_whole[name])
+        and is_whole[name]
         and bool((values != values[{"chain": 0, "draw": 0}]).any())
     ]
     return fitted.posterior[kept]

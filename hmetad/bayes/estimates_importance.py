@@ -25,11 +25,11 @@ from scipy.special import exp1, expit, gammaln, log_expit
 from hmetad.bayes.chains import (
     Request,
     labelled_posterior,
-    statistics_of,
     tree_of,
 )
 from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program
+from hmetad.bayes.separate_cells import statistics_of
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.notice_registry import limit
 from hmetad.specs.layout import BlockLayout, Variable
@@ -90,12 +90,9 @@ def sample_by_integration(
     posterior = labelled_posterior(program, values.reshape(*shape, -1), keep_cells=True)
     posterior = posterior.assign_coords(chain=np.arange(shape[0]))
     cells = len(model.estimates)
-    weights = {"pareto_k": k, "effective_draws": effective, "by_chains": False}
-    statistics = statistics_of(
-        program,
-        np.zeros((cells, *shape), dtype=bool),
-        **{name: np.full(cells, value) for name, value in weights.items()},
-    )
+    weights = {"divergences": 0, "pareto_k": k, "effective_draws": effective, "by_chains": False}
+    by_cell = {name: np.full(cells, value) for name, value in weights.items()}
+    statistics = statistics_of(program, np.zeros(shape, dtype=bool), **by_cell)
     return tree_of(program, posterior, statistics, "hmetad", {})
 
 

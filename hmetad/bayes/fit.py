@@ -11,8 +11,9 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 - `bayes.density` evaluates the log posterior and its gradient from the arrays; it calls
   `likelihood.tape`, which goes from parameters to the kernel of the family;
 - `chosen_sampler`, below, decides how to draw: `bayes.chains` by nutpie, in rounds
-  (`bayes.rounds`) and coordinates of its own (`bayes.warp`), `bayes.importance`, `bayes.store` or
-  PyMC; each computes labelled variables of its draws;
+  (`bayes.rounds`) and coordinates of its own (`bayes.warp`); where cells share nothing,
+  `bayes.importance`, or chains of each cell (`bayes.separate_cells`); `bayes.store` or PyMC. Each
+  computes labelled variables of its draws;
 - `bayes.finish` checks and describes them.
 """
 
@@ -27,19 +28,14 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, whole
-from hmetad.bayes.chains import (
-    OPTIONS,
-    Request,
-    nutpie_model,
-    sample_cells_by_chains,
-    sample_together,
-)
+from hmetad.bayes.chains import OPTIONS, Request, nutpie_model, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.rounds import LARGE
+from hmetad.bayes.separate_cells import draws_by_default, sample_cells_by_chains
 from hmetad.bayes.store import refuse_store, sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
@@ -55,6 +51,8 @@ type Sampler = Callable[[Program, Request], xr.DataTree]
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 # nutpie has found step sizes and scales after some 300 draws of tuning.
 TUNE, TUNE_OF_LARGE, TUNE_OF_PYMC = 500, 300, 1000
+# What samples every cell by itself.
+APART = (sample_by_importance, sample_cells_by_chains)
 LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 
 
@@ -108,10 +106,12 @@ def fit(
         draws, tune (500; 300 of models of 4,000 free values and more, 1000 where nuts_sampler is
         given), chains (4), cores (of all work; by default one a chain), random_seed (a whole
         number, or several, which make one), target_accept, progressbar, quiet. Without draws,
-        chains of all cells together draw 1,000 each, and go on to 8,000 at most where R̂ is above
-        1.01 or effective draws are below 400, as long as draws take no more than 2 GiB; 1,000 are
-        kept, evenly spaced. Without target_accept, it is .8, or .65 of models of 4,000 free values
-        and more, and .95 or .99 where steps diverge. With other options of
+        chains, of all cells together or of each cell by itself, draw 1,000 each, and go on to 8,000
+        at most where R̂ is above 1.01 or effective draws are below 400, as long as draws take no
+        more than 2 GiB; 1,000 are kept, evenly spaced. Of thousands of cells that share nothing,
+        500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4 ratings take
+        1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values and more, and
+        .95 or .99 where steps diverge. With other options of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
@@ -158,8 +158,15 @@ def fit(
     if is_stored and keep_cells is False:
         step = "A store keeps what is sampled; give load_fit more bytes for the rest."
         raise InputError("keep_cells", "False, with a store", "True", step)
-    kept = keeps_cells(is_stored or keep_cells, program.counts, program.spec, options)
     sample, density = chosen_sampler(program, options, method, is_stored=is_stored)
+    sizes = options
+    if sample in APART:
+        if "draws" not in sample_kwargs:
+            options["draws"] = draws_by_default(program, options["chains"])
+        # Draws of tuning are those of one cell, and gone when the next comes.
+        keeps_cells(None, program.counts[:1], program.spec, options)
+        sizes = options | {"tune": 0}
+    kept = keeps_cells(is_stored or keep_cells, program.counts, program.spec, sizes)
     by = "importance" if sample is sample_by_importance else "nuts"
     attrs = fit_attributes(program.spec, options, is_stored) | {"density": density, "method": by}
     request = Request(
@@ -260,7 +267,7 @@ def refuse_undefined(tree: xr.DataTree, spec: ModelSpec, draws: int, method: str
     """Raise without weights, or after Ctrl-C: nutpie then returns short or NaN-padded chains."""
     sampled, results = tree["posterior"].to_dataset(), spec.record.results
     always = [name for name, one in results.items() if one.always_finite and name in sampled]
-    is_whole = bool(sampled[always or [*sampled]].notnull().all().to_array().all())
+    is_whole = all(bool(sampled[name].notnull().all()) for name in always or sampled)
     if method == "importance" and not is_whole:
         got, step = "'importance', which finds no finite draws", "Leave method out: chains do."
         raise InputError("method", got, "cells whose weights can be computed", step)

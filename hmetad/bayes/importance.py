@@ -12,7 +12,6 @@ Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the wei
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,17 +19,16 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.chains import (
-    OF_CELLS,
-    Request,
-    chains_of_cell,
-    posterior_of,
-    seeds_of_cells,
-    statistics_of,
-    tree_of,
-)
+from hmetad.bayes.chains import Request, posterior_of, tree_of
 from hmetad.bayes.density import evaluate_parts
 from hmetad.bayes.program import Program
+from hmetad.bayes.separate_cells import (
+    OF_CELLS,
+    CellPosterior,
+    chains_of_cell,
+    seeds_of_cells,
+    statistics_of,
+)
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.tails import compiled
@@ -62,7 +60,7 @@ WHOLE_FALL = 12.0
 # Log density where there is none.
 NOWHERE = -1e9
 # Where the fall along an axis is measured, in its standard deviations, and what is made of it.
-REACH, LEAST_SCALE, MOST_SCALE = 1.5, 0.5, 2.5
+REACH, LEAST_SCALE, MOST_SCALE = 3.0, 0.5, 2.5
 # Cells that need chains have long tails, in which larger steps diverge.
 OF_CHAINS = (0.99,)
 
@@ -73,23 +71,19 @@ def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
     sample_stats has, by cell, ``pareto_k``, ``effective_draws``, ``by_chains`` and ``divergences``.
     """
     refuse_same_names(program.counts.coords, OF_CELLS)
-    own, seeds = program.places_by_cell, seeds_of_cells(program, request)
-    cells, shape = len(own), (int(request.options["chains"]), int(request.options["draws"]))
-    x = np.empty((*shape, program.arrays.size))
-    pareto_k, effective = fill_cells(program, x.reshape(math.prod(shape), -1), own, seeds)
+    posterior, seeds = CellPosterior(program, request), seeds_of_cells(program, request)
+    pareto_k, effective = fill_cells(program, posterior, seeds)
     is_again = are_bad(pareto_k, effective) & request.may_use_chains
-    diverging = np.zeros((cells, *shape), dtype=bool)
-    plan = replace(request.plan, targets=OF_CHAINS, has_bar=False)
     for cell in np.flatnonzero(is_again).tolist():
-        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], plan)
-        diverging[cell] = drawn["diverging"]
+        posterior.take(cell, *chains_of_cell(program, cell, seeds[cell], request, OF_CHAINS))
     by_cell = {
+        "divergences": posterior.divergences,
         "pareto_k": pareto_k,
-        "effective_draws": np.minimum(effective, math.prod(shape)),
+        "effective_draws": np.minimum(effective, math.prod(posterior.shape)),
         "by_chains": is_again,
     }
-    statistics = statistics_of(program, diverging, **by_cell)
-    return tree_of(program, posterior_of(program, x), statistics, "hmetad", {})
+    statistics = statistics_of(program, posterior.diverging, **by_cell)
+    return tree_of(program, posterior.whole, statistics, "hmetad", {})
 
 
 def can_be_weighed(program: Program) -> bool:
@@ -124,23 +118,25 @@ def are_bad(pareto_k: Floats, effective: Floats) -> NDArray[np.bool_]:
 
 
 def fill_cells(
-    program: Program, x: Floats, own: Integers, seeds: Sequence[np.random.SeedSequence]
+    program: Program, posterior: CellPosterior, seeds: Sequence[np.random.SeedSequence]
 ) -> tuple[Floats, Floats]:
-    """Fill in free values (draws, free) of all cells, whose places are `own`, (cells, own).
+    """Fill in the posterior of all cells, some at a time.
 
     Shapes of the largest weights, and how many independent draws the weighted points are worth.
     """
-    pareto_k, effective = np.empty(len(own)), np.empty(len(own))
+    cells, draws = len(seeds), math.prod(posterior.shape)
+    pareto_k, effective = np.empty(cells), np.empty(cells)
 
     def parts_of(places: Integers, number: int) -> list[Integers]:
-        step = min(CELLS_AT_ONCE, max(1, NUMBERS_AT_ONCE // (number * own.shape[1])))
+        own = program.layout.size // cells
+        step = min(CELLS_AT_ONCE, max(1, NUMBERS_AT_ONCE // (number * own)))
         return [places[i : i + step] for i in range(0, len(places), step)]
 
     def fill(places: Integers, number: int) -> None:
         streams = [np.random.default_rng(seeds[i]) for i in places]
         part = program.of_cells(places)
-        values, pareto_k[places], effective[places] = draw_part(part, len(x), number, streams)
-        x[:, own[places]] = values.transpose(1, 0, 2)
+        x, pareto_k[places], effective[places] = draw_part(part, draws, number, streams)
+        posterior.fill(places, posterior_of(part, x[None]))
 
     def fill_twice(places: Integers) -> None:
         fill(places, number)
@@ -150,8 +146,8 @@ def fill_cells(
         for part in parts_of(few, MORE * number):
             fill(part, MORE * number)
 
-    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * len(x)))
-    in_threads(fill_twice, parts_of(np.arange(len(own)), number))
+    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * draws))
+    in_threads(fill_twice, parts_of(np.arange(cells), number))
     return pareto_k, effective
 
 
@@ -187,7 +183,7 @@ class Profile(NamedTuple):
 def draw_part(
     program: Program, draws: int, number: int, streams: Sequence[np.random.Generator]
 ) -> tuple[Floats, Floats, Floats]:
-    """Draws (cells, draws, own) of cells side by side, from so many points, as `fill_cells`."""
+    """Draws (draws, free) of cells side by side, from so many points, as `fill_cells`."""
     density = CellDensity(program)
     start = program.first_point[density.places]
     profiles = profile_cells(density, start)
@@ -203,9 +199,7 @@ def draw_part(
         propose(profile, place, scores, side, points[i], log_proposal[i])
     log_target = density.value(points)
     log_ratios = np.where(np.isfinite(log_target), log_target, -np.inf) - log_proposal
-    # In the order of x, which differs from that of the points by the place of M.
-    order = np.argsort(density.places, axis=1)
-    values, k, effective = np.empty((cells, draws, own)), np.empty(cells), np.empty(cells)
+    x, k, effective = np.empty((draws, cells * own)), np.empty(cells), np.empty(cells)
     # Where the posterior has no point of the proposal, any is as bad as another.
     log_ratios[~np.isfinite(log_ratios).any(axis=1)] = 0
     for i, rng in enumerate(streams):
@@ -213,8 +207,8 @@ def draw_part(
         weights = np.exp(log_weights)
         effective[i] = 1 / (weights**2).sum()
         places = places_by_weight(weights, draws, rng)
-        values[i] = points[i][rng.permutation(places)][:, order[i]]
-    return values, k, effective
+        x[:, density.places[i]] = points[i][rng.permutation(places)]
+    return x, k, effective
 
 
 @compiled
@@ -274,39 +268,44 @@ class CellDensity:
     """Log posterior of every cell of a program, by the values of that cell, M's first."""
 
     def __init__(self, program: Program) -> None:
-        self.packed, self.size = program.packed, program.arrays.size
+        self.packed = program.packed
         own = program.places_by_cell
-        self.cells = len(own)
         main, *_ = program.layout.own[program.likelihood.parameter_of_interest]
         first = main.elements.reshape(-1, 1)
-        others = own[own != first].reshape(self.cells, -1)
+        others = own[own != first].reshape(len(own), -1)
         self.places = np.hstack([first, others])
-
-    def gradient(self, points: Floats) -> tuple[Floats, Floats]:
-        """Values (cells,) and slopes (cells, own), at points (cells, own)."""
-        x, slopes, values = np.empty(self.size), np.empty(self.size), np.zeros(self.cells)
-        x[self.places] = points
-        evaluate_parts(x, self.packed, values, slopes)
-        return values, np.nan_to_num(slopes[self.places], posinf=0, neginf=0)
 
     def value(self, points: Floats) -> Floats:
         """Values (cells, n), at points (cells, n, own)."""
-        return evaluate_points(points, self.places, self.packed)
+        return evaluate_points(points, self.places, self.packed, np.empty((0, 0, 0)))
+
+    def gradient(self, points: Floats) -> tuple[Floats, Floats]:
+        """Values (cells, n) and slopes (cells, n, own), 0 where there are none."""
+        slopes = np.empty(points.shape)
+        return evaluate_points(points, self.places, self.packed, slopes), slopes
 
 
 @compiled
-def evaluate_points(points: Floats, places: Integers, packed: Integers) -> Floats:
-    """Values (cells, n) of points (cells, n, own): the n-th of all cells at once."""
+def evaluate_points(points: Floats, places: Integers, packed: Integers, slopes: Floats) -> Floats:
+    """Values (cells, n) of points (cells, n, own): the n-th of all cells at once.
+
+    Slopes are written into `slopes`, of the same shape as points; empty ones are left so.
+    """
     cells, number, own = points.shape
-    x, nothing = np.empty(cells * own), np.empty(0)
+    x, gradient = np.empty(cells * own), np.empty(cells * own if len(slopes) else 0)
     values, by_cell = np.empty((cells, number)), np.empty(cells)
     for j in range(number):
         for i in range(cells):
             by_cell[i] = 0.0
             for k in range(own):
                 x[places[i, k]] = points[i, j, k]
-        evaluate_parts(x, packed, by_cell, nothing)
+        evaluate_parts(x, packed, by_cell, gradient)
         values[:, j] = by_cell
+        if len(slopes):
+            for i in range(cells):
+                for k in range(own):
+                    slope = gradient[places[i, k]]
+                    slopes[i, j, k] = slope if math.isfinite(slope) else 0.0
     return values
 
 
@@ -329,9 +328,7 @@ def find_modes(density: CellDensity, start: Floats) -> tuple[Floats, Floats]:
     """Modes (cells, own), and standard deviations of the main parameter by the curvature there."""
     points = start.copy()
     for _ in range(CLIMBS):
-        value, slope = density.gradient(points)
-        covariance = covariances(curvatures(density, points))
-        moved = climb(density, points, value, slope, covariance)
+        moved = climb(density, points, covariances(curvatures(density, points)))
         done = abs(moved - points).max() < SMALL_STEP
         points = moved
         if done:
@@ -352,6 +349,8 @@ def march(
         main = last.main + step
         centre = last.centre + last.slope * step[:, None]
         node = node_at(density, np.hstack([main[:, None], centre]), last)
+        for old, new in zip(last, node, strict=True):
+            new[is_over] = old[is_over]
         fall = abs(last.log_mass - node.log_mass)
         step = np.where(fall < LITTLE_FALL, WIDER * step, step)
         step = np.where(fall > LARGE_FALL, NARROWER * step, step)
@@ -364,12 +363,10 @@ def march(
 def node_at(density: CellDensity, points: Floats, near: Profile | None) -> Profile:
     """Node near points (cells, own), whose main parameter stays."""
     if near is not None:
-        value, slope = density.gradient(points)
-        points = climb(density, points, value, slope, near.covariance, first=1)
-    value, slope = density.gradient(points)
+        points = climb(density, points, near.covariance, first=1)
     curvature = curvatures(density, points)
     covariance = covariances(curvature[:, 1:, 1:])
-    points = climb(density, points, value, slope, covariance, first=1)
+    points = climb(density, points, covariance, first=1)
     axes = np.linalg.cholesky(covariance)
     scales, value = scales_of(density, points, axes)
     spread = np.diagonal(axes, axis1=1, axis2=2) * scales.mean(axis=-1)
@@ -403,9 +400,10 @@ def scales_of(density: CellDensity, points: Floats, axes: Floats) -> tuple[Float
 
 def curvatures(density: CellDensity, points: Floats) -> Floats:
     """Second derivatives of the negative log density, (cells, own, own)."""
-    steps = DIFFERENCE * np.eye(points.shape[1])
-    falls = [density.gradient(points - x)[1] - density.gradient(points + x)[1] for x in steps]
-    found = np.stack(falls, axis=1) / (2 * DIFFERENCE)
+    own = points.shape[1]
+    steps = DIFFERENCE * np.concatenate([-np.eye(own), np.eye(own)])
+    _, slopes = density.gradient(points[:, None] + steps)
+    found = (slopes[:, :own] - slopes[:, own:]) / (2 * DIFFERENCE)
     return (found + found.transpose(0, 2, 1)) / 2
 
 
@@ -418,22 +416,16 @@ def covariances(curvature: Floats) -> Floats:
     return vectors @ vectors.transpose(0, 2, 1)
 
 
-def climb(
-    density: CellDensity,
-    points: Floats,
-    value: Floats,
-    slope: Floats,
-    covariance: Floats,
-    first: int = 0,
-) -> Floats:
+def climb(density: CellDensity, points: Floats, covariance: Floats, first: int = 0) -> Floats:
     """Points after a Newton step of all but the first parameters, shorter where that is lower."""
+    value, slope = density.gradient(points[:, None])
     step = np.zeros(points.shape)
-    step[:, first:] = np.einsum("nij,nj->ni", covariance, slope[:, first:])
+    step[:, first:] = np.einsum("nij,nj->ni", covariance, slope[:, 0, first:])
     length = abs(step).max(axis=1, keepdims=True)
     step *= np.minimum(1, LONGEST_STEP / np.maximum(length, LONGEST_STEP))
     sizes = SHORTER ** np.arange(4.0)
     tried = points[:, None] + sizes[:, None] * step[:, None]
     # The first that is no lower, else none.
-    better = density.value(tried) >= value[:, None] - 1e-9
+    better = density.value(tried) >= value - 1e-9
     share = np.where(better.any(axis=1), sizes[better.argmax(axis=1)], 0.0)
     return points + share[:, None] * step

@@ -6,11 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from hmetad.bayes.chains import initial_points, sample_cells_by_chains, sample_together
+from hmetad.bayes.chains import initial_points, sample_together
 from hmetad.bayes.density import unwarp
 from hmetad.bayes.fit import chosen_sampler, fit, sample_by_pymc
 from hmetad.bayes.importance import sample_by_importance
 from hmetad.bayes.program import build_program
+from hmetad.bayes.separate_cells import sample_cells_by_chains
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 

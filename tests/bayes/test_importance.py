@@ -62,13 +62,23 @@ def test_nodes_are_modes_of_the_other_parameters(counts):
     profiles = profile_cells(density, program.first_point[density.places])
     for j in range(0, profiles.main.shape[1], 5):
         points = np.concatenate([profiles.main[:, j, None], profiles.centre[:, j]], axis=1)
-        _, slope = density.gradient(points)
+        _, slope = density.gradient(points[:, None])
         # In standard deviations of the parameters.
-        decrement = np.einsum("nij,ni->nj", profiles.axes[:, j], slope[:, 1:])
+        decrement = np.einsum("nij,ni->nj", profiles.axes[:, j], slope[:, 0, 1:])
         assert abs(decrement).max() < 0.3
     # On both sides it goes on until little is left.
     fall = profiles.log_mass.max(axis=1, keepdims=True) - profiles.log_mass[:, [0, -1]]
     assert (fall > 8).all()
+
+
+def test_a_cell_stays_where_its_tail_ends_while_others_go_on():
+    other = simulate_counts(0, m_ratio=0.8, trials=1000, ratings=4, seed=3)
+    hard = other.copy().assign_coords(cell=["hard"])
+    hard[0] = [[[12, 14, 7, 2], [13, 5, 4, 3]], [[10, 21, 3, 4], [9, 7, 5, 1]]]
+    program = build_program(xr.concat([hard, other], "cell"), load_model("individual"))
+    density = CellDensity(program)
+    profiles = profile_cells(density, program.first_point[density.places])
+    assert (np.diff(profiles.log_mass[0])[np.diff(profiles.main[0]) == 0] == 0).all()
 
 
 def draws_of(tree, name):
