@@ -121,7 +121,8 @@ def with_results(fit: xr.DataTree, path: Path, max_bytes: int) -> xr.DataTree:
         def missing_in(piece: Piece) -> dict[str, xr.DataArray]:
             """What a piece of the posterior lacks."""
             draws = dithered.isel(piece)
-            draws = draws.assign(unrounded(rounded.isel(piece), left_out, draws))
+            own = rounded.isel(piece, missing_dims="ignore")  # There may be none.
+            draws = draws.assign(unrounded(own, left_out, draws))
             read = {str(name): draws[name] for name in rounded}
             return read | (recompute(draws) if has_cells else {})
 

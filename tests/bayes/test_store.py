@@ -1,5 +1,6 @@
 """Fits on disk: what was drawn is never lost, and a run that was cut short says so."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 from hmetad.bayes.fit import fit
+from hmetad.bayes.kept_cells import following_names
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.store import load_fit, save_fit
 from hmetad.compare.contrasts import contrast
@@ -166,6 +168,16 @@ def largest_shift(exact, read):
             errors[prob] = mcse(own, method="quantile", prob=prob)
         found += [abs(moved[name]) / errors[name] for name in moved if errors[name] > 0]
     return max(found)
+
+
+def test_a_small_file_of_an_earlier_version_is_read_to_the_last_digit(tmp_path):
+    draws = fit(COUNTS, draws=20, quiet=True, **QUIET)
+    posterior = draws["posterior"].to_dataset()
+    kept = posterior.drop_vars(following_names(load_model("individual")))
+    earlier = draws.assign(posterior=xr.DataTree(kept))
+    earlier.attrs = draws.attrs | {"variables": json.dumps([*posterior])}
+    earlier.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    xr.testing.assert_identical(load_fit(tmp_path / "fit.nc"), draws)
 
 
 def test_draws_that_are_not_those_of_the_model_are_all_kept(tmp_path):
