@@ -110,6 +110,8 @@ def with_results(fit: xr.DataTree, path: Path, max_bytes: int) -> xr.DataTree:
     known = {*posterior, *rounded}
     if not isinstance(order, list) or {*order} - known - follow or known - {*order}:
         raise InputError(str(path), f"a posterior of {order!r:.80}", ALLOWED)
+    if other := [d for d, size in rounded.sizes.items() if posterior.sizes.get(d, size) != size]:
+        raise InputError(str(path), f"draws of two sizes of {other[0]}", ALLOWED)
     has_cells = not follow.isdisjoint(order)
     size = posterior.nbytes + ITEM_BYTES * sum(values.size for values in rounded.values())
     size += fitted.bytes_of_cells(posterior) if has_cells else 0

@@ -207,6 +207,28 @@ def test_a_small_file_that_lacks_more_is_refused(names, said, tmp_path):
         load_fit(path)
 
 
+@pytest.mark.parametrize(
+    ("group", "change"),
+    [
+        ("left_out", lambda x: x.drop_vars("log_m")),
+        ("left_out", lambda x: x.isel(scale=[0])),
+        ("rounded", lambda x: x.isel(draw=slice(10))),
+        ("rounded", lambda x: x.isel(chain=[0])),
+        ("rounded", lambda x: x.isel(cell=[0])),
+        ("rounded", lambda x: x.assign(log_m=x["log_m"].assign_attrs(unit="a"))),
+        ("rounded", lambda x: x.assign(log_m=x["log_m"].drop_attrs())),
+    ],
+)
+def test_a_small_file_whose_rounded_draws_do_not_fit_is_refused(group, change, tmp_path):
+    draws = fit(COUNTS, draws=20, chains=2, quiet=True, **QUIET)
+    path = save_fit(draws, tmp_path / "fit.nc", whole=False)
+    tree = xr.load_datatree(path)
+    changed = tree.assign({group: xr.DataTree(change(tree[group].to_dataset()))})
+    changed.to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(InputError, match=r"fit\.nc"):
+        load_fit(path)
+
+
 def test_a_small_file_may_not_grow_beyond_the_limit(tmp_path):
     draws = fit(COUNTS, draws=200, quiet=True, **QUIET)
     path = save_fit(draws, tmp_path / "fit.nc", whole=False)
