@@ -60,6 +60,8 @@ UNIT, DITHER = "unit", "dither"
 # Steps in the standard deviation of an element, by some of its draws; and what rounding may do to
 # what follows from it: the median error as a share of the median distance from the median.
 STEPS, MOST_NOISE = 16, 1 / 20
+# Steps become at most so many times finer: more than half of the draws may be the same.
+MOST_FINER = 64
 # Most draws are less than so many steps from their mean: the higher of two bytes is then 0.
 MIDDLE = 128
 # Multiples of it are spread evenly over 0 to 1, however many there are.
@@ -268,7 +270,9 @@ def unrounded(rounded: xr.Dataset, scales: xr.Dataset, draws: xr.Dataset) -> dic
 def in_units(draws: xr.Dataset, name: str, unit: str) -> Floats:
     """Values of a variable; of effects, by the standard deviation of their groups."""
     values: Floats = draws[name].values
-    return values / np.expand_dims(draws[unit].values, 2) if unit else values
+    # Another density may have draws of a standard deviation of 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return values / np.expand_dims(draws[unit].values, 2) if unit else values
 
 
 def dither(posterior: xr.Dataset) -> xr.DataArray:
@@ -286,6 +290,7 @@ def over_elements(of_draws: Floats, values: Floats) -> Floats:
 # Steps
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def scales_of(fitted: Fitted, rounded: Mapping[str, Rounded]) -> dict[str, tuple[Floats, Floats]]:
     """First number of steps of each element, and the step, of the variables that can be rounded.
 
@@ -310,7 +315,7 @@ def scales_of(fitted: Fitted, rounded: Mapping[str, Rounded]) -> dict[str, tuple
     recompute = cells_of(fitted)
     noise = noise_of_cells(recompute(judged.assign(moved)), recompute(judged))
     # Powers of 2, so that a fit that is written again has the same steps.
-    needed = np.exp2(np.ceil(np.log2(np.maximum(noise / MOST_NOISE, 1))))
+    needed = np.exp2(np.ceil(np.log2(np.clip(noise / MOST_NOISE, 1, MOST_FINER))))
     found = {}
     for name, step in steps.items():
         finer = np.ones(len(step))
@@ -330,11 +335,13 @@ def noise_of_cells(moved: Mapping[str, xr.DataArray], exact: Mapping[str, xr.Dat
     """How far rounding moves draws of each cell's quantities, as a share of their spread."""
     found = []
     for name, values in exact.items():
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             error = abs(moved[name].values - values.values)
             spread = abs(values.values - np.median(values.values, axis=(0, 1)))
             share = np.median(error, axis=(0, 1)) / np.median(spread, axis=(0, 1))
-        found.append(np.nan_to_num(share, nan=0).reshape(len(share), -1).max(axis=1, initial=0))
+        found.append(
+            np.nan_to_num(share, nan=0, posinf=1).reshape(len(share), -1).max(axis=1, initial=0)
+        )
     return np.max(found, axis=0)
 
 

@@ -207,6 +207,17 @@ def test_a_small_file_that_lacks_more_is_refused(names, said, tmp_path):
         load_fit(path)
 
 
+def test_draws_of_which_most_are_the_same_are_rounded_too(tmp_path):
+    draws = fit(COUNTS, draws=20, chains=1, quiet=True, **QUIET)
+    posterior = draws["posterior"].to_dataset()
+    same = posterior.isel(draw=[0] * 15 + [1, 2, 3, 4, 5]).assign_coords(draw=posterior["draw"])
+    path = save_fit(draws.assign(posterior=xr.DataTree(same)), tmp_path / "fit.nc", whole=False)
+    read = load_fit(path)["posterior"].to_dataset()
+    for name in ("log_m", "dprime", "criteria"):
+        error = abs(read[name] - same[name])
+        assert (error < same[name].std(["chain", "draw"]) / 14).all(), name
+
+
 @pytest.mark.parametrize(
     ("group", "change"),
     [
