@@ -89,10 +89,10 @@ def netcdf_bytes(tree: xr.DataTree) -> bytes:
 
     It is made in memory, since HDF5 would end the whole process where the disk is full, and as
     bytes of its own, since a view that an error keeps alive hinders the buffer behind it from
-    being closed.
+    being closed. They are copied once.
     """
-    content = bytes(with_names(tree, quoted_name).to_netcdf(engine="h5netcdf"))
-    return content + ending(content)
+    with with_names(tree, quoted_name).to_netcdf(engine="h5netcdf") as content:
+        return b"".join((content, ending(content)))
 
 
 def write_netcdf(tree: xr.DataTree, path: str | Path) -> Path:

@@ -19,24 +19,21 @@ from hmetad.bayes.chains import posterior_of
 from hmetad.bayes.check_fit import check_attrs, check_fit, counts_of, has_estimates
 from hmetad.bayes.finish import finish, with_variable_notices
 from hmetad.bayes.fit_files import (
-    ALLOWED,
     MAX_BYTES,
     netcdf_bytes,
     read_json,
     read_netcdf,
     reading,
-    refuse_too_large,
     refuse_unusual_zarr,
     write_netcdf,
 )
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.kept_cells import cell_results, following_names
 from hmetad.bayes.program import Program, build_program
+from hmetad.bayes.small_files import with_results, without_results
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.lazy import import_without
 from hmetad.notice import notice_of
-from hmetad.untrusted import parse_json
 
 if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
@@ -53,8 +50,6 @@ __all__ = [
 
 # Bytes of a posterior that is written with all its variables.
 MAX_WHOLE = 64 * 2**20
-# Attr of a file that lacks what follows from the rest: all variables, in their order.
-VARIABLES = "variables"
 
 # Draws of resampling: their group, and what it may hold beside them.
 GROUP, TRIALS = "resampled", "trials"
@@ -78,9 +73,12 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
     path : str or Path
         The file, .nc; an existing one is kept until the new one is complete.
     whole : bool, optional
-        Whether the file has all variables, for other programs that read it. Else those are left
-        out that follow from others, such as M from log M; `load_fit` computes them again, to the
-        last digit. By default they are left out where the posterior takes more than 64 MiB.
+        Whether the file has all variables and all digits, for other programs that read it. Else
+        those are left out that follow from others, such as M from log M, and draws of cells and
+        of effects of groups are rounded to 1/14 of their standard deviation or less, at random, so
+        that means and intervals move by less than their Monte Carlo errors; those of the
+        population keep all digits. `load_fit` gives all variables again. By default files are
+        whole where the posterior takes no more than 64 MiB.
 
     Returns
     -------
@@ -273,57 +271,6 @@ def draws_in(tree: xr.DataTree, path: Path) -> xr.Dataset:
         if set(values.dims) != dims or values.dtype.kind not in "fiu":
             raise InputError(str(path), f"{name} with dims {values.dims}", RESAMPLED)
     return draws
-
-
-# What follows from the rest of a posterior may be left out of a file
-
-
-def without_results(fitted: Fitted) -> xr.DataTree:
-    """Fit whose posterior lacks what follows from the rest, to the last digit.
-
-    The same where nothing follows: where draws are not those of `hmetad.fit`, or cells not kept.
-    """
-    posterior = fitted.posterior
-    try:
-        found = recomputed(fitted) if fitted.has_cells else {}
-    except (InputError, KeyError, ValueError):
-        found = {}
-    same = [
-        name
-        for name, values in found.items()
-        if name in posterior and values.variable.equals(posterior[name].variable)
-    ]
-    if not same:
-        return fitted.tree
-    tree = fitted.tree.assign(posterior=xr.DataTree(posterior.drop_vars(same)))
-    tree.attrs = {**tree.attrs, VARIABLES: json.dumps([*map(str, posterior)])}
-    return tree
-
-
-def with_results(fit: xr.DataTree, path: Path, max_bytes: int) -> xr.DataTree:
-    """Fit with all variables, from one that `without_results` made and a file has kept."""
-    if VARIABLES not in fit.attrs:
-        return fit
-    order = parse_json(fit.attrs[VARIABLES], f"{path}, attrs[{VARIABLES!r}]")
-    spec = check_attrs(fit)
-    counts_of(fit, spec.record.layout)
-    fit = fit.copy()
-    del fit.attrs[VARIABLES]
-    fitted = Fitted(fit, spec)
-    posterior, names = fitted.posterior, following_names(spec)
-    if not isinstance(order, list) or {*order} - {*posterior} - {*names} or {*posterior} - {*order}:
-        raise InputError(str(path), f"a posterior of {order!r:.80}", ALLOWED)
-    refuse_too_large(path, posterior.nbytes + fitted.bytes_of_cells(posterior), max_bytes)
-    with reading(path):
-        found = recomputed(fitted)
-        missing = {name: found[name] for name in order if name not in posterior}
-        return with_variable_notices(fitted.at(posterior.assign(missing)[order]))
-
-
-def recomputed(fitted: Fitted) -> dict[str, xr.DataArray]:
-    """What follows from the rest of a posterior."""
-    rest = fitted.posterior.drop_vars(following_names(fitted.spec), errors="ignore")
-    return cell_results(rest, fitted.spec, fitted.designs, fitted.given)
 
 
 # Folders of draws

@@ -1,22 +1,28 @@
 """Fits on disk: what was drawn is never lost, and a run that was cut short says so."""
 
+import json
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import xarray as xr
+from arviz_stats.base import array_stats
 
 from hmetad.bayes.fit import fit
+from hmetad.bayes.kept_cells import following_names
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.store import load_fit, save_fit
+from hmetad.compare.contrasts import contrast
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of
 from hmetad.specs.loading import load_model
+from hmetad.variable_names import FACTOR_DIM
 
 pytestmark = pytest.mark.integration
 
@@ -87,17 +93,91 @@ def test_draws_on_disk_keep_their_effects_whatever_offsets_are_relative_to(tmp_p
     xr.testing.assert_equal(loaded["posterior"].to_dataset(), kept["posterior"].to_dataset())
 
 
+def is_rounded(values):
+    """Whether a variable is one of cells or of groups, which small files round."""
+    return any(dim == "cell" or str(dim).endswith(FACTOR_DIM) for dim in values.dims)
+
+
 @pytest.mark.parametrize("card", SMALL_FILES)
-def test_a_small_file_is_the_same_fit(card, tmp_path):
+def test_a_small_file_is_the_same_fit_but_for_digits_of_people(card, tmp_path):
     options = {"draws": 20, "tune": 20, "chains": 2, **QUIET}
     example = {name: plain(value) for name, value in load_model(card).example.items()}
     draws = fit(simulate_counts(**example, seed=3), card, quiet=True, **options)
     whole = save_fit(draws, tmp_path / "whole.nc", whole=True)
     small = save_fit(draws, tmp_path / "small.nc", whole=False)
-    assert small.stat().st_size < whole.stat().st_size
-    xr.testing.assert_identical(load_fit(small), load_fit(whole))
     with xr.open_datatree(small) as kept:
         assert "m_ratio" not in kept["posterior"]
+    xr.testing.assert_identical(load_fit(whole), draws)
+    read = load_fit(small)
+    exact, found = draws["posterior"].to_dataset(), read["posterior"].to_dataset()
+    assert [*found] == [*exact]
+    people = {name: found[name].copy(data=own) for name, own in exact.items() if is_rounded(own)}
+    same = read.assign(posterior=xr.DataTree(found.assign(people)))
+    xr.testing.assert_identical(same, draws)
+
+
+def reported(draws):
+    """What pages and tables are made of: quantities, effects, differences, shares within a ROPE."""
+    posterior = draws["posterior"].to_dataset()
+    differences = contrast(draws, var="log_m", over="subject")
+    within = abs(differences) < 0.2
+    return {**posterior, "difference": differences, "within": within.astype(float)}
+
+
+@pytest.mark.parametrize(
+    ("card", "trials"),
+    # Many trials: of each person more is known than of the population.
+    [("group", 300), ("group", 30_000), ("individual", 300), ("hmetad_group", 1000)],
+)
+def test_no_number_moves_by_more_than_its_monte_carlo_error(card, trials, tmp_path):
+    people = {"subject": ["x", "y", "z", "w"]}
+    counts = simulate_counts(
+        [1.2, 1.6, 2.0, 0.6], m_ratio=0.8, trials=trials, ratings=6, coords=people, seed=1
+    )
+    draws = fit(counts, card, draws=500, chains=4, quiet=True, **QUIET)
+    read = draws
+    for _ in range(3):
+        read = load_fit(save_fit(read, tmp_path / "fit.nc", whole=False))
+    assert [n.code for n in notices(read)] == [n.code for n in notices(draws)]
+    exact, found = reported(draws), reported(read)
+    shifts = {name: largest_shift(values, found[name]) for name, values in exact.items()}
+    assert max(shifts.values()) < 1, shifts
+    assert any(shifts.values())
+
+
+def mcse(draws, **options):
+    """Monte Carlo error by ArviZ."""
+    return array_stats.mcse(draws, chain_axis=0, draw_axis=1, **options)
+
+
+def largest_shift(exact, read):
+    """How far statistics of draws move, in their Monte Carlo errors."""
+    one, other = (x.transpose(..., "chain", "draw") for x in (exact, read))
+    shape = (-1, *one.shape[-2:])
+    pairs = zip(one.values.reshape(shape), other.values.reshape(shape), strict=True)
+    found = [0.0]
+    for own, new in pairs:
+        if np.ptp(own) == 0 or not np.isfinite(own).all():
+            continue
+        is_share = len(np.unique(own)) == 2
+        moved = {"mean": new.mean() - own.mean()}
+        moved |= {} if is_share else {"sd": new.std() - own.std()}
+        errors = {name: mcse(own, method=name) for name in moved}
+        for prob in () if is_share else (0.025, 0.5, 0.975):
+            moved[prob] = np.quantile(new, prob) - np.quantile(own, prob)
+            errors[prob] = mcse(own, method="quantile", prob=prob)
+        found += [abs(moved[name]) / errors[name] for name in moved if errors[name] > 0]
+    return max(found)
+
+
+def test_a_small_file_of_an_earlier_version_is_read_to_the_last_digit(tmp_path):
+    draws = fit(COUNTS, draws=20, quiet=True, **QUIET)
+    posterior = draws["posterior"].to_dataset()
+    kept = posterior.drop_vars(following_names(load_model("individual")))
+    earlier = draws.assign(posterior=xr.DataTree(kept))
+    earlier.attrs = draws.attrs | {"variables": json.dumps([*posterior])}
+    earlier.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    xr.testing.assert_identical(load_fit(tmp_path / "fit.nc"), draws)
 
 
 def test_draws_that_are_not_those_of_the_model_are_all_kept(tmp_path):
@@ -124,6 +204,39 @@ def test_a_small_file_that_lacks_more_is_refused(names, said, tmp_path):
     tree.attrs["variables"] = names
     tree.to_netcdf(path, engine="h5netcdf")
     with pytest.raises(InputError, match=said):
+        load_fit(path)
+
+
+def test_draws_of_which_most_are_the_same_are_rounded_too(tmp_path):
+    draws = fit(COUNTS, draws=20, chains=1, quiet=True, **QUIET)
+    posterior = draws["posterior"].to_dataset()
+    same = posterior.isel(draw=[0] * 15 + [1, 2, 3, 4, 5]).assign_coords(draw=posterior["draw"])
+    path = save_fit(draws.assign(posterior=xr.DataTree(same)), tmp_path / "fit.nc", whole=False)
+    read = load_fit(path)["posterior"].to_dataset()
+    for name in ("log_m", "dprime", "criteria"):
+        error = abs(read[name] - same[name])
+        assert (error < same[name].std(["chain", "draw"]) / 14).all(), name
+
+
+@pytest.mark.parametrize(
+    ("group", "change"),
+    [
+        ("left_out", lambda x: x.drop_vars("log_m")),
+        ("left_out", lambda x: x.isel(scale=[0])),
+        ("rounded", lambda x: x.isel(draw=slice(10))),
+        ("rounded", lambda x: x.isel(chain=[0])),
+        ("rounded", lambda x: x.isel(cell=[0])),
+        ("rounded", lambda x: x.assign(log_m=x["log_m"].assign_attrs(unit="a"))),
+        ("rounded", lambda x: x.assign(log_m=x["log_m"].drop_attrs())),
+    ],
+)
+def test_a_small_file_whose_rounded_draws_do_not_fit_is_refused(group, change, tmp_path):
+    draws = fit(COUNTS, draws=20, chains=2, quiet=True, **QUIET)
+    path = save_fit(draws, tmp_path / "fit.nc", whole=False)
+    tree = xr.load_datatree(path)
+    changed = tree.assign({group: xr.DataTree(change(tree[group].to_dataset()))})
+    changed.to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(InputError, match=r"fit\.nc"):
         load_fit(path)
 
 
