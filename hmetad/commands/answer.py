@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,8 +61,9 @@ REPORTS = (".html", ".md", ".tex", ".docx")
 # What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
 STORE = ("fit.json", "draws.zarr")
 SEVERITIES = ("error", "warning", "info")
-# More notices than these are a line each on a terminal, of about so many characters.
+# More notices than these are a line a cause on a terminal, of so many characters at most.
 FEW_NOTICES, LINE = 2, 100
+UNDEFINED = "undefined-"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,10 @@ class Answer:
     listings : tuple of Listing
         The first holds the rows of the answer; others are shown after it.
     notices : sequence of Notice
+    said : sequence of Notice, optional
+        Those that are said; None for all.
+    whole : str
+        Command that says them whole; none where only JSON and pages do.
     seed : int, optional
         What makes the same draws again; None where nothing was drawn.
     versions : mapping of str to str, optional
@@ -106,6 +112,8 @@ class Answer:
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: packages())
     more: Mapping[str, Any] = field(default_factory=dict)
+    said: Sequence["Notice"] | None = None
+    whole: str = ""
 
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -133,39 +141,88 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
             files = {"written": [str(path) for path in written]}
             answer = replace(answer, more={**answer.more, **files})
         print_text(WRITERS[chosen](answer))
-    say_notices(answer.notices)
+    say_notices(answer)
     if written:
         say(f"Written: {', '.join(map(str, written))}")
 
 
-def say_notices(notices: Iterable["Notice"]) -> None:
-    """Say notices, the worst first; on a terminal in a line each, where there are many."""
-    found = sorted(joined(notices), key=lambda one: SEVERITIES.index(one.severity))
+def say_notices(answer: Answer) -> None:
+    """Say notices, the worst first; on a terminal in a line each cause, where there are many."""
+    told = answer.notices if answer.said is None else answer.said
+    found = sorted(joined(told), key=lambda one: SEVERITIES.index(one.severity))
     is_short = sys.stderr.isatty() and len(found) > FEW_NOTICES
-    for notice in found:
+    for group in causes(found) if is_short else ():
+        say(cause_line(group, min(LINE, shutil.get_terminal_size((LINE, 24)).columns)))
+    for notice in () if is_short else found:
         # What is a function or its argument in Python is an option here.
         step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
-        say(short_line(notice) if is_short else str(replace(notice, next_step=step)))
-    if is_short:
+        say(str(replace(notice, next_step=step)))
+    if is_short and answer.whole:
+        say(f"What they mean and what to do: {answer.whole}")
+    elif is_short:
         say("What they mean and what to do: hmetad notices CODE. Whole texts: --json, or a page.")
+    if answer.whole and (left := len(joined(answer.notices)) - len(found)):
+        one = "notice bears" if left == 1 else "notices bear"
+        say(f"{left} more {one} on no verdict here: {answer.whole}")
 
 
-def short_line(notice: "Notice") -> str:
-    """A notice in a line: the first sentence of it, how many cells, and its code.
+def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
+    """Notices, the worst first, in groups that a terminal has a line for.
+
+    Those of a code, what is undefined, and remarks of severity info.
 
     Examples
     --------
     >>> from hmetad.notice import Notice
-    >>> short_line(Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b")))
-    'warning: 12 trials (2 cells) [few-trials]'
+    >>> codes = ("rhat", "ess", "undefined-phi", "rhat", "undefined-v")
+    >>> found = causes([Notice(code, "warning", "") for code in codes])
+    >>> [[one.code for one in group] for group in found]
+    [['rhat', 'rhat'], ['ess'], ['undefined-phi', 'undefined-v']]
     """
-    number = len(notice.cells)
-    said = f" ({number} {'cell' if number == 1 else 'cells'})" if number else ""
-    end = f"{said} [{notice.code}]"
-    room = LINE - len(notice.severity) - len(end) - 2
-    first = re.split(r"(?<=[^\W\d])[.:;] ", notice.message, maxsplit=1)[0].removesuffix(".")
-    cut = first if len(first) <= room else f"{first[: room - 1].rsplit(' ', 1)[0]}…"
-    return f"{notice.severity}: {cut}{end}"
+    groups: dict[str, list[Notice]] = {}
+    for one in notices:
+        kind = UNDEFINED if one.code.startswith(UNDEFINED) else one.code
+        is_remark = one.severity == "info" and kind not in groups
+        groups.setdefault(one.severity if is_remark else kind, []).append(one)
+    return [*groups.values()]
+
+
+def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
+    """Notices of one cause in a line: the first sentence, how many cells, and the code.
+
+    Examples
+    --------
+    >>> from hmetad.notice import Notice
+    >>> few = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b"))
+    >>> cause_line([few])
+    'warning: 12 trials (2 cells) [few-trials]'
+    >>> cause_line([replace(few, severity="error"), replace(few, cells=("c",))])
+    'error: 12 trials (2 cells; 1 more: warning) [few-trials]'
+    >>> cause_line([few, replace(few, code="ess", cells=("c",))])
+    'warning: few-trials (2 cells), ess (1 cell)'
+    """
+    first = group[0]
+    codes = {one.code: [x for x in group if x.code == one.code] for one in group}
+    if len(codes) > 1:
+        listed = [f"{code}{number_words(own)}" for code, own in codes.items()]
+        return f"{first.severity}: {', '.join(listed)}"
+    end = f"{number_words(group)} [{first.code}]"
+    room = width - len(first.severity) - len(end) - 2
+    sentence = re.split(r"(?<=[\w′)])[.:;] ", first.message, maxsplit=1)[0].removesuffix(".")
+    cut = sentence if len(sentence) <= room else f"{sentence[: room - 1].rsplit(' ', 1)[0]}…"
+    return f"{first.severity}: {cut}{end}"
+
+
+def number_words(group: Sequence["Notice"]) -> str:
+    """How many cells notices name, in brackets, and how many of these are named less severely."""
+    first = group[0]
+    worst = {cell for one in group if one.severity == first.severity for cell in one.cells}
+    more = {
+        cell: one.severity for one in reversed(group) for cell in one.cells if cell not in worst
+    }
+    said = [f"{len(worst)} {'cell' if len(worst) == 1 else 'cells'}"] if worst else []
+    said += [f"{len(more)} more: {next(iter(more.values()))}"] if more else []
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def joined(notices: Iterable["Notice"]) -> list["Notice"]:
