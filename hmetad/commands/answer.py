@@ -149,7 +149,8 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
 def say_notices(answer: Answer) -> None:
     """Say notices, the worst first; on a terminal in a line each cause, where there are many."""
     told = answer.notices if answer.said is None else answer.said
-    found = sorted(joined(told), key=lambda one: SEVERITIES.index(one.severity))
+    # What concerns all is worse than what concerns some cells.
+    found = sorted(joined(told), key=lambda x: (SEVERITIES.index(x.severity), bool(x.cells)))
     is_short = sys.stderr.isatty() and len(found) > FEW_NOTICES
     for group in causes(found) if is_short else ():
         say(cause_line(group, min(LINE, shutil.get_terminal_size((LINE, 24)).columns)))
@@ -157,13 +158,14 @@ def say_notices(answer: Answer) -> None:
         # What is a function or its argument in Python is an option here.
         step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
         say(str(replace(notice, next_step=step)))
-    if is_short and answer.whole:
-        say(f"What they mean and what to do: {answer.whole}")
+    left = len(joined(answer.notices)) - len(found)
+    rest = [f"{left} more that bear{'s' * (left == 1)} on no verdict here"] if left else []
+    meant = ["what they mean and what to do"] if is_short else []
+    if answer.whole and (meant or rest):
+        said = "; ".join([*meant, *rest])
+        say(f"{said[0].upper()}{said[1:]}: {answer.whole}")
     elif is_short:
         say("What they mean and what to do: hmetad notices CODE. Whole texts: --json, or a page.")
-    if answer.whole and (left := len(joined(answer.notices)) - len(found)):
-        one = "notice bears" if left == 1 else "notices bear"
-        say(f"{left} more {one} on no verdict here: {answer.whole}")
 
 
 def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
@@ -190,6 +192,8 @@ def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
 def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
     """Notices of one cause in a line: the first sentence, how many cells, and the code.
 
+    Where some are less severe, "4 + 2 cells" are four of the severity named and two others.
+
     Examples
     --------
     >>> from hmetad.notice import Notice
@@ -197,32 +201,30 @@ def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
     >>> cause_line([few])
     'warning: 12 trials (2 cells) [few-trials]'
     >>> cause_line([replace(few, severity="error"), replace(few, cells=("c",))])
-    'error: 12 trials (2 cells; 1 more: warning) [few-trials]'
+    'error: 12 trials (2 + 1 cells) [few-trials]'
     >>> cause_line([few, replace(few, code="ess", cells=("c",))])
-    'warning: few-trials (2 cells), ess (1 cell)'
+    'warning: few-trials (2), ess (1)'
     """
     first = group[0]
-    codes = {one.code: [x for x in group if x.code == one.code] for one in group}
-    if len(codes) > 1:
-        listed = [f"{code}{number_words(own)}" for code, own in codes.items()]
-        return f"{first.severity}: {', '.join(listed)}"
-    end = f"{number_words(group)} [{first.code}]"
-    room = width - len(first.severity) - len(end) - 2
-    sentence = re.split(r"(?<=[\w′)])[.:;] ", first.message, maxsplit=1)[0].removesuffix(".")
-    cut = sentence if len(sentence) <= room else f"{sentence[: room - 1].rsplit(' ', 1)[0]}…"
-    return f"{first.severity}: {cut}{end}"
-
-
-def number_words(group: Sequence["Notice"]) -> str:
-    """How many cells notices name, in brackets, and how many of these are named less severely."""
-    first = group[0]
-    worst = {cell for one in group if one.severity == first.severity for cell in one.cells}
-    more = {
-        cell: one.severity for one in reversed(group) for cell in one.cells if cell not in worst
+    cells = {
+        one.code: {cell for x in group if x.code == one.code for cell in x.cells} for one in group
     }
-    said = [f"{len(worst)} {'cell' if len(worst) == 1 else 'cells'}"] if worst else []
-    said += [f"{len(more)} more: {next(iter(more.values()))}"] if more else []
-    return f" ({'; '.join(said)})" if said else ""
+    if len(cells) > 1:
+        listed = [f"{code} ({len(own)})" if own else code for code, own in cells.items()]
+        return shortened(f"{first.severity}: {', '.join(listed)}", width)
+    worst = {cell for one in group if one.severity == first.severity for cell in one.cells}
+    numbers = [str(len(part)) for part in (worst, cells[first.code] - worst) if part]
+    noun = "cell" if numbers == ["1"] else "cells"
+    beside = "" if first.cells else "and "
+    number = f" ({beside}{' + '.join(numbers)} {noun})" if numbers else ""
+    end = f"{number} [{first.code}]"
+    sentence = re.split(r"(?<=[\w′)])[.:;] ", first.message, maxsplit=1)[0].removesuffix(".")
+    return f"{shortened(f'{first.severity}: {sentence}', width - len(end))}{end}"
+
+
+def shortened(text: str, width: int) -> str:
+    """Text that is cut at a word where it is too wide."""
+    return text if len(text) <= width else f"{text[: width - 1].rsplit(' ', 1)[0]}…"
 
 
 def joined(notices: Iterable["Notice"]) -> list["Notice"]:

@@ -6,7 +6,7 @@ notices, whole.
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,11 +17,13 @@ from hmetad.commands.options import PrintOptions
 from hmetad.errors import InputError, nearest
 from hmetad.notice_registry import codes
 
+if TYPE_CHECKING:
+    from hmetad.notice import Notice
+
 __all__ = ["notices"]
 
 SHOWN = {"code": "code", "severity": "severity", "means": "meaning", "do": "what to do"}
-OF_FITS = {"code": "code", "severity": "severity", "message": "message", "next_step": "what to do"}
-OF_FITS |= {"cells": "cells"}
+OF_FITS = {"code": "code", "notice": "notice"}
 Codes = Annotated[list[str] | None, typer.Argument(metavar="[CODE|FILE]...", show_default=False)]
 
 
@@ -48,17 +50,15 @@ def notices(asked: NoticeOptions) -> None:
     hmetad notices fit.nc
     hmetad notices --format markdown
     """
-    files = [name for name in asked.names or () if Path(name).exists()]
-    if files and len(files) == len(asked.names or ()):
-        found = sorted(
-            (one for fit in read_fits(named_fits(files)).values() for one in hmetad.notices(fit)),
-            key=lambda one: SEVERITIES.index(one.severity),
-        )
-        of_fits = [{**asdict(one), "cells": ", ".join(one.cells)} for one in found]
-        give(Answer((Listing(of_fits, OF_FITS),)), asked.format)
-        return
+    names = asked.names or ()
     known = {name: code for name, code in codes().items() if code.texts}
-    for name in asked.names or ():
+    if names and all(name not in known and Path(name).exists() for name in names):
+        fits = read_fits(named_fits(names)).values()
+        found = [row_of(one) for fit in fits for one in hmetad.notices(fit)]
+        found.sort(key=lambda row: SEVERITIES.index(row["severity"]))
+        give(Answer((Listing(found, OF_FITS),)), asked.format)
+        return
+    for name in names:
         if name not in known:
             allowed = "a code of a notice, or the file of a fit"
             raise InputError("CODE", repr(name), allowed, nearest(name, known))
@@ -69,6 +69,13 @@ def notices(asked: NoticeOptions) -> None:
             "means": known[name].means,
             "do": known[name].do,
         }
-        for name in asked.names or known
+        for name in names or known
     ]
     give(Answer((Listing(rows, SHOWN),)), asked.format)
+
+
+def row_of(notice: "Notice") -> dict[str, Any]:
+    """A notice whole, with its cells, in one text and in parts."""
+    cells = f" Cells: {', '.join(notice.cells)}." if notice.cells else ""
+    text = f"{notice.severity}: {notice.message} {notice.next_step}".rstrip() + cells
+    return {"code": notice.code, "notice": text, **asdict(notice)}

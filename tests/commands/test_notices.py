@@ -43,6 +43,18 @@ def test_a_short_line_ends_at_a_word_and_has_the_code():
     assert line.endswith("2 cells) [rows-dropped]")
 
 
+def test_what_concerns_all_comes_before_what_concerns_some_cells(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    give(Answer((Listing([], {}),), [notice_of("rhat.cells", ["a"], names="log_m"), RHAT, FEW]))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "error: R̂ above 1.01 for log_m (and 1 cell) [rhat]"
+    assert [line.split(":")[0] for line in lines] == [
+        "error",
+        "warning",
+        "What they mean and what to do",
+    ]
+
+
 def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys):
     sign = [
         notice_of("meta-d-sign.faint", ["a", "b"], step=""),
@@ -57,9 +69,9 @@ def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys
         first, *others = capsys.readouterr().err.splitlines()
         assert len(first) <= min(columns, 100)
         assert first.startswith("error: Confidence is no higher for")
-        assert first.endswith("(1 cell; 2 more: warning) [meta-d-sign]")
+        assert first.endswith("(1 + 2 cells) [meta-d-sign]")
         assert others == [
-            "warning: undefined-phi (1 cell), undefined-v (2 cells)",
-            "info: empty-ratings (1 cell), empty-bins",
+            "warning: undefined-phi (1), undefined-v (2)",
+            "info: empty-bins, empty-ratings (1)",
             "What they mean and what to do: hmetad notices x.nc",
         ]
