@@ -28,7 +28,6 @@ from hmetad.measures.type2 import (
     CLEAR_Z,
     at_chance,
     confidence_z,
-    is_faint,
     reversed_scale,
 )
 from hmetad.memory import in_words
@@ -183,7 +182,8 @@ def sign_notices(
     right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
     total = counts.sum(["stimulus", "response", "rating"])
     is_flat = ((counts.sum("stimulus") > 0).sum("rating") <= 1).all("response") & (total > 0)
-    backward = confidence_z(counts) <= 0
+    z = confidence_z(counts)
+    backward = z <= 0
     alone = sdt(counts, correction="cell")
     negative = alone["dprime"] <= 0
     may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
@@ -198,7 +198,7 @@ def sign_notices(
     if is_reversed:
         return said_of_people
     # meta-d′ that may be negative with d′ is said of d′.
-    faint = is_faint(counts) | (may_be["meta_d"] & ~may_be["dprime"] & ~is_flat & (right < total))
+    faint = (z < CLEAR_Z) | (may_be["meta_d"] & ~may_be["dprime"] & ~is_flat & (right < total))
     return [
         *said_of_people,
         *notice_where(

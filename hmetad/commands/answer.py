@@ -61,7 +61,7 @@ REPORTS = (".html", ".md", ".tex", ".docx")
 # What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
 STORE = ("fit.json", "draws.zarr")
 SEVERITIES = ("error", "warning", "info")
-# More notices than these are a line a cause on a terminal, of so many characters at most.
+# So few notices are said whole on a terminal, unless a command does; a line has so many characters.
 FEW_NOTICES, LINE = 2, 100
 UNDEFINED = "undefined-"
 
@@ -147,11 +147,14 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
 
 
 def say_notices(answer: Answer) -> None:
-    """Say notices, the worst first; on a terminal in a line each cause, where there are many."""
+    """Say notices, the worst first; on a terminal in a line each cause.
+
+    Whole, where they are few and no command says them whole.
+    """
     told = answer.notices if answer.said is None else answer.said
     # What concerns all is worse than what concerns some cells.
     found = sorted(joined(told), key=lambda x: (SEVERITIES.index(x.severity), bool(x.cells)))
-    is_short = sys.stderr.isatty() and len(found) > FEW_NOTICES
+    is_short = sys.stderr.isatty() and (len(found) > FEW_NOTICES or bool(found and answer.whole))
     for group in causes(found) if is_short else ():
         say(cause_line(group, min(LINE, shutil.get_terminal_size((LINE, 24)).columns)))
     for notice in () if is_short else found:
@@ -212,11 +215,13 @@ def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
     if len(cells) > 1:
         listed = [f"{code} ({len(own)})" if own else code for code, own in cells.items()]
         return shortened(f"{first.severity}: {', '.join(listed)}", width)
-    worst = {cell for one in group if one.severity == first.severity for cell in one.cells}
+    alike = [one for one in group if one.severity == first.severity]
+    worst = {cell for one in alike for cell in one.cells}
     numbers = [str(len(part)) for part in (worst, cells[first.code] - worst) if part]
     noun = "cell" if numbers == ["1"] else "cells"
-    beside = "" if first.cells else "and "
-    number = f" ({beside}{' + '.join(numbers)} {noun})" if numbers else ""
+    counted = [f"{' + '.join(numbers)} {noun}"] if numbers else []
+    counted += [f"{len(alike)} notices"] if len(alike) > 1 else []
+    number = f" ({'; '.join(counted)})" if counted else ""
     end = f"{number} [{first.code}]"
     sentence = re.split(r"(?<=[\w′)])[.:;] ", first.message, maxsplit=1)[0].removesuffix(".")
     return f"{shortened(f'{first.severity}: {sentence}', width - len(end))}{end}"

@@ -39,7 +39,6 @@ __all__ = [
     "auroc2",
     "confidence_z",
     "gamma",
-    "is_faint",
     "mean_confidence",
     "meta_delta",
     "overconfidence",
@@ -501,20 +500,6 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     excess = ((concordant - discordant) / 2).sum(axis=-1)
     z = np.where(error > 0, excess / np.where(error > 0, error, 1.0), np.nan)
     return ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).copy(data=z)
-
-
-def is_faint(counts: xr.DataArray) -> xr.DataArray:
-    """Cells where confidence is not clearly higher for right answers than for wrong ones.
-
-    Fleming (2017) has what such cells do to log M.
-
-    Examples
-    --------
-    >>> from hmetad.counts.vectors import from_nr
-    >>> is_faint(from_nr([20, 10, 5, 5], [5, 5, 10, 20])).values
-    array([ True])
-    """
-    return confidence_z(counts) < CLEAR_Z
 
 
 def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:

@@ -16,7 +16,7 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
-from hmetad.measures.type2 import at_chance, is_faint, reversed_scale
+from hmetad.measures.type2 import CLEAR_Z, at_chance, confidence_z, reversed_scale
 from hmetad.mle.card import fit_card
 from hmetad.mle.estimates import (
     clearly_high,
@@ -175,8 +175,8 @@ def fit_mle(
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
         found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
-        # Cells whose meta-d′ is negative have a notice of that.
-        faint = is_faint(items_together(counts)) & ~said_to_be_negative(result)
+        # A negative meta-d′ has a notice of its own.
+        faint = (confidence_z(items_together(counts)) < CLEAR_Z) & ~said_to_be_negative(result)
         found += notice_where(faint, "meta-d-sign.faint", step=sentence("more-trials"))
         found += high_ratio_notices(clearly_high(result), counts)
     if correction != "none" and is_as_counted:

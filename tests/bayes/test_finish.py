@@ -68,7 +68,7 @@ def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_lo
     assert "population" in notice.message
     for shared in (on_log["posterior"]["log_m_group"], predict(on_log)["log_m"]):
         (notice,) = said(shared, "negative-in-population", "warning")
-        assert "in 1 of 6 cells" in notice.message
+        assert "In 1 of 6 cells" in notice.message
         assert notice.cells == ()
         assert not said(shared, "meta-d-sign", "error")
 

@@ -36,6 +36,13 @@ def test_many_notices_are_a_line_each_on_a_terminal_the_worst_first(
     assert (max(map(len, lines)) <= 100) is is_terminal
 
 
+def test_a_single_notice_is_said_whole_unless_a_command_says_it(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for whole in ("", "hmetad notices x.nc"):
+        give(Answer((Listing([], {}),), [FEW], whole=whole))
+        assert ("Get more." in capsys.readouterr().err) is (whole == "")
+
+
 def test_a_short_line_ends_at_a_word_and_has_the_code():
     line = cause_line([LONG])
     assert len(line) <= 100
@@ -47,7 +54,7 @@ def test_what_concerns_all_comes_before_what_concerns_some_cells(monkeypatch, ca
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     give(Answer((Listing([], {}),), [notice_of("rhat.cells", ["a"], names="log_m"), RHAT, FEW]))
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "error: R̂ above 1.01 for log_m (and 1 cell) [rhat]"
+    assert lines[0] == "error: R̂ above 1.01 for log_m (1 cell; 2 notices) [rhat]"
     assert [line.split(":")[0] for line in lines] == [
         "error",
         "warning",
