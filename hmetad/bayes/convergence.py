@@ -251,7 +251,7 @@ def prediction_notices(
         said = {one.code for one in own}
         rest = [one for one in of_chains if one.code not in said]
         softened = [
-            notice_of(ELSEWHERE[one.code], names=f"cells {first_few(one.cells, ', ')}")
+            notice_of(ELSEWHERE[one.code], names=f"quantities of {first_few(one.cells, ', ')}")
             if one.cells
             else replace(one, severity="warning")
             for one in rest
