@@ -21,6 +21,7 @@ __all__ = [
     "sentence",
     "short_words",
     "text_of",
+    "weakens",
 ]
 
 Severity = Literal["info", "warning", "error"]
@@ -57,6 +58,8 @@ class Code:
     short : str
         Words for a table.
     traps : tuple of int
+    weakens : bool
+        Whether verdicts have to be read with it, where it withholds none.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Code:
     limit: float | None = None
     short: str = ""
     traps: tuple[int, ...] = ()
+    weakens: bool = False
 
 
 def text_of(name: str, values: Mapping[str, object]) -> Text:
@@ -114,6 +118,17 @@ def about_alone(code: str) -> str:
     return codes()[code].about if code in codes() else ""
 
 
+def weakens(code: str) -> bool:
+    """Whether verdicts have to be read with a notice of this code; of an unknown one they have.
+
+    Examples
+    --------
+    >>> [weakens(code) for code in ("same-effect", "few-trials", "of-another-package")]
+    [True, False, True]
+    """
+    return code not in codes() or codes()[code].weakens
+
+
 def short_words(code: str) -> str:
     """Few words for a code in a table, or the code itself.
 
@@ -154,6 +169,7 @@ def record_of(name: str, entry: Mapping[str, Any]) -> Code:
         entry.get("limit"),
         filled_in(entry.get("short", ""), rule),
         tuple(entry.get("traps", ())),
+        entry.get("weakens", False),
     )
 
 

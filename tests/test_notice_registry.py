@@ -24,7 +24,7 @@ from hmetad.notice_registry import (
 
 PACKAGE = Path(hmetad.__file__).parent
 KEYS = {"severity", "about", "message", "next_step", "source", "limit", "short", "traps", "means"}
-KEYS |= {"do"}
+KEYS |= {"do", "weakens"}
 ENTRIES = {name: entry for name, entry in table().items() if name != "sentences"}
 
 
@@ -59,7 +59,7 @@ def test_every_text_of_the_table_is_used_in_the_code_and_no_other():
     written = written_in_code()
     texts = {name for code in codes().values() for name in code.texts}
     reasons = {name for name, code in codes().items() if not code.texts}
-    assert {"rhat", "few-trials.of-confidence", "meta-d-sign.possible"} <= texts
+    assert {"rhat", "few-trials.of-confidence", "meta-d-sign.faint"} <= texts
     assert {"few-draws", "unsettled"} <= reasons
     assert sorted((texts | reasons) - written) == []
     for file, call in calls_of("notice_of", "notice_where"):
@@ -92,6 +92,7 @@ def test_a_record_is_whole_and_says_nothing_twice(name):
     for text in (code.means, code.do):
         assert text.endswith((".", "!", "?", ")"))
         assert names_in(text) == set()
+    assert not code.weakens or "warning" in {said.severity for said in code.texts.values()}
     for said in code.texts.values():
         assert said.message
         assert said.severity in ("info", "warning", "error")
@@ -128,11 +129,11 @@ def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name
         filled_in("@all-tide", {})
     said = notice_of("mixed-items", columns="{first}, @all-tied")
     assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
-    assert notice_of("confidence-sign", step="@cf/meta/llama").next_step == "@cf/meta/llama"
+    assert notice_of("meta-d-sign.faint", step="@cf/meta/llama").next_step == "@cf/meta/llama"
     # A next step may be given where it is noticed.
-    said = notice_of("confidence-sign", ["a"], step=sentence("more-trials"))
+    said = notice_of("meta-d-sign.faint", ["a"], step=sentence("more-trials"))
     assert said.next_step == "Collect more trials, or compare meta_d, which may be negative."
-    assert (said.code, said.severity, said.cells) == ("confidence-sign", "warning", ("a",))
+    assert (said.code, said.severity, said.cells) == ("meta-d-sign", "warning", ("a",))
 
 
 def test_a_case_says_otherwise_and_has_the_code_and_the_rest_of_its_record():
@@ -149,9 +150,9 @@ def test_masks_of_several_codes_become_notices_in_their_order():
     assert notice_where(np.logical_not(where), "ceiling")[0].cells == ("b",)
 
 
-def test_only_three_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():
+def test_only_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():
     alone = {name: about_alone(name) for name in codes() if about_alone(name)}
-    signs = dict.fromkeys(("confidence-sign", "dprime-sign", "meta-d-sign"), "M")
+    signs = dict.fromkeys(("dprime-sign", "meta-d-sign", "negative-in-population"), "M")
     assert alone == {**signs, **dict.fromkeys(("no-errors", "all-one-rating"), "meta-d′")}
     assert not about_alone("some-other-sign")
     assert short_words("some-other-sign") == "some-other-sign"

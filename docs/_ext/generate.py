@@ -181,6 +181,7 @@ def notice_list() -> str:
         may_withhold = not severities or "error" in severities
         withheld = f" {subject} withholds {verdicts.get(code.about, 'verdicts')}."
         withheld = withheld if may_withhold else ""
+        withheld += " A comparison says it again." if code.weakens else ""
         lines += [" · ".join([f"`{name}`{{#notice-{name}}}", kinds, *traps])]
         lines += [f": {code.means}{withheld} *Do*: {code.do}", ""]
     return "\n".join(lines)

@@ -51,7 +51,8 @@ ROWS_AT_ONCE = 64
 FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
 # Codes of errors of a fit that predictions of the same people bear.
 OF_PEOPLE = {"divergences", "no-errors", "all-one-rating"}
-# Texts of trouble on which a quantity does not rest.
+# Texts of trouble of some cells alone, and of trouble on which a quantity does not rest.
+OF_CELLS = {"rhat": "rhat.cells", "ess": "ess.cells"}
 ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
 
 
@@ -191,7 +192,7 @@ def weight_notices(fitted: Fitted) -> list[Notice]:
     names, cells = fitted.record.plotted, stats["cell"].values
     return [
         notice_of(code, tuple(map(str, cells[bad])), **said)
-        for code, bad, said in (("pareto-k", uneven, {}), ("ess", few, {"names": names}))
+        for code, bad, said in (("pareto-k", uneven, {}), ("ess.cells", few, {"names": names}))
         if bad.any()
     ]
 
@@ -208,7 +209,7 @@ def flag_notices(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Not
     if of_cells:
         by_cell = [bad.any([d for d in bad.dims if d != "cell"]) for bad in of_cells.values()]
         cells = sorted({str(x) for bad in by_cell for x in bad["cell"].values[bad.values]})
-        found.append(notice_of(diagnostic, cells, names=first_few(of_cells, ", ")))
+        found.append(notice_of(OF_CELLS[diagnostic], cells, names=first_few(of_cells, ", ")))
     return found
 
 
@@ -227,7 +228,7 @@ def variable_notices(fitted: Fitted, flags: Flags | None = None) -> dict[str, li
             own = {name, *shared_terms(of, flags)}
         # An effect is that of a person, a coefficient is all people's.
         is_own = any(dim == "cell" or str(dim).endswith(FACTOR_DIM) for dim in values.dims)
-        said = others if is_own else [of_all_people(one) for one in others]
+        said = others if is_own else [of_all_people(one, fitted) for one in others]
         found[name] = [*said, *here_and_elsewhere(flags, own)]
     return found
 
@@ -252,7 +253,12 @@ def prediction_notices(
         own += [one for one in here_and_elsewhere(flags, terms) if one.severity == "error"]
         said = {one.code for one in own}
         rest = [one for one in of_chains if one.code not in said]
-        softened = [replace(one, severity="warning", cells=()) for one in rest]
+        softened = [
+            notice_of(ELSEWHERE[one.code], names=f"quantities of {first_few(one.cells, ', ')}")
+            if one.cells
+            else replace(one, severity="warning")
+            for one in rest
+        ]
         found[name] = [*others, *own, *softened]
     return found
 
@@ -262,29 +268,50 @@ def general_and_chains(fitted: Fitted) -> tuple[list[Notice], list[Notice]]:
     given, stats = notices(fitted.tree), fitted.tree["sample_stats"]
     if "by_chains" in stats and not stats["by_chains"].any():
         return given, []
-    of_weights, is_counted = weight_notices(fitted), fitted.record.has_ratings
+    # By code and cells, for an older version had other words.
+    of_weights = {(one.code, one.cells) for one in weight_notices(fitted)}
+    is_counted = fitted.record.has_ratings
     # Estimates bring those of the draws that they are of, by cell.
     of_chains = [
         one
         for one in given
-        if one.code in {"rhat", "ess"} and one not in of_weights and (is_counted or not one.cells)
+        if one.code in {"rhat", "ess"}
+        and (one.code, one.cells) not in of_weights
+        and (is_counted or not one.cells)
     ]
     return [one for one in given if one not in of_chains], of_chains
 
 
-def of_all_people(notice: Notice) -> Notice:
-    """The notice for what all people share: divergences of a few cells are a warning."""
-    if notice.code != "divergences" or not notice.cells:
-        return notice
+def of_all_people(notice: Notice, fitted: Fitted) -> Notice:
+    """The notice for what all people share: an error of a few cells is a warning, where it is one.
+
+    Divergences of a few cells, and meta-d′ that a population of log M cannot represent.
+    """
     labels = [*notice.cells]
-    return notice_of("divergences.elsewhere", names=first_few(labels, ", "), labels=labels)
+    if notice.code == "divergences" and labels:
+        return notice_of("divergences.elsewhere", names=first_few(labels, ", "), labels=labels)
+    if is_hidden_by_population(notice, fitted):
+        table, levels = fitted.cells, fitted.columns_of_levels
+        cells = len(table if fitted.has_cells else table[levels].drop_duplicates())
+        return notice_of("negative-in-population", number=len(labels), cells=cells)
+    return notice
+
+
+def is_hidden_by_population(notice: Notice, fitted: Fitted) -> bool:
+    """Whether it names cells that a population of log M takes as an M close to 0."""
+    is_error = notice.code == "meta-d-sign" and notice.severity == "error"
+    return is_error and "meta_d" in fitted.shrunk_over
 
 
 def of_predicted(notice: Notice, fitted: Fitted, predicted: Mapping[str, xr.DataArray]) -> Notice:
     """The notice with those predicted cells in which all cells of the fit are that it names."""
     cells = next(iter(predicted.values()))["cell"]
     is_named = fitted.posterior["cell"].isin(notice.cells).to_numpy()
-    if notice.code not in OF_PEOPLE or not is_named.any():
+    if is_hidden_by_population(notice, fitted):
+        # Levels of a fit that keeps no cells have the labels that the notice names.
+        if cells.isin(notice.cells).any():
+            return notice
+    elif notice.code not in OF_PEOPLE or not is_named.any():
         return notice
     new, own = cell_table(cells), fitted.cells
     shared = [name for name in new if name in own]
@@ -294,7 +321,7 @@ def of_predicted(notice: Notice, fitted: Fitted, predicted: Mapping[str, xr.Data
         is_theirs = new[shared].map(as_text).merge(named.reset_index(), "left")["is_named"].eq(True)
         if is_theirs.any():
             return replace(notice, cells=tuple(map(str, cells.values[is_theirs.to_numpy()])))
-    return of_all_people(notice)
+    return of_all_people(notice, fitted)
 
 
 def here_and_elsewhere(flags: Flags, own: Iterable[str]) -> list[Notice]:

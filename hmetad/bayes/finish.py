@@ -29,7 +29,6 @@ from hmetad.measures.type2 import (
     CLEAR_Z,
     at_chance,
     confidence_z,
-    faint_confidence,
     reversed_scale,
 )
 from hmetad.memory import in_words
@@ -142,8 +141,13 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     return [
         *whole,
         *chance,
-        # Of cells that were taken out of the table there is nothing to say.
-        *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
+        # Of cells that were taken out of the table there is nothing to say, nor of corrections, of
+        # which a fit needs none.
+        *(
+            one
+            for one in notices(counts)
+            if one.code != "ceiling" and (not one.cells or cells & {*one.cells})
+        ),
         *signs,
         *high_populations(fitted, counts),
         *(high_ratio_notices(high, counts) if high is not None else []),
@@ -161,13 +165,14 @@ def sign_notices(
 
     Responses alone may say what the posterior cannot, for on the scale of log M meta-d′ takes the
     sign of d′, and the ratings then bend d′. log M cannot represent a cell whose confidence runs
-    backward: of a population it is said how many it holds.
+    backward; `variable_notices` says of a population how many it holds.
     """
     on_log = fitted.record.parameter_of_interest == "log_m"
     is_pooled = "meta_d" in fitted.shrunk_over
     pooled_step = "keep-on-log" if on_log else "keep-or-judge-m"
     step = sentence(pooled_step if is_pooled else "more-trials")
     backward_step = step if is_pooled else sentence("by-itself")
+    whole = f" {sentence('near-0-in-population')}" if is_pooled else ""
     dprime_step = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
     # One observer has too few trials of one item to show a sign.
     if fitted.has_cells:
@@ -179,10 +184,8 @@ def sign_notices(
     right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
     total = counts.sum(["stimulus", "response", "rating"])
     is_flat = ((counts.sum("stimulus") > 0).sum("rating") <= 1).all("response") & (total > 0)
-    backward = confidence_z(counts) <= 0
-    is_open = is_flat | (right == total)
-    number = int(backward.sum())
-    said_of_all = [notice_of("negative-in-population", number=number, cells=backward.size)]
+    z = confidence_z(counts)
+    backward = z <= 0
     alone = sdt(counts, correction="cell")
     negative = alone["dprime"] <= 0
     may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
@@ -196,13 +199,15 @@ def sign_notices(
     # Where the whole scale is reversed, what that does to M of single cells is no news.
     if is_reversed:
         return said_of_people
+    # meta-d′ that may be negative with d′ is said of d′.
+    faint = (z < CLEAR_Z) | (may_be["meta_d"] & ~may_be["dprime"] & ~is_flat & (right < total))
     return [
         *said_of_people,
-        *notice_where(backward & on_log, "meta-d-sign.backward-on-log", step=backward_step),
+        *notice_where(
+            backward & on_log, "meta-d-sign.backward-on-log", step=backward_step, whole=whole
+        ),
         *notice_where(backward & (not on_log), "meta-d-sign.backward", step=step),
-        *faint_confidence(counts, backward, step),
-        *(said_of_all if on_log and is_pooled and backward.any() else []),
-        *notice_where(may_be["meta_d"] & ~is_open, "meta-d-sign.possible", step=step),
+        *notice_where(faint & ~backward, "meta-d-sign.faint", step=step),
     ]
 
 

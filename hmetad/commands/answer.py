@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,8 +61,9 @@ REPORTS = (".html", ".md", ".tex", ".docx")
 # What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
 STORE = ("fit.json", "draws.zarr")
 SEVERITIES = ("error", "warning", "info")
-# More notices than these are a line each on a terminal, of about so many characters.
+# So few notices are said whole on a terminal, unless a command does; a line has so many characters.
 FEW_NOTICES, LINE = 2, 100
+UNDEFINED = "undefined-"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,10 @@ class Answer:
     listings : tuple of Listing
         The first holds the rows of the answer; others are shown after it.
     notices : sequence of Notice
+    said : sequence of Notice, optional
+        Those that are said; None for all.
+    whole : str
+        Command that says them whole; none where only JSON and pages do.
     seed : int, optional
         What makes the same draws again; None where nothing was drawn.
     versions : mapping of str to str, optional
@@ -106,6 +112,8 @@ class Answer:
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: packages())
     more: Mapping[str, Any] = field(default_factory=dict)
+    said: Sequence["Notice"] | None = None
+    whole: str = ""
 
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -133,39 +141,95 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
             files = {"written": [str(path) for path in written]}
             answer = replace(answer, more={**answer.more, **files})
         print_text(WRITERS[chosen](answer))
-    say_notices(answer.notices)
+    say_notices(answer)
     if written:
         say(f"Written: {', '.join(map(str, written))}")
 
 
-def say_notices(notices: Iterable["Notice"]) -> None:
-    """Say notices, the worst first; on a terminal in a line each, where there are many."""
-    found = sorted(joined(notices), key=lambda one: SEVERITIES.index(one.severity))
-    is_short = sys.stderr.isatty() and len(found) > FEW_NOTICES
-    for notice in found:
+def say_notices(answer: Answer) -> None:
+    """Say notices, the worst first; on a terminal in a line each cause.
+
+    Whole, where they are few and no command says them whole.
+    """
+    told = answer.notices if answer.said is None else answer.said
+    # What concerns all is worse than what concerns some cells.
+    found = sorted(joined(told), key=lambda x: (SEVERITIES.index(x.severity), bool(x.cells)))
+    is_short = sys.stderr.isatty() and (len(found) > FEW_NOTICES or bool(found and answer.whole))
+    for group in causes(found) if is_short else ():
+        say(cause_line(group, min(LINE, shutil.get_terminal_size((LINE, 24)).columns)))
+    for notice in () if is_short else found:
         # What is a function or its argument in Python is an option here.
         step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
-        say(short_line(notice) if is_short else str(replace(notice, next_step=step)))
-    if is_short:
+        say(str(replace(notice, next_step=step)))
+    left = len(joined(answer.notices)) - len(found)
+    rest = [f"{left} more that bear{'s' * (left == 1)} on no verdict here"] if left else []
+    meant = ["what they mean and what to do"] if is_short else []
+    if answer.whole and (meant or rest):
+        said = "; ".join([*meant, *rest])
+        say(f"{said[0].upper()}{said[1:]}: {answer.whole}")
+    elif is_short:
         say("What they mean and what to do: hmetad notices CODE. Whole texts: --json, or a page.")
 
 
-def short_line(notice: "Notice") -> str:
-    """A notice in a line: the first sentence of it, how many cells, and its code.
+def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
+    """Notices, the worst first, in groups that a terminal has a line for.
+
+    Those of a code, what is undefined, and remarks of severity info.
 
     Examples
     --------
     >>> from hmetad.notice import Notice
-    >>> short_line(Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b")))
-    'warning: 12 trials (2 cells) [few-trials]'
+    >>> codes = ("rhat", "ess", "undefined-phi", "rhat", "undefined-v")
+    >>> found = causes([Notice(code, "warning", "") for code in codes])
+    >>> [[one.code for one in group] for group in found]
+    [['rhat', 'rhat'], ['ess'], ['undefined-phi', 'undefined-v']]
     """
-    number = len(notice.cells)
-    said = f" ({number} {'cell' if number == 1 else 'cells'})" if number else ""
-    end = f"{said} [{notice.code}]"
-    room = LINE - len(notice.severity) - len(end) - 2
-    first = re.split(r"(?<=[^\W\d])[.:;] ", notice.message, maxsplit=1)[0].removesuffix(".")
-    cut = first if len(first) <= room else f"{first[: room - 1].rsplit(' ', 1)[0]}…"
-    return f"{notice.severity}: {cut}{end}"
+    groups: dict[str, list[Notice]] = {}
+    for one in notices:
+        kind = UNDEFINED if one.code.startswith(UNDEFINED) else one.code
+        is_remark = one.severity == "info" and kind not in groups
+        groups.setdefault(one.severity if is_remark else kind, []).append(one)
+    return [*groups.values()]
+
+
+def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
+    """Notices of one cause in a line: the first sentence, how many cells, and the code.
+
+    Where some are less severe, "4 + 2 cells" are four of the severity named and two others.
+
+    Examples
+    --------
+    >>> from hmetad.notice import Notice
+    >>> few = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b"))
+    >>> cause_line([few])
+    'warning: 12 trials (2 cells) [few-trials]'
+    >>> cause_line([replace(few, severity="error"), replace(few, cells=("c",))])
+    'error: 12 trials (2 + 1 cells) [few-trials]'
+    >>> cause_line([few, replace(few, code="ess", cells=("c",))])
+    'warning: few-trials (2), ess (1)'
+    """
+    first = group[0]
+    cells = {
+        one.code: {cell for x in group if x.code == one.code for cell in x.cells} for one in group
+    }
+    if len(cells) > 1:
+        listed = [f"{code} ({len(own)})" if own else code for code, own in cells.items()]
+        return shortened(f"{first.severity}: {', '.join(listed)}", width)
+    alike = [one for one in group if one.severity == first.severity]
+    worst = {cell for one in alike for cell in one.cells}
+    numbers = [str(len(part)) for part in (worst, cells[first.code] - worst) if part]
+    noun = "cell" if numbers == ["1"] else "cells"
+    counted = [f"{' + '.join(numbers)} {noun}"] if numbers else []
+    counted += [f"{len(alike)} notices"] if len(alike) > 1 else []
+    number = f" ({'; '.join(counted)})" if counted else ""
+    end = f"{number} [{first.code}]"
+    sentence = re.split(r"(?<=[\w′)])[.:;] ", first.message, maxsplit=1)[0].removesuffix(".")
+    return f"{shortened(f'{first.severity}: {sentence}', width - len(end))}{end}"
+
+
+def shortened(text: str, width: int) -> str:
+    """Text that is cut at a word where it is too wide."""
+    return text if len(text) <= width else f"{text[: width - 1].rsplit(' ', 1)[0]}…"
 
 
 def joined(notices: Iterable["Notice"]) -> list["Notice"]:

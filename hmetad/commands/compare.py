@@ -27,10 +27,12 @@ from hmetad.commands.fits import (
     Fits,
     about_fits,
     are_resampled,
+    bearing_notices,
     fit_notices,
     judged_quantity,
     levels_of,
     named_fits,
+    notices_command,
     predicted_draws,
     read_fits,
 )
@@ -488,7 +490,11 @@ def with_sources(
     if asked.without:
         more["without"] = [*asked.without]
     found = sorted(answer.notices, key=of_fits.__contains__)
-    return replace(answer, listings=listings, notices=found, more=more)
+    rows = [*answer.rows, *more.get("ranks", ())]
+    withheld = [str(row.get("withheld", "")) for row in rows]
+    said = bearing_notices(found, fits, str(asked.var), withheld)
+    whole = notices_command(paths.values())
+    return replace(answer, listings=listings, notices=found, more=more, said=said, whole=whole)
 
 
 def say_how_to_settle(answer: Answer, fits: Fits) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
 from math import isfinite
@@ -19,7 +19,7 @@ import typer
 import hmetad
 from hmetad.commands.answer import Answer, Listing, as_seed, give, output_file, rows_of
 from hmetad.commands.counting import count_file
-from hmetad.commands.fits import DRAWS_FILE
+from hmetad.commands.fits import DRAWS_FILE, notices_command
 from hmetad.commands.options import (
     CellOptions,
     Chains,
@@ -127,7 +127,8 @@ def fit(asked: FitOptions) -> None:
     options = {**sampling_options(), **given_options(**given)}
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
-    give(fit_answer(result, spec, cell_heading(asked.by)), chosen, [path])
+    answer = fit_answer(result, spec, cell_heading(asked.by))
+    give(replace(answer, whole=notices_command([path])), chosen, [path])
 
 
 def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> Answer:
@@ -272,6 +273,7 @@ def estimates(asked: EstimatesOptions) -> None:
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),
         said,
+        whole=notices_command(written),
     )
     give(answer, chosen, written)
 

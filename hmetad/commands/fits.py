@@ -3,7 +3,8 @@
 Paths → fits by name; fits → draws to compare, and their notices, seeds and versions.
 """
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.answer import as_seed
 from hmetad.errors import InputError
+from hmetad.notice_registry import about_alone, weakens
+from hmetad.results import about as about_quantity
 from hmetad.results import results
 from hmetad.untrusted import read_attr
 from hmetad.variable_names import is_dim_of
@@ -25,10 +28,12 @@ __all__ = [
     "Fits",
     "about_fits",
     "are_resampled",
+    "bearing_notices",
     "fit_notices",
     "judged_quantity",
     "levels_of",
     "named_fits",
+    "notices_command",
     "predicted_draws",
     "read_fits",
 ]
@@ -116,6 +121,30 @@ def fit_notices(fits: Fits) -> list["Notice"]:
         replace(notice, message=f"{name}: {notice.message}")
         for name, fit in fits.items()
         for notice in hmetad.notices(fit)
+    ]
+
+
+def notices_command(paths: Iterable[Path]) -> str:
+    """Command that says the notices of fits whole."""
+    return shlex.join(["hmetad", "notices", *map(str, paths)])
+
+
+def bearing_notices(
+    found: Iterable["Notice"], fits: Fits, quantity: str, withheld: Iterable[str]
+) -> list["Notice"]:
+    """Notices of a comparison that its fits have not said, or that its verdicts rest on.
+
+    `withheld` are the codes that withhold verdicts, as the column of that name has them.
+    """
+    known = {one.code for fit in fits.values() for one in hmetad.notices(fit)}
+    codes = {code for text in withheld for code in text.split(", ")}
+    of = about_quantity(quantity)
+    return [
+        one
+        for one in found
+        if one.code not in known
+        or one.code in codes
+        or (one.severity == "warning" and weakens(one.code) and about_alone(one.code) in ("", of))
     ]
 
 

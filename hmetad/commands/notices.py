@@ -1,49 +1,67 @@
-"""hmetad notices: what the codes of notices mean, and what to do.
+"""hmetad notices: what the codes of notices mean and what to do, or what fits say of themselves.
 
-Codes, or none for all → a table; the registry, `hmetad/notices.toml`, has the texts.
+Codes, or none for all → a table; the registry, `hmetad/notices.toml`, has the texts. Fits → their
+notices, whole.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import hmetad
 from hmetad.commands.answer import SEVERITIES, Answer, Listing, give
+from hmetad.commands.fits import named_fits, read_fits
 from hmetad.commands.options import PrintOptions
 from hmetad.errors import InputError, nearest
 from hmetad.notice_registry import codes
 
+if TYPE_CHECKING:
+    from hmetad.notice import Notice
+
 __all__ = ["notices"]
 
 SHOWN = {"code": "code", "severity": "severity", "means": "meaning", "do": "what to do"}
-Codes = Annotated[list[str] | None, typer.Argument(metavar="[CODE]...", show_default=False)]
+OF_FITS = {"code": "code", "notice": "notice"}
+Codes = Annotated[list[str] | None, typer.Argument(metavar="[CODE|FILE]...", show_default=False)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoticeOptions(PrintOptions):
-    """Codes to explain.
+    """Codes to explain, or fits whose notices are printed whole.
 
     Parameters
     ----------
-    names : CODE
-        Codes as they stand in brackets after a notice. Default: all.
+    names : CODE|FILE
+        Codes as they stand in brackets after a notice; or fits and draws (.nc), whose own notices
+        are printed whole. Default: all codes.
     """
 
     names: Codes = None
 
 
 def notices(asked: NoticeOptions) -> None:
-    """Explain notices: what a code means, and what to do about it.
+    """Explain notices: what a code means, and what to do about it; or print those of a fit.
 
     Examples
     --------
     hmetad notices few-trials rhat
+    hmetad notices fit.nc
     hmetad notices --format markdown
     """
+    names = asked.names or ()
     known = {name: code for name, code in codes().items() if code.texts}
-    for name in asked.names or ():
+    if names and all(name not in known and Path(name).exists() for name in names):
+        fits = read_fits(named_fits(names)).values()
+        found = [row_of(one) for fit in fits for one in hmetad.notices(fit)]
+        found.sort(key=lambda row: SEVERITIES.index(row["severity"]))
+        give(Answer((Listing(found, OF_FITS),)), asked.format)
+        return
+    for name in names:
         if name not in known:
-            raise InputError("CODE", repr(name), "a code of a notice", nearest(name, known))
+            allowed = "a code of a notice, or the file of a fit"
+            raise InputError("CODE", repr(name), allowed, nearest(name, known))
     rows = [
         {
             "code": name,
@@ -51,6 +69,13 @@ def notices(asked: NoticeOptions) -> None:
             "means": known[name].means,
             "do": known[name].do,
         }
-        for name in asked.names or known
+        for name in names or known
     ]
     give(Answer((Listing(rows, SHOWN),)), asked.format)
+
+
+def row_of(notice: "Notice") -> dict[str, Any]:
+    """A notice whole, with its cells, in one text and in parts."""
+    cells = f" Cells: {', '.join(notice.cells)}." if notice.cells else ""
+    text = f"{notice.severity}: {notice.message} {notice.next_step}".rstrip() + cells
+    return {"code": notice.code, "notice": text, **asdict(notice)}

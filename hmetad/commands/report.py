@@ -128,4 +128,5 @@ def whole(
         for row in rows_of(hmetad.report.population_table(fit, labels=labels))
     ]
     more = {**about_fits(fits, paths), "population": population, "report": page.to_dict()}
-    return Answer((Listing(rows, {}),), fit_notices(fits), more=more)
+    # The fits have said them, and the object has them whole.
+    return Answer((Listing(rows, {}),), fit_notices(fits), more=more, said=())

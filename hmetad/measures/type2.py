@@ -30,7 +30,7 @@ from hmetad.notice import (
     notices,
     with_notices,
 )
-from hmetad.notice_registry import limit, sentence
+from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "at_chance",
     "auroc2",
     "confidence_z",
-    "faint_confidence",
     "gamma",
     "mean_confidence",
     "meta_delta",
@@ -501,23 +500,6 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     excess = ((concordant - discordant) / 2).sum(axis=-1)
     z = np.where(error > 0, excess / np.where(error > 0, error, 1.0), np.nan)
     return ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).copy(data=z)
-
-
-def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "") -> list[Notice]:
-    """Notice of cells where confidence is not clearly higher for right answers than for wrong ones.
-
-    `backward` cells have a more severe notice and are not named again; `step` says what to do, else
-    the advice is to collect more trials. Fleming (2017) has what such cells do to log M.
-
-    Examples
-    --------
-    >>> from hmetad.counts.vectors import from_nr
-    >>> table = from_nr([20, 10, 5, 5], [5, 5, 10, 20], model="A")
-    >>> faint_confidence(table, confidence_z(table) <= 0)[0].cells
-    ('A',)
-    """
-    is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
-    return notice_where(is_faint, "confidence-sign", step=step or sentence("more-trials"))
 
 
 def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:

@@ -16,7 +16,7 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
-from hmetad.measures.type2 import at_chance, faint_confidence, reversed_scale
+from hmetad.measures.type2 import CLEAR_Z, at_chance, confidence_z, reversed_scale
 from hmetad.mle.card import fit_card
 from hmetad.mle.estimates import (
     clearly_high,
@@ -35,7 +35,8 @@ from hmetad.mle.maximum import (
     most_likely_scale,
     zs_of,
 )
-from hmetad.notice import copy_notices
+from hmetad.notice import copy_notices, notice_where
+from hmetad.notice_registry import sentence
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
 
@@ -174,7 +175,9 @@ def fit_mle(
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
         found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
-        found += faint_confidence(items_together(counts), said_to_be_negative(result))
+        # A negative meta-d′ has a notice of its own.
+        faint = (confidence_z(items_together(counts)) < CLEAR_Z) & ~said_to_be_negative(result)
+        found += notice_where(faint, "meta-d-sign.faint", step=sentence("more-trials"))
         found += high_ratio_notices(clearly_high(result), counts)
     if correction != "none" and is_as_counted:
         raw = fit_mle(

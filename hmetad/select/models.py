@@ -25,6 +25,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import Notice, notice_of, notices
+from hmetad.notice_registry import short_words
 from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.difficulty import by_difficulty
 from hmetad.specs.loading import load_model
@@ -213,8 +214,9 @@ def select_models(
     A person's evidence is :math:`-\mathrm{AIC}/2`, or :math:`\log p(y_i \mid y_{-i})`, the person's
     effects integrated out. Models are in the order of the sums over people. A difference is called
     clear where it is above 4 and above two standard errors, :math:`\sqrt{n \mathrm{Var}_i}` of the
-    people's differences. `frequencies` treats the model as something that may differ between people
-    (Stephan et al., 2009; Rigoux et al., 2014).
+    people's differences, and neither model's fit has an error of the whole. `frequencies` treats
+    the model as something that may differ between people (Stephan et al., 2009; Rigoux et al.,
+    2014).
 
     Examples
     --------
@@ -256,8 +258,12 @@ def select_models(
     population = model_frequencies(evidence) if evidence.sizes[subject] > 1 else None
     rows = pd.DataFrame([one.row for one in found.values()], index=[*found]).loc[order]
     known, cells = {one.name: one for one in chosen}, map(str, counts["cell"].values)
+    table = ranked(evidence, subject, population).join(rows)
+    # From a fit that failed as a whole no difference is clear.
+    failed = np.array([any(map(is_failure, notices(found[name].fit))) for name in order])
+    table["is_clear"] &= ~(failed | failed[0])
     return Selection(
-        ranked(evidence, subject, population).join(rows),
+        table,
         evidence,
         population,
         side_by_side({name: one.predicted for name, one in found.items()}),
@@ -355,6 +361,11 @@ def ranked(evidence: xr.DataArray, subject: str, population: xr.Dataset | None) 
     return frame
 
 
+def is_failure(notice: Notice) -> bool:
+    """Whether a notice is an error that concerns all of a fit."""
+    return notice.severity == "error" and not notice.cells
+
+
 def said_of(
     found: Mapping[str, Fitted], models: Sequence[Candidate], people: Mapping[str, str]
 ) -> list[Notice]:
@@ -367,9 +378,14 @@ def said_of(
     edges: list[str] = []
     for name, one in found.items():
         for notice in notices(one.fit):
-            if notice.code in SAID:
+            if notice.code in SAID or is_failure(notice):
                 whose = tuple(dict.fromkeys(people.get(cell, cell) for cell in notice.cells))
-                said.append(replace(notice, message=f"{name}: {notice.message}", cells=whose))
+                notice = replace(notice, message=f"{name}: {notice.message}", cells=whose)
+                if whose and notice.severity == "error":
+                    # The comparison has these people all the same.
+                    words = f"{name}: {short_words(notice.code)}: evidence of these may be off."
+                    notice = replace(notice, severity="warning", message=words)
+                said.append(notice)
         if isinstance(one.fit, xr.Dataset) and one.row["at_edge"]:
             edges.append(f"{name} ({one.row['at_edge']}: {', '.join(open_parameters(one.fit))})")
     return [*said, *([notice_of("at-edge.models", models="; ".join(edges))] if edges else [])]

@@ -63,9 +63,22 @@ def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_l
 
 @pytest.mark.integration
 def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_log):
-    (notice,) = said(on_log, "negative-in-population", "warning")
-    assert "in 1 of 6 cells" in notice.message
-    assert notice.cells == ()
+    assert not said(on_log, "negative-in-population", "warning")
+    (notice,) = said(on_log, "meta-d-sign", "error")
+    assert "population" in notice.message
+    for shared in (on_log["posterior"]["log_m_group"], predict(on_log)["log_m"]):
+        (notice,) = said(shared, "negative-in-population", "warning")
+        assert "In 1 of 6 cells" in notice.message
+        assert notice.cells == ()
+        assert not said(shared, "meta-d-sign", "error")
+
+
+@pytest.mark.integration
+def test_predictions_of_the_person_are_withheld_and_those_of_others_are_not(on_log):
+    who = {"subject": [*"ef"], "group": ["y", "y"]}
+    judged = decide(predict(on_log, who, group_terms=True)["log_m"], rope=(-0.1, 0.1))
+    withheld = judged.table()["withheld"].str.contains("meta-d-sign")
+    assert withheld.tolist() == [False, True]
 
 
 @pytest.mark.integration
@@ -99,7 +112,7 @@ def test_a_reversed_scale_is_an_error_of_the_whole_fit_and_the_population_is_not
     first, *others = notices(draws)
     assert (first.code, first.severity, first.cells) == ("reversed-scale", "error", ())
     assert "in 4 of 4 cells: the scale seems reversed" in first.message
-    assert not {"negative-in-population", "meta-d-sign"} & {one.code for one in others}
+    assert "meta-d-sign" not in {one.code for one in others}
     for judged in (predict(draws)["m_ratio"], draws["posterior"]["dprime"]):
         table = decide(judged, rope=(-0.1, 0.1)).table()
         assert set(table["verdict"]) == {"unreliable"}
@@ -117,9 +130,9 @@ def test_a_cell_of_one_rating_is_not_told_that_its_meta_d_is_below_0(counts):
     named = {one.code: one for one in notices(draws) if one.severity == "error"}
     assert named["all-one-rating"].cells == ("a | x", "b | x")
     for one in notices(draws):
-        if one.code in ("meta-d-sign", "confidence-sign"):
+        if one.code == "meta-d-sign":
             assert not {"a | x", "b | x"} & {*one.cells}
-    assert "in 1 of 6 cells" in said(draws, "negative-in-population", "warning")[0].message
+    assert named["meta-d-sign"].cells == ("f | y",)
     table = report.estimate_table(draws).set_index("cell")
     assert table["m_ratio"].isna().tolist() == [True, True, False, False, False, False]
 
@@ -177,7 +190,7 @@ def test_items_of_an_observer_are_looked_at_together():
     quiet = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 50, "tune": 50}
     fit = hmetad.fit(counts, card, chains=2, **quiet)
     # One observer has too few trials of one item to show how confidence tells right from wrong.
-    assert "confidence-sign" not in {notice.code for notice in hmetad.notices(fit)}
+    assert "meta-d-sign" not in {notice.code for notice in hmetad.notices(fit)}
     alone = counts.drop_attrs()
     found = hmetad.fit(alone, card, chains=2, **quiet)
-    assert "confidence-sign" in {notice.code for notice in hmetad.notices(found)}
+    assert "meta-d-sign" in {notice.code for notice in hmetad.notices(found)}

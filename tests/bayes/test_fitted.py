@@ -209,13 +209,18 @@ def test_signs_of_levels_are_checked_where_cells_are_not_kept():
         [1.2] * 8, m_ratio=[0.05] * 4 + [1.0] * 4, trials=80, coords=coords, seed=4
     )
     kept, not_kept = (fit(counts, "group", keep_cells=keep, **QUIET) for keep in (True, False))
-    codes = ("meta-d-sign", "dprime-sign", "confidence-sign")
+    codes = ("meta-d-sign", "dprime-sign")
     first, second = (
         {(n.code, n.cells) for n in hmetad.notices(one) if n.code in codes}
         for one in (kept, not_kept)
     )
     assert first == second
     assert first
+    # Levels that have the labels of these people bear their error, the population a warning.
+    drawn = predict_levels(not_kept)["log_m"], predict(not_kept)["log_m"]
+    for draws, is_theirs in zip(drawn, (True, False), strict=True):
+        codes = {n.code for n in hmetad.notices(draws) if n.severity == "error"}
+        assert ("meta-d-sign" in codes) == is_theirs
 
 
 def test_a_column_that_the_fit_lacks_is_no_group(whole):

@@ -10,6 +10,7 @@ import xarray as xr
 from command_line import changed_fit, refused, run
 
 import hmetad
+from hmetad.notice import notice_of, with_notices
 
 ASK = "compare fit.nc --over model --within task --rope=-0.1,0.1"
 
@@ -70,6 +71,32 @@ def test_a_quantity_is_judged_as_it_is_where_no_levels_are_compared(folder, fit)
     expected = hmetad.decide(fit["posterior"]["m_ratio"], rope=(0.9, 1.1), null=1).table()
     assert verdicts(done) == expected.set_index("label")["verdict"].to_dict()
     assert [*verdicts(done)] == fit["posterior"]["cell"].values.tolist()
+
+
+def test_of_what_a_fit_has_said_only_what_bears_on_a_verdict_is_said_again(tmp_path, fit):
+    told = [
+        notice_of("few-trials", ["good | A"]),
+        notice_of("same-effect", terms="task", parameter="log_m", factor="model", example="task"),
+        notice_of("dprime-sign.fitted", ["poor | A"], step=""),
+        notice_of("no-errors.fitted", ["none of these"]),
+    ]
+    noticed = with_notices(fit, told)
+    said = {"notices": noticed.attrs["notices"]}
+    posterior = fit["posterior"].to_dataset().map(lambda x: x.assign_attrs(x.attrs | said))
+    hmetad.save_fit(noticed.assign(posterior=xr.DataTree(posterior)), tmp_path / "fit.nc")
+    again = {"log_m": {"same-effect", "dprime-sign"}, "dprime": {"same-effect"}}
+    for var, expected in again.items():
+        done = run(tmp_path, f"{ASK} --var {var} --json")
+        codes = {one["code"] for one in done.answer["notices"]}
+        assert codes >= {one.code for one in told}
+        assert {code for code in codes if f"[{code}" in done.stderr} - {"type1-differs"} == expected
+        rest = f"{4 - len(expected)} more that bear on no verdict here: hmetad notices fit.nc"
+        assert done.stderr.endswith(f"{rest}\n")
+    assert "same-effect" not in run(tmp_path, "report fit.nc --json").stderr
+    first, *others = run(tmp_path, "notices fit.nc --json").answer["rows"]
+    assert (first["code"], first["cells"]) == ("dprime-sign", ["poor | A"])
+    assert first["notice"].endswith("Cells: poor | A.")
+    assert len(others) == len(told) - 1
 
 
 def with_coefficients(part):

@@ -5,8 +5,8 @@ import sys
 import pytest
 from command_line import refused, run
 
-from hmetad.commands.answer import Answer, Listing, give, short_line
-from hmetad.notice import Notice
+from hmetad.commands.answer import Answer, Listing, cause_line, give
+from hmetad.notice import Notice, notice_of
 from hmetad.notice_registry import codes
 
 FEW = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a",), next_step="Get more.")
@@ -36,8 +36,49 @@ def test_many_notices_are_a_line_each_on_a_terminal_the_worst_first(
     assert (max(map(len, lines)) <= 100) is is_terminal
 
 
+def test_a_single_notice_is_said_whole_unless_a_command_says_it(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for whole in ("", "hmetad notices x.nc"):
+        give(Answer((Listing([], {}),), [FEW], whole=whole))
+        assert ("Get more." in capsys.readouterr().err) is (whole == "")
+
+
 def test_a_short_line_ends_at_a_word_and_has_the_code():
-    line = short_line(LONG)
+    line = cause_line([LONG])
     assert len(line) <= 100
     assert "word… (2" in line
     assert line.endswith("2 cells) [rows-dropped]")
+
+
+def test_what_concerns_all_comes_before_what_concerns_some_cells(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    give(Answer((Listing([], {}),), [notice_of("rhat.cells", ["a"], names="log_m"), RHAT, FEW]))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "error: R̂ above 1.01 for log_m (1 cell; 2 notices) [rhat]"
+    assert [line.split(":")[0] for line in lines] == [
+        "error",
+        "warning",
+        "What they mean and what to do",
+    ]
+
+
+def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys):
+    sign = [
+        notice_of("meta-d-sign.faint", ["a", "b"], step=""),
+        notice_of("meta-d-sign.backward-on-log", ["c"], step="", whole=""),
+    ]
+    undefined = [notice_of("undefined-phi", ["a"]), notice_of("undefined-v", ["a", "b"])]
+    remarks = [notice_of("empty-ratings", ["a"]), notice_of("empty-bins")]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for columns in (80, 100, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        give(Answer((Listing([], {}),), [*remarks, *undefined, *sign], whole="hmetad notices x.nc"))
+        first, *others = capsys.readouterr().err.splitlines()
+        assert len(first) <= min(columns, 100)
+        assert first.startswith("error: Confidence is no higher for")
+        assert first.endswith("(1 + 2 cells) [meta-d-sign]")
+        assert others == [
+            "warning: undefined-phi (1), undefined-v (2)",
+            "info: empty-bins, empty-ratings (1)",
+            "What they mean and what to do: hmetad notices x.nc",
+        ]

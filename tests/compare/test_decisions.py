@@ -9,11 +9,12 @@ import pytest
 import xarray as xr
 from drawn_cells import drawn_cells, said
 
-from hmetad import InputError, Notice, decide, decide_normal, notices
+from hmetad import InputError, Notice, contrast, decide, decide_normal, notices, rank
 from hmetad.commands.compare import decisions_answer
 from hmetad.compare import decisions as judged
 from hmetad.compare import words
 from hmetad.notice import with_notices
+from hmetad.notice_registry import about_alone, codes
 from hmetad.report import decisions_record
 from hmetad.report.contents.tables import decision_table
 
@@ -42,6 +43,24 @@ def test_errors_of_the_whole_fit_withhold_the_verdict_on_a_coefficient():
     attrs = said(("rhat", ["x"]), ("dprime-sign", ["x"]))
     table = decide(normal_draws(0.3, attrs=attrs).isel(cell=0, drop=True), rope=ROPE).table()
     assert table[["verdict", "withheld"]].values.tolist() == [["unreliable", "rhat"]]
+
+
+ERRORS = {
+    code.name for code in codes().values() for x in code.texts.values() if x.severity == "error"
+}
+
+
+@pytest.mark.parametrize("code", sorted(ERRORS))
+def test_every_error_withholds_what_rests_on_its_cells_and_nothing_else(code):
+    draws = normal_draws(0.3, 0.6, 0.9, attrs=said((code, ["m0"])))
+    assert decide(draws, rope=ROPE).table()["withheld"].tolist() == [code, "", ""]
+    pairs = decide(contrast(draws, over="model"), rope=ROPE).table()
+    assert (pairs["withheld"] != "").tolist() == [True, True, False]
+    assert set(rank(draws, over="model")["withheld"].values) == {code}
+    estimate = draws.mean(["chain", "draw"], keep_attrs=True)
+    assert decide_normal(estimate, 0.01, rope=ROPE).table()["withheld"].tolist() == [code, "", ""]
+    dprime = decide(draws.rename("dprime"), rope=ROPE).table()["withheld"].tolist()
+    assert dprime == ["" if about_alone(code) else code, "", ""]
 
 
 def test_an_error_about_a_cell_withholds_the_verdict_on_each_pair_with_it():

@@ -512,7 +512,7 @@ def test_fits_say_where_confidence_is_not_clear():
     counts = from_nr(*zip(FAINT, BACKWARD, CLEAR, strict=True), model=names)
     assert 0 < float(confidence_z(counts)[0]) < 1.96 < float(confidence_z(counts)[2])
     fitted = fit_mle(counts)
-    assert cells_of(fitted, "confidence-sign") == [("faint",)]
+    assert cells_of(fitted, "meta-d-sign") == [("faint",)]
     assert cells_of(fitted, "negative-meta-d") == [("backward",)]
     # All of a response have one rating; all of it are right.
     for sides in (([30, 0, 0, 10], [12, 0, 0, 28]), ([30, 10, 0, 0], [0, 0, 12, 28])):
@@ -581,10 +581,10 @@ def test_of_one_response_without_errors_it_is_not_said_that_no_trial_was_wrong()
 
 
 def test_resampled_tables_are_not_asked_and_items_of_an_observer_are_asked_together():
-    assert not cells_of(hmetad.resample(from_nr(*FAINT), fit_mle, n=5, seed=1), "confidence-sign")
+    assert not cells_of(hmetad.resample(from_nr(*FAINT), fit_mle, n=5, seed=1), "meta-d-sign")
     for name, is_asked in (("item", False), ("subject", True)):
         counts = simulate_counts(1.5, trials=[[4, 4]] * 50, coords={name: range(50)}, seed=1)
-        assert bool(cells_of(fit_mle(counts), "confidence-sign")) == is_asked
+        assert bool(cells_of(fit_mle(counts), "meta-d-sign")) == is_asked
 
 
 # --- refused --------------------------------------------------------------------------------

@@ -73,6 +73,19 @@ def test_hierarchical_models_are_compared_by_people_left_out():
     np.testing.assert_allclose(found.evidence.sel(model="ig"), left_out.elpd_i)
 
 
+@pytest.mark.integration
+def test_no_difference_from_a_fit_that_failed_as_a_whole_is_clear():
+    few = {"tune": 200, "draws": 50, "chains": 2, "seed": 1}
+    counts = people(6, 600, **PROCESSES["ig"])
+    found = select_models(counts, ["sdt", "ig"], difficulty="level", **few, **QUIET)
+    row = found.table.iloc[1]
+    assert row["difference"] > max(4, 2 * row["se"])
+    assert not found.table["is_clear"].any()
+    errors = [one for one in found.notices if one.severity == "error"]
+    assert errors
+    assert not any(one.cells for one in errors)
+
+
 def test_one_person_without_difficulties_is_compared_too():
     counts = hmetad.simulate_counts(
         1.5, trials=20_000, coords={"subject": ["a"]}, seed=1, **PROCESSES["sdt"]

@@ -146,8 +146,9 @@ def conclusion(selection: Selection) -> list[str]:
     ]
     if close:
         said.append(
-            f"Not clearly worse: {', '.join(close)}. The difference is below {SMALL:g} nats, or "
-            f"within {ERRORS:g} standard errors over people: these data do not decide between them."
+            f"Not clearly worse: {', '.join(close)}. The difference is below {SMALL:g} nats, "
+            f"within {ERRORS:g} standard errors over people, or from a fit with an error: these "
+            "results do not decide between them."
         )
     clear = [name for name in table.index if table.loc[name, "is_clear"]]
     if clear:
