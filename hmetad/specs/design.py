@@ -13,6 +13,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ type Labels = NDArray[np.str_] | None
 # All that a formula can reach beside the columns and the transforms of formulae.
 REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
 MAX_COLUMNS = 10_000
+ONE_AT_A_TIME = Lock()
 
 
 def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES) -> None:
@@ -369,8 +371,8 @@ class Evaluation:
         own = self.as_read(expression, self.cells)
         self.refuse_too_wide([term.var_names for term in terms], own, expression)
         try:
-            # formulae prints what it raises.
-            with np.errstate(all="ignore"), redirect_stdout(StringIO()):
+            # formulae prints what it raises; of two threads, one could leave that for good.
+            with ONE_AT_A_TIME, np.errstate(all="ignore"), redirect_stdout(StringIO()):
                 found = design_matrices(expression.text, own, na_action="error", env=REACHABLE)
                 matrix = evaluated = found.common
                 if self.new is not None:
