@@ -243,7 +243,7 @@ def with_changes(
     -------
     ModelSpec
         Formulas of parameters that are gone, and the model's own priors of parameters that are
-        gone or have a new formula, are left out.
+        gone or have a new formula, are left out. M on another scale keeps its formula.
     """
     refuse_unknown_fields(fields_to_set, fields_to_set.get("likelihood", spec.likelihood))
     kept_choices = spec.choices
@@ -256,6 +256,14 @@ def with_changes(
     new_formulas = formula or {}
     refuse_wrong_kinds({"formula": new_formulas})
     old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_parameters}
+    of_m, now = (one.record.parameter_of_interest for one in (spec, bare))
+    # M on another scale is pooled as before.
+    if (
+        bare.likelihood == spec.likelihood
+        and of_m in spec.formula
+        and now in bare.formula_parameters
+    ):
+        old_formulas[now] = spec.formula[of_m]
     changed = replace(bare, formula={**old_formulas, **new_formulas})
     without_prior = {*spec.parameters} - {*changed.parameters} | {*new_formulas}
     removed = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}

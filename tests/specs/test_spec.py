@@ -126,6 +126,17 @@ def test_changes_replace_what_they_name_and_leave_the_priors_of_what_went():
     assert with_changes(named, names={}).priors == {"d": HEAVY}
 
 
+@pytest.mark.parametrize("name", ["group", "group_comparison", "within_subject", "hmetad_group"])
+def test_m_on_another_scale_keeps_its_formula_unless_that_scale_has_none(name):
+    on_log = load_model(name)
+    on_m = load_model(name, scale="m")
+    rest = {key: text for key, text in on_log.formula.items() if key != "log_m"}
+    assert on_m.formula == {**rest, "m": on_log.formula["log_m"]}
+    assert not any("log_m" in prior for prior in on_m.priors)
+    assert load_model(name, scale="m", formula="1").formula["m"] == "1"
+    assert load_model(name, scale="meta_d").formula == rest
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

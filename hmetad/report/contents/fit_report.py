@@ -64,6 +64,11 @@ SEPARATE = (
     "subjects or items the data are paired, and one joint model gives narrower intervals."
 )
 
+BACKWARD = (
+    "M ≤ 0: in these counts confidence is no higher for right answers than for wrong ones. log M "
+    "cannot hold that, and the M shown is above 0 whatever the counts say."
+)
+
 PREDICTED = (
     "How well each model predicts trials that it has not seen: expected log predictive density "
     "(elpd), by leave-one-out cross-validation of single trials (PSIS; Vehtari et al., 2017)."
@@ -340,6 +345,8 @@ def is_folded(fit: xr.DataTree) -> bool:
 def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     """d′, c, meta-d′ and M of every cell, and a forest of M where it can be read."""
     frame = estimate_table(fit)
+    marked = backward_cells(fit)
+    frame["by_itself"] = ["M ≤ 0" if own in marked else "" for own in frame["cell"]]
     frame["cell"] = [
         " | ".join(labels.get(x, x) for x in own.split(" | ")) for own in frame["cell"]
     ]
@@ -347,12 +354,13 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     record = spec_of(fit).record
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
+    columns |= {"by_itself": "By itself"} if marked else {}
+    note = BACKWARD if marked else ""
+    caption = "Estimates of every cell."
+    table = table_from_frame(frame, caption, columns=columns, note=note, name="estimates")
     blocks: list[Block] = [
         Prose("Estimates", (INTERVALS if Fitted.of(fit).has_cells else INTERVALS + AT_AVERAGE,)),
-        replace(
-            table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
-            is_folded=is_folded(fit),
-        ),
+        replace(table, is_folded=is_folded(fit)),
     ]
     if 1 < len(frame) <= FOREST_ROWS:
         names = frame["cell"] + (" | " + frame["response"] if "response" in frame else "")
@@ -364,6 +372,12 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
         stem = main.replace("_", "-")
         blocks.append(forest_figure(forest, quantity, caption, stem, reference=value))
     return blocks
+
+
+def backward_cells(fit: xr.DataTree) -> set[str]:
+    """Labels of cells whose confidence runs backward, which log M cannot hold."""
+    errors = [one for one in notices(fit) if one.severity == "error"]
+    return {cell for one in errors if one.code == "meta-d-sign" for cell in one.cells}
 
 
 def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
