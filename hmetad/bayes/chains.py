@@ -209,8 +209,9 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
         for drawn in rounds:
             is_look = drawn.x.shape[1] == plan.look
             has_failed = drawn.divergences > 0 and not is_last
-            better = learned(program, drawn.x) if may_learn else program
-            begins_anew = has_failed or (plan.may_go_on and better is not program)
+            may_begin_anew = may_learn and (plan.may_go_on or has_failed)
+            better = learned(program, drawn.x) if may_begin_anew else program
+            begins_anew = has_failed or better is not program
             if is_look and begins_anew:
                 return Attempt(drawn, None, False, better)
             if is_look:
