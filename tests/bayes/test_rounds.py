@@ -127,6 +127,18 @@ def test_too_few_effective_draws_are_made_more(counts, monkeypatch):
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("options", [{}, {"draws": 1000}])
+def test_divergences_that_do_no_harm_are_known_where_chains_began_anew_at_a_look(
+    options, counts, monkeypatch
+):
+    monkeypatch.setattr(chains, "TARGETS", (0.3, 0.4, 0.5))
+    found = fit(counts, "group", **QUIET, **options)
+    statistics = found["sample_stats"]
+    assert int(statistics["diverging"].sum()) > 0
+    assert statistics.attrs["agree_with_longer_steps"] == "all"
+
+
+@pytest.mark.integration
 def test_one_hard_person_gets_shorter_steps_and_a_verdict_on_all():
     """Half of the answers of one person are right, and confidence tells very well which."""
     odd = [[[0, 40, 200, 760], [760, 200, 40, 0]], [[760, 200, 40, 0], [0, 40, 200, 760]]]
