@@ -35,8 +35,9 @@ FACTORS = (1.0, 2.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.0)
 KINDS = 8
 # R² that is left as it is, for chance alone gives a few percent; and that calls for a change.
 SMALL, LARGE = 0.1, 0.2
-# Draws that are looked at, and numbers that are computed from them, at most.
-MOST_DRAWS, MOST_VALUES = 1000, 2**26
+# Draws that say something, at least; those that are looked at, and numbers that are computed from
+# them, at most.
+FEWEST_DRAWS, MOST_DRAWS, MOST_VALUES = 100, 1000, 2**26
 
 
 def learned(program: Program, draws: Floats) -> Program:
@@ -50,16 +51,22 @@ def learned(program: Program, draws: Floats) -> Program:
     Returns
     -------
     Program
-        The same one where nothing calls for a change.
+        The same one where nothing calls for a change, none is better, or draws are few.
     """
     arrays = program.arrays
     information, estimates = arrays.information.copy(), arrays.estimates.copy()
     flat = draws.reshape(-1, arrays.size)
     most = min(MOST_DRAWS, max(1, MOST_VALUES // (2 * arrays.size)))
     values = expand(unfold(arrays, flat[:: max(1, len(flat) // most)]), program.packed)
+    sd_places = np.unique(arrays.sd_places)
+    # A standard deviation of 0 has no logarithm.
+    is_usable = np.isfinite(values).all(axis=1) & (values[:, sd_places] > 0).all(axis=1)
+    values = values[is_usable]
+    if len(values) < FEWEST_DRAWS:
+        return program
     scores, scales, centres = standardised(program, values)
     most_explained = 0.0
-    for place in np.unique(arrays.sd_places):
+    for place in sd_places:
         own = np.flatnonzero(arrays.sd_places == place)
         by_information = own[np.argsort(information[own], kind="stable")]
         for kind in np.array_split(by_information, min(KINDS, len(own))):
@@ -70,7 +77,9 @@ def learned(program: Program, draws: Floats) -> Program:
                 information[kind],
             )
             most_explained = max(most_explained, found)
-    if most_explained < LARGE:
+    is_same = np.array_equal(information, arrays.information)
+    is_same &= np.array_equal(estimates, arrays.estimates)
+    if most_explained < LARGE or is_same:
         return program
     return replace(program, known_start=with_centring(program, estimates, information))
 
@@ -126,10 +135,10 @@ def less_dependent(
 
 
 def explained(y: Floats, predictors: Sequence[Floats]) -> float:
-    """R² of a linear regression."""
+    """R² of a linear regression; 0 of what does not vary."""
     columns = np.stack([np.ones_like(y), *predictors], axis=1)
     rest = y - columns @ np.linalg.lstsq(columns, y)[0]
-    return 1 - float(rest.var() / y.var())
+    return 1 - float(rest.var() / y.var()) if np.ptp(y) > 0 else 0.0
 
 
 def with_centring(program: Program, estimates: Floats, information: Floats) -> Start:

@@ -140,6 +140,7 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)
     program, drawn, posterior, said = sample_enough(program, request, plan)
+    said[AGREE] = said[AGREE] or agreeing_once_more(program, request, plan, drawn, posterior)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
     statistics = drawn.thinned(plan.draws).statistics.merge(
@@ -209,8 +210,9 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
         for drawn in rounds:
             is_look = drawn.x.shape[1] == plan.look
             has_failed = drawn.divergences > 0 and not is_last
-            better = learned(program, drawn.x) if may_learn else program
-            begins_anew = has_failed or (plan.may_go_on and better is not program)
+            may_begin_anew = may_learn and (plan.may_go_on or has_failed)
+            better = learned(program, drawn.x) if may_begin_anew else program
+            begins_anew = has_failed or better is not program
             if is_look and begins_anew:
                 return Attempt(drawn, None, False, better)
             if is_look:
@@ -221,6 +223,25 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
             if is_enough or begins_anew:
                 break
     return Attempt(drawn, posterior, is_enough, better)
+
+
+def agreeing_once_more(
+    program: Program, request: Request, plan: Plan, drawn: Drawn, posterior: xr.Dataset
+) -> str:
+    """What agrees with a round of longer steps, as `agreeing_part`, where the shortest diverged.
+
+    Chains of longer steps began anew at a first look, of which the draws are too few to compare.
+    """
+    if not (drawn.divergences and plan.may_go_on and drawn.target in plan.targets[1:]):
+        return ""
+    longer = plan.targets[plan.targets.index(drawn.target) - 1]
+    targets, draws = (longer, drawn.target), posterior.sizes["draw"]
+    round_alone = replace(plan, targets=targets, draws=draws, may_go_on=False)
+    found = attempt(program, request, round_alone, may_learn=False)
+    rate = drawn.divergences / drawn.x.shape[1]
+    if found.posterior is None or found.rate <= rate:
+        return ""
+    return agreeing_part(program, found.posterior, posterior)
 
 
 def flags_of(program: Program, posterior: xr.Dataset) -> Flags:

@@ -165,14 +165,14 @@ class Chain:
         Draws of tuning.
     finished : int
         All draws that it has, as far as is known.
-    whole : object, optional
-        All that it has drawn, once it has ended.
+    whole : list, optional
+        All that it has drawn, once it has ended: of draws, and of their statistics.
     """
 
     start: Start
     tune: int
     finished: int = 0
-    whole: Any = None
+    whole: list[Any] | None = None
 
     @cached_property
     def sampler(self) -> Any:
@@ -212,10 +212,8 @@ class Chain:
         """Fill in its first draws after tuning (draws, free); their statistics, divergent steps."""
         number, size = x.shape
         if self.whole is None and self.is_over:
-            self.whole = self.sampler.wait()
-        trace = self.whole or self.sampler.inspect()
-        # Arrow's batches of draws and of statistics.
-        draws, statistics = (record_batch(one[0]) for one in trace.get_arrow_trace())
+            self.whole = batches(self.sampler.wait())
+        draws, statistics = self.whole or batches(self.sampler.inspect())
         places = np.flatnonzero(~np.asarray(statistics.column("tuning")))[:number]
         if len(places) < number:
             raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
@@ -236,6 +234,11 @@ class Chain:
                 self.sampler.cancel()
             del self.sampler
         self.whole = None
+
+
+def batches(trace: Any) -> list[Any]:
+    """Arrow's batches of draws and of statistics; a trace gives them once."""
+    return [record_batch(one[0]) for one in trace.get_arrow_trace()]
 
 
 def sample_rounds(

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import hmetad
 from hmetad.commands.answer import SEVERITIES, Answer, Listing, give
-from hmetad.commands.fits import named_fits, read_fits
+from hmetad.commands.fits import fit_notices, read_fits
 from hmetad.commands.options import PrintOptions
 from hmetad.errors import InputError, nearest
 from hmetad.notice_registry import codes
@@ -53,8 +52,8 @@ def notices(asked: NoticeOptions) -> None:
     names = asked.names or ()
     known = {name: code for name, code in codes().items() if code.texts}
     if names and all(name not in known and Path(name).exists() for name in names):
-        fits = read_fits(named_fits(names)).values()
-        found = [row_of(one) for fit in fits for one in hmetad.notices(fit)]
+        fits = read_fits({name: Path(name) for name in names})
+        found = [row_of(one) for one in fit_notices(fits)]
         found.sort(key=lambda row: SEVERITIES.index(row["severity"]))
         give(Answer((Listing(found, OF_FITS),)), asked.format)
         return

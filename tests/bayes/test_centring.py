@@ -1,10 +1,12 @@
 """Centring that is learned from draws: the same posterior, in which standard deviations move."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hmetad import fit, simulate_counts
-from hmetad.bayes.centring import learned, standardised
+from hmetad.bayes.centring import learned, standardised, with_centring
 from hmetad.bayes.density import expand
 from hmetad.bayes.program import build_program
 from hmetad.monte_carlo import check_chains
@@ -24,7 +26,7 @@ def program_of(card):
     return build_program(table_of(card), load_model(card))
 
 
-def points(program, number=50):
+def points(program, number=100):
     rng = np.random.default_rng(3)
     x = program.first_point + 0.3 * rng.normal(size=(number, program.arrays.size))
     # Standard deviations are positive, as those are that are looked at.
@@ -74,10 +76,41 @@ def test_the_posterior_stays_what_it_was(card, monkeypatch):
     np.testing.assert_allclose(moved, jacobian, atol=1e-8)
 
 
-def test_draws_that_call_for_no_change_leave_the_program_as_it_is():
-    """Offsets that have nothing to do with standard deviations."""
-    program = program_of("group")
-    assert learned(program, points(program, 4000)[None]) is program
+def without_information(program):
+    estimates = program.arrays.estimates
+    return replace(program, known_start=with_centring(program, estimates, 0 * estimates))
+
+
+def with_a_standard_deviation_of_0(x, program):
+    x[::2, program.arrays.sd_places[0]] = 0
+    return x
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("program", "draws"),
+    [
+        # Offsets that have nothing to do with standard deviations.
+        (program_of("group"), lambda program: points(program, 4000)),
+        # Chance alone explains much of five draws.
+        (program_of("group"), lambda program: points(program, 5)),
+        (program_of("group"), lambda program: np.repeat(points(program, 1), 200, axis=0)),
+        (
+            program_of("group"),
+            lambda program: with_a_standard_deviation_of_0(points(program, 8000), program),
+        ),
+        # Nothing is gained by beginning anew.
+        (without_information(program_of("group")), points),
+    ],
+    ids=["independent", "few", "constant", "zero", "no information"],
+)
+def test_draws_that_call_for_no_change_leave_the_program_as_it_is(program, draws, monkeypatch):
+    """Whatever they are, chains do not begin anew for nothing."""
+    x = draws(program)
+    if draws is points:
+        monkeypatch.setattr("hmetad.bayes.centring.SMALL", -1.0)
+        monkeypatch.setattr("hmetad.bayes.centring.LARGE", -1.0)
+    assert learned(program, x[None]) is program
 
 
 @pytest.mark.integration

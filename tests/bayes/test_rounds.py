@@ -54,6 +54,18 @@ def test_rounds_go_on_from_where_chains_stand_and_cores_change_nothing(program):
     assert len(np.unique(twice.x[:, 0, 0])) == 3
 
 
+def test_a_chain_that_has_ended_before_it_was_halted_gives_the_draws_of_every_round(
+    program, monkeypatch
+):
+    """Short chains on a busy machine have all draws of all rounds at the first look."""
+    monkeypatch.setattr(rounds, "MOST_DRAWS", 200)
+    expected = drawn_by(program, False, draws=200)
+    # No chain is looked at before it has ended.
+    monkeypatch.setattr(rounds.Chain, "has", lambda chain, _: chain.is_over)
+    ended = drawn_by(program, True, number=3)
+    np.testing.assert_array_equal(ended.x, expected.x)
+
+
 @pytest.mark.parametrize(
     ("size", "may_go_on", "expected"),
     [
@@ -112,6 +124,18 @@ def test_too_few_effective_draws_are_made_more(counts, monkeypatch):
     assert seen == [1000, 1000, 1000]
     assert found["sample_stats"].attrs["draws_sampled"] == 4000
     assert found["posterior"].sizes["draw"] == 1000
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("options", [{}, {"draws": 1000}])
+def test_divergences_that_do_no_harm_are_known_where_chains_began_anew_at_a_look(
+    options, counts, monkeypatch
+):
+    monkeypatch.setattr(chains, "TARGETS", (0.3, 0.4, 0.5))
+    found = fit(counts, "group", **QUIET, **options)
+    statistics = found["sample_stats"]
+    assert int(statistics["diverging"].sum()) > 0
+    assert statistics.attrs["agree_with_longer_steps"] == "all"
 
 
 @pytest.mark.integration

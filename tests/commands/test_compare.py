@@ -78,19 +78,22 @@ def test_of_what_a_fit_has_said_only_what_bears_on_a_verdict_is_said_again(tmp_p
         notice_of("few-trials", ["good | A"]),
         notice_of("same-effect", terms="task", parameter="log_m", factor="model", example="task"),
         notice_of("dprime-sign.fitted", ["poor | A"], step=""),
+        notice_of("reversed-scale.measured", number=3, cells=4),
         notice_of("no-errors.fitted", ["none of these"]),
     ]
     noticed = with_notices(fit, told)
     said = {"notices": noticed.attrs["notices"]}
     posterior = fit["posterior"].to_dataset().map(lambda x: x.assign_attrs(x.attrs | said))
     hmetad.save_fit(noticed.assign(posterior=xr.DataTree(posterior)), tmp_path / "fit.nc")
-    again = {"log_m": {"same-effect", "dprime-sign"}, "dprime": {"same-effect"}}
+    of_all = {"same-effect", "reversed-scale"}
+    again = {"log_m": {*of_all, "dprime-sign"}, "dprime": of_all}
     for var, expected in again.items():
         done = run(tmp_path, f"{ASK} --var {var} --json")
         codes = {one["code"] for one in done.answer["notices"]}
         assert codes >= {one.code for one in told}
         assert {code for code in codes if f"[{code}" in done.stderr} - {"type1-differs"} == expected
-        rest = f"{4 - len(expected)} more that bear on no verdict here: hmetad notices fit.nc"
+        left = len(told) - len(expected)
+        rest = f"{left} more that bear{'s' * (left == 1)} on no verdict here: hmetad notices fit.nc"
         assert done.stderr.endswith(f"{rest}\n")
     assert "same-effect" not in run(tmp_path, "report fit.nc --json").stderr
     first, *others = run(tmp_path, "notices fit.nc --json").answer["rows"]

@@ -1,12 +1,18 @@
 """What the codes of notices mean, and how notices are said on a terminal."""
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from command_line import refused, run
 
+from hmetad.bayes.store import save_draws
 from hmetad.commands.answer import Answer, Listing, cause_line, give
-from hmetad.notice import Notice, notice_of
+from hmetad.counts.resample import resample
+from hmetad.counts.vectors import from_nr
+from hmetad.measures.sdt import sdt
+from hmetad.notice import Notice, notice_attrs, notice_of
 from hmetad.notice_registry import codes
 
 FEW = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a",), next_step="Get more.")
@@ -21,6 +27,18 @@ def test_codes_are_explained(tmp_path):
     (row,) = run(tmp_path, "notices rhat --json").answer["rows"]
     assert (row["code"], row["severity"]) == ("rhat", "error")
     assert "Did you mean 'rhat'?" in refused(tmp_path, "notices rhatt")
+
+
+def test_fits_of_one_name_say_their_own(tmp_path):
+    """A comparison of fits names such a command."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        drawn = resample(from_nr([80, 20], [30, 70]), sdt, n=50, seed=1)
+        drawn = drawn.assign_attrs(notice_attrs([replace(RHAT, message=f"That of {name}.")]))
+        save_draws(drawn, tmp_path / name / "draws.nc")
+    rows = run(tmp_path, "notices a/draws.nc b/draws.nc --json").answer["rows"]
+    said = [f"{Path(name, 'draws.nc')}: That of {name}." for name in ("a", "b")]
+    assert [row["message"] for row in rows] == said
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -371,6 +371,15 @@ def test_where_sampling_failed_it_is_said_first_and_beside_the_estimates_as_such
     assert "log_gap_1|subject_sigma" in text
 
 
+def test_divergences_are_those_that_the_notice_counts():
+    """Cells that share nothing diverge in the same draws, and in draws that are not kept."""
+    fit = made_fit(list("AB"), ["x"])
+    cells = fit["posterior"].sizes["cell"]
+    stats = fit["sample_stats"].to_dataset().assign(divergences=("cell", np.full(cells, 3)))
+    fit = fit.assign(sample_stats=xr.DataTree(stats))
+    assert convergence_record(fit)["divergences"] == 3 * cells
+
+
 def test_convergence_is_that_of_all_that_was_sampled(of_people):
     """A parameter other than M that mixes badly is what the paragraph and the record tell."""
     name, fit = "log_gap_Intercept", of_people[1000].copy()

@@ -154,12 +154,14 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
         have no R̂ (NaN if all are), and for their effective draws what their weights are worth.
     """
     checks, stats = convergence_by_variable(fit), fit["sample_stats"].to_dataset()
+    # Of cells that share nothing a draw may have diverged in several.
+    diverged = stats.get("divergences", stats["diverging"])
     return {
         "draws": int(np.prod([fit["posterior"].sizes[dim] for dim in ("chain", "draw")])),
         "rhat": float(checks["rhat"].max()),
         "ess_bulk": int(checks["ess_bulk"].min()),
         "ess_tail": int(checks["ess_tail"].min()),
-        "divergences": int(stats["diverging"].sum()),
+        "divergences": int(diverged.sum()),
     }
 
 
