@@ -53,7 +53,7 @@ LARGE, TARGET_OF_LARGE = 4000, 0.65
 # Draws of a chain in all rounds, at most.
 MOST_DRAWS = 8000
 # Bytes of all draws, at most.
-MOST_BYTES = 2 * 1024**3
+MOST_BYTES = 1024**3
 # Seconds between two looks at the chains, and milliseconds between two of their messages.
 SECONDS, MILLISECONDS = 0.005, 10
 

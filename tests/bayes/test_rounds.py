@@ -71,9 +71,9 @@ def test_a_chain_that_has_ended_before_it_was_halted_gives_the_draws_of_every_ro
     [
         (10, False, [1000]),
         (10, True, [250, 1000, 2000, 4000, 8000]),
-        # Draws of 2 GiB at most.
-        (20_000, True, [250, 1000, 2000]),
-        (90_000, True, [250, 745]),
+        # Draws of 1 GiB at most.
+        (20_000, True, [250, 1000]),
+        (90_000, True, [250, 372]),
         (90_000, False, [1000]),
     ],
 )
