@@ -248,7 +248,7 @@ def test_log_m_has_its_mean_and_equal_tailed_interval_and_stays_off_the_page(fit
 @pytest.mark.parametrize("case", ["backward-on-log", "backward"])
 def test_the_row_of_a_cell_that_log_m_cannot_hold_is_marked_with_what_its_counts_say(fit, case):
     cells = fit["posterior"]["cell"].values.tolist()
-    said = notice_of(f"meta-d-sign.{case}", [cells[1]], step="Keep it.")
+    said = notice_of(f"meta-d-sign.{case}", [cells[1]], step="Keep it.", whole="")
     shown = table(fit_report(with_notices(fit, [said])), "estimates")
     is_on_log = case == "backward-on-log"
     assert (shown.columns[-1] == "By itself", "log M cannot" in shown.note) == (is_on_log,) * 2
