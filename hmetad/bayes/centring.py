@@ -25,7 +25,7 @@ from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program, unfold
 from hmetad.bayes.start import Start
 
-__all__ = ["learned"]
+__all__ = ["learn_centring"]
 
 type Floats = NDArray[np.float64]
 
@@ -34,13 +34,13 @@ FACTORS = (1.0, 2.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.0)
 # Groups of similar information are taken together, in so many kinds.
 KINDS = 8
 # R² that is left as it is, for chance alone gives a few percent; and that calls for a change.
-SMALL, LARGE = 0.1, 0.2
+LITTLE, MUCH = 0.1, 0.2
 # Draws that say something, at least; those that are looked at, and numbers that are computed from
 # them, at most.
 FEWEST_DRAWS, MOST_DRAWS, MOST_VALUES = 100, 1000, 2**26
 
 
-def learned(program: Program, draws: Floats) -> Program:
+def learn_centring(program: Program, draws: Floats) -> Program:
     """The program with effects centred as draws of its free values suggest.
 
     Parameters
@@ -64,7 +64,7 @@ def learned(program: Program, draws: Floats) -> Program:
     values = values[is_usable]
     if len(values) < FEWEST_DRAWS:
         return program
-    scores, scales, centres = standardised(program, values)
+    scores, scales, centres = standardise_effects(program, values)
     most_explained = 0.0
     for place in sd_places:
         own = np.flatnonzero(arrays.sd_places == place)
@@ -79,12 +79,12 @@ def learned(program: Program, draws: Floats) -> Program:
             most_explained = max(most_explained, found)
     is_same = np.array_equal(information, arrays.information)
     is_same &= np.array_equal(estimates, arrays.estimates)
-    if most_explained < LARGE or is_same:
+    if most_explained < MUCH or is_same:
         return program
     return replace(program, known_start=with_centring(program, estimates, information))
 
 
-def standardised(program: Program, values: Floats) -> tuple[Floats, Floats, Floats]:
+def standardise_effects(program: Program, values: Floats) -> tuple[Floats, Floats, Floats]:
     """Scores of effects, their scale and the mean of m at which z is 0, (effects, draws) each.
 
     Of correlated effects of a group, each has its mean and its scale given those before it.
@@ -127,7 +127,7 @@ def less_dependent(
             found = explained(log_sd, (offsets.mean(axis=0), (offsets**2).mean(axis=0)))
             if least == np.inf:
                 as_it_is = found
-            if as_it_is < SMALL:
+            if as_it_is < LITTLE:
                 return as_it_is, estimates, information
             if found < least:
                 least, best = found, (m, known)

@@ -25,7 +25,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.centring import learned
+from hmetad.bayes.centring import learn_centring
 from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
 from hmetad.bayes.fitted import Fitted
@@ -211,7 +211,7 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
             is_look = drawn.x.shape[1] == plan.look
             has_failed = drawn.divergences > 0 and not is_last
             may_begin_anew = may_learn and (plan.may_go_on or has_failed)
-            better = learned(program, drawn.x) if may_begin_anew else program
+            better = learn_centring(program, drawn.x) if may_begin_anew else program
             begins_anew = has_failed or better is not program
             if is_look and begins_anew:
                 return Attempt(drawn, None, False, better)

@@ -35,7 +35,7 @@ from hmetad.mle.maximum import (
     most_likely_scale,
     zs_of,
 )
-from hmetad.notice import copy_notices, notice_where
+from hmetad.notice import Notice, copy_notices, notice_where
 from hmetad.notice_registry import sentence
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
@@ -175,9 +175,7 @@ def fit_mle(
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
         found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
-        # A negative meta-d′ has a notice of its own.
-        faint = (confidence_z(items_together(counts)) < CLEAR_Z) & ~said_to_be_negative(result)
-        found += notice_where(faint, "meta-d-sign.faint", step=sentence("more-trials"))
+        found += faint_confidence(counts, result)
         found += high_ratio_notices(clearly_high(result), counts)
     if correction != "none" and is_as_counted:
         raw = fit_mle(
@@ -185,6 +183,15 @@ def fit_mle(
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
     return copy_notices(result, counts, found)
+
+
+def faint_confidence(counts: xr.DataArray, result: xr.Dataset) -> list[Notice]:
+    """Notice of cells whose confidence is not clearly higher for right answers.
+
+    A negative meta-d′ has a notice of its own.
+    """
+    faint = (confidence_z(items_together(counts)) < CLEAR_Z) & ~said_to_be_negative(result)
+    return notice_where(faint, "meta-d-sign.faint", step=sentence("more-trials"))
 
 
 def assemble(fitted: Fitted) -> dict[str, Floats]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hmetad import fit, simulate_counts
-from hmetad.bayes.centring import learned, standardised, with_centring
+from hmetad.bayes.centring import learn_centring, standardise_effects, with_centring
 from hmetad.bayes.density import expand
 from hmetad.bayes.program import build_program
 from hmetad.monte_carlo import check_chains
@@ -40,7 +40,7 @@ def test_offsets_are_what_the_parametrisation_says(card):
     """z = score · root - h σ (m - μ) / root, also of effects that are correlated."""
     program = program_of(card)
     x, arrays = points(program), program.arrays
-    scores, scales, centres = standardised(program, expand(x, program.packed))
+    scores, scales, centres = standardise_effects(program, expand(x, program.packed))
     h, m = arrays.information[:, None], arrays.estimates[:, None]
     root = np.sqrt(1 + h * scales**2)
     offsets = scores * root - h * scales * (m - centres) / root
@@ -52,12 +52,12 @@ def test_the_posterior_stays_what_it_was(card, monkeypatch):
     """At the same effects, densities differ by the Jacobian of the offsets alone."""
     program = program_of(card)
     x, before = points(program), program.arrays
-    monkeypatch.setattr("hmetad.bayes.centring.SMALL", -1.0)
-    monkeypatch.setattr("hmetad.bayes.centring.LARGE", -1.0)
-    other = learned(program, x[None])
+    monkeypatch.setattr("hmetad.bayes.centring.LITTLE", -1.0)
+    monkeypatch.setattr("hmetad.bayes.centring.MUCH", -1.0)
+    other = learn_centring(program, x[None])
     after = other.arrays
     assert (after.information != before.information).any()
-    scores, scales, centres = standardised(program, expand(x, program.packed))
+    scores, scales, centres = standardise_effects(program, expand(x, program.packed))
     roots = [np.sqrt(1 + one.information[:, None] * scales**2) for one in (before, after)]
     pull = after.information[:, None] * scales / roots[1]
     there = x.copy()
@@ -108,9 +108,9 @@ def test_draws_that_call_for_no_change_leave_the_program_as_it_is(program, draws
     """Whatever they are, chains do not begin anew for nothing."""
     x = draws(program)
     if draws is points:
-        monkeypatch.setattr("hmetad.bayes.centring.SMALL", -1.0)
-        monkeypatch.setattr("hmetad.bayes.centring.LARGE", -1.0)
-    assert learned(program, x[None]) is program
+        monkeypatch.setattr("hmetad.bayes.centring.LITTLE", -1.0)
+        monkeypatch.setattr("hmetad.bayes.centring.MUCH", -1.0)
+    assert learn_centring(program, x[None]) is program
 
 
 @pytest.mark.integration
