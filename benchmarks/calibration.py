@@ -3,13 +3,13 @@
 Model cards → a folder with the ranks of every card, and p-values of their uniformity. Each batch of
 data sets is saved when it is done: the same command goes on where it stopped.
 
-    python benchmarks/calibration.py FOLDER [--cards group dmc] [--n 300] [--batch 25]
+    python benchmarks/calibration.py FOLDER [--cards group dmc] [--n 300] [--batch 25] [--rounds]
     python benchmarks/calibration.py FOLDER --only-summary [--keep docs/calibration]
 """
 
 import argparse
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -54,6 +54,8 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
 # Draws among which truths are ranked, and options of the fits.
 RANKS = 49
 OPTIONS = {"draws": 500, "tune": 500, "chains": 2, "cores": 1}
+# As `fit` draws when nothing is said: chains go on, or begin anew, until draws are enough.
+ROUNDS = {"draws": None, "cores": 1}
 # With HMeta-d's standard deviations of 10 for d′ and c, nine data sets in ten have people who never
 # gave one of the responses, or were never wrong. Priors are numbers to the sampler: narrower ones
 # try the same density on data as people give them.
@@ -85,6 +87,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where ranks are kept")
     parser.add_argument("--cards", nargs="+", choices=DESIGNS, default=[*DESIGNS])
     parser.add_argument("--n", type=int, default=300, help="data sets of a card")
+    parser.add_argument(
+        "--rounds", action="store_true", help="draw until it is enough, as fit does"
+    )
     parser.add_argument("--batch", type=int, default=25, help="data sets that are saved at once")
     parser.add_argument("--only-summary", action="store_true", help="fit nothing")
     parser.add_argument("--keep", type=Path, help="folder for what the page of the site shows")
@@ -94,7 +99,8 @@ def main() -> None:
         print(describe_machine())
         for card in given.cards:
             for batch in range(-(-given.n // given.batch)):
-                keep_batch(given.folder / f"{card}-{batch:03d}.nc", card, batch, given.batch)
+                path = given.folder / f"{card}-{batch:03d}.nc"
+                keep_batch(path, card, batch, given.batch, ROUNDS if given.rounds else OPTIONS)
     found = {card: batches_of(given.folder, card) for card in given.cards}
     done = {card: one for card, one in found.items() if one is not None}
     print_summary(done)
@@ -102,7 +108,9 @@ def main() -> None:
         keep_for_site(given.keep, done)
 
 
-def keep_batch(path: Path, card: str, batch: int, size: int) -> None:
+def keep_batch(
+    path: Path, card: str, batch: int, size: int, options: Mapping[str, int | None]
+) -> None:
     """Rank some data sets of a card, unless they are there."""
     if path.exists():
         return
@@ -116,7 +124,7 @@ def keep_batch(path: Path, card: str, batch: int, size: int) -> None:
             ranks=RANKS,
             # The same for a card and batch, whatever else is run.
             seed=crc32(f"{card} {batch}".encode()),
-            **OPTIONS,
+            **options,
         )
     found.attrs |= {"wall": clock.wall, "cpu": clock.cpu, "card": card}
     unfinished = path.with_suffix(".part")

@@ -32,7 +32,8 @@ __all__ = ["calibrate_sampler"]
 LOGLIK = "loglik"
 # Data sets drawn for one that is kept.
 MOST_DRAWN = 200
-SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
+QUIET = {"progressbar": False, "quiet": True}
+SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, **QUIET}
 
 
 @check_inputs(seed=seed_or_none)
@@ -76,7 +77,8 @@ def calibrate_sampler(
     seed : int, optional
         Of the data sets and of the fits.
     **sample_kwargs
-        Passed on to `fit`; 2 chains of 500 draws by default.
+        Passed on to `fit`; 2 chains of 500 draws by default. With ``draws=None`` fits draw as they
+        do when nothing is said, in rounds until the draws are enough.
 
     Returns
     -------
@@ -110,7 +112,9 @@ def calibrate_sampler(
     spec = as_model(model)
     number, size = whole_number("n", n, 2), whole_number("ranks", ranks, 1)
     options = {**SHORT_RUNS, **sample_kwargs}
-    if options["draws"] * options["chains"] < size:
+    if options["draws"] is None:
+        options = {**QUIET, **{name: x for name, x in sample_kwargs.items() if name != "draws"}}
+    elif options["draws"] * options["chains"] < size:
         got = f"{size} of {options['draws'] * options['chains']} draws"
         raise InputError("ranks", got, "at most as many as there are draws")
     if design is None:

@@ -100,6 +100,15 @@ def test_cards_with_formulas_are_fitted_once_for_each_data_set():
     assert found["rank"].shape == (2, 6)
 
 
+def test_without_a_number_of_draws_fits_draw_until_it_is_enough():
+    design = simulate_counts([1.0, 1.0], trials=100, coords={"subject": ["1", "2"]}, seed=1)
+    names = ["log_m_Intercept", "log_m_1|subject_sigma"]
+    found = calibrate_sampler("group", design, n=2, ranks=2000, var=names, seed=8, draws=None)
+    # Two chains of 500 have no 2,000 draws to rank among, and fewer than 400 effective ones.
+    assert found["rank"].max() > 1000
+    assert (found["ess"].sel(parameter=names) >= 400).all()
+
+
 # Four people: enough to see a wrong prior or likelihood of a population within a minute.
 SMALL_GROUP = {"draws": 250, "tune": 250, "chains": 2, "cores": 1, "ranks": 39, "seed": 3}
 
