@@ -216,6 +216,7 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
             if is_look and begins_anew:
                 return Attempt(drawn, None, False, better)
             if is_look:
+                del drawn
                 continue
             x = drawn.thinned(plan.draws).x
             posterior = posterior_of(program, x, keep_cells=request.keep_cells)

@@ -269,13 +269,8 @@ def sample_rounds(
         for number in numbers:
             with progress_of(chains, number, target, has_bar=plan.has_bar) as show:
                 advance(chains, number, plan.cores, show)
-            x, parts = np.empty((plan.chains, number, size)), []
-            for chain, own in zip(chains, x, strict=True):
-                parts.append(chain.take(own))
-                if number == numbers[-1]:
-                    # What it holds takes as much room again.
-                    chain.end()
-            yield joined(x, parts, target)
+            # No name for it here, so that it is let go of before chains go on.
+            yield drawn_so_far(chains, (number, size), target, is_last=number == numbers[-1])
     except BaseException as error:
         # Errors of the sampler have no type of their own, and its panics are no exceptions.
         if "initial" not in str(error) and type(error).__name__ != "PanicException":
@@ -303,10 +298,16 @@ def advance(chains: Sequence[Chain], number: int, cores: int, show: Callable[[],
         show()
 
 
-def joined(
-    x: Floats, parts: Sequence[tuple[dict[str, NDArray[Any]], list[Any]]], target: float
+def drawn_so_far(
+    chains: Sequence[Chain], shape: tuple[int, int], target: float, *, is_last: bool
 ) -> Drawn:
-    """Draws (chains, draws, free) with what all chains say of them."""
+    """First draws (draws, free) of every chain after tuning, with what the chains say of them."""
+    x, parts = np.empty((len(chains), *shape)), []
+    for chain, own in zip(chains, x, strict=True):
+        parts.append(chain.take(own))
+        if is_last:
+            # What it holds takes as much room again.
+            chain.end()
     statistics = {
         name: (("chain", "draw"), np.stack([own[name] for own, _ in parts])) for name in STATISTICS
     }
