@@ -1,0 +1,188 @@
+"""Which of several signals is the confidence? The same answers, each signal in turn.
+
+Trials with a column for each signal → AUROC2 and M of every signal, with intervals, and draws of
+them by whole items, the same items for all signals. Source: Field & Welsh (2007) for the bootstrap
+by clusters.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.counts.columns import check_roles, column_names, named_rows, text_columns
+from hmetad.counts.counting import count_correct
+from hmetad.counts.intervals import resample_interval
+from hmetad.counts.items import whole_items
+from hmetad.counts.noticed import add_notices, trial_notices
+from hmetad.counts.resample import resample
+from hmetad.counts.tables import cell_labels
+from hmetad.errors import InputError
+from hmetad.measures.items import By, Units, units_of
+from hmetad.measures.of_trials import resample_trials, resample_trials_interval
+from hmetad.mle.meta_d import fit_mle
+from hmetad.notice import notice_of, notices, with_notices
+from hmetad.rows.sources import TableLike, rows_of
+
+__all__ = ["SIGNAL", "compare_signals"]
+
+SIGNALS = ("top_probability", "lead", "minus_entropy")
+SIGNAL, CONFIDENCE = "signal", "confidence"
+# Number of the answer, an item where none is known; and of the item, in one column.
+ANSWER, UNIT = "answer_number", "item_number"
+# What is compared, of trials as they are and of ratings.
+OF_TRIALS = ("auroc2", "accuracy")
+OF_RATINGS = ("m_ratio", "meta_d", "dprime")
+
+
+@check_inputs(skip=("trials",), ratings=whole(2), n=whole(2), ci_prob=probability, seed=seed_or_none)
+def compare_signals(
+    trials: TableLike,
+    *,
+    signals: Sequence[str] = SIGNALS,
+    by: By = (),
+    correct: str = "correct",
+    options: str | int | None = "options",
+    cluster: Units = None,
+    ratings: int = 4,
+    n: int = 1000,
+    ci_prob: float = 0.95,
+    seed: int | None = None,
+) -> tuple[xr.Dataset, xr.Dataset]:
+    r"""AUROC2 and M of the same answers, with each of several columns as their confidence.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per answer, with a column of numbers for each signal, as `hmetad.logs.signals` adds
+        them. Answers without one of the signals are left out for all.
+    signals : sequence of str, optional
+        Two columns or more, larger is more confident, in any units.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns, such as model and set.
+    correct : str, optional
+        Column with right or wrong, as for `count_correct`.
+    options : str or int, optional
+        Number of options, or its column; None: AUROC2 alone.
+    cluster : str or sequence of str, optional
+        Column that names the items, or several together, as for `resample_trials`; by default the
+        one that is called so, or without one every answer is an item of its own.
+    ratings : int, optional
+        K, for M: quantiles of each signal, within each cell.
+    n : int, optional
+        Draws, of whole items with replacement.
+    ci_prob : float, optional
+        Probability of the intervals.
+    seed : int, optional
+        Seed; a random one, found in the attrs, where none is given.
+
+    Returns
+    -------
+    intervals : Dataset
+        ``auroc2``, ``accuracy`` and, with `options`, ``m_ratio``, ``meta_d`` and ``dprime`` with
+        dims (cell, summary): ``"estimate"``, ``"lower"``, ``"upper"``; and ``trials``. Coordinates
+        of the cells are those of `by`, options where a cell would have several, and ``signal``.
+    draws : Dataset
+        The same with dims (cell, draw), as `contrast` and `rank` take them. Draw i has the same
+        items in all cells, so that differences of signals, and of models with the same items, are
+        paired.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or used twice, or there are fewer than two signals; or as
+        `resample_trials` and `count_correct`.
+
+    Notes
+    -----
+    AUROC2 takes the signals as they are. M is that of `fit_mle` with m alternatives, of ratings by
+    quantiles: a signal with few distinct values has fewer ratings than K. The answers are the same,
+    so d′ and accuracy are: signals differ in nothing but their order of the answers. Entropy takes
+    account of all options and of none in particular; the model of m alternatives says that
+    confidence follows the lead.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> trials = pd.DataFrame({"a": rng.uniform(size=400), "item": range(400)})
+    >>> trials["correct"] = rng.uniform(size=400) < trials["a"]
+    >>> trials["b"] = trials["a"] + rng.normal(size=400)
+    >>> found, draws = compare_signals(trials, signals=["a", "b"], options=None, n=200, seed=1)
+    >>> found["auroc2"].sel(summary="estimate").round(2).values
+    array([0.83, 0.59])
+    """
+    if isinstance(signals, str) or len(set(signals)) < max(2, len(signals)):
+        raise InputError("signals", repr(signals), "two or more different columns")
+    stacked, names, units = stacked_signals(trials, signals, by, correct, options, cluster)
+    asked: dict[str, Any] = {"by": names, "correct": correct, "over": SIGNAL}
+    draws = resample_trials(stacked, cluster=units, n=n, seed=seed, **asked)
+    found = resample_trials_interval(stacked, ci_prob=ci_prob, draws=draws, **asked)
+    said = [notices(found), notices(draws)]
+    found, draws = (one[[*OF_TRIALS, "trials"]] for one in (found, draws))
+    if options is not None:
+        stacked[UNIT] = whole_items(stacked, units).to_numpy()
+        how: dict[str, Any] = {"quantiles": ratings, "quantiles_within": names}
+        counts = count_correct(stacked, by=[*names, UNIT], correct=correct, **how)
+        statistic = partial(efficiency, options=options_of_cells(stacked, names))
+        drawn = resample(counts, statistic, n=n, cluster=UNIT, seed=int(draws.attrs["seed"]))
+        fitted = resample_interval(counts, statistic, ci_prob=ci_prob, draws=drawn)
+        found, draws = found.assign(fitted.data_vars), draws.assign(drawn.data_vars)
+        said = [[*said[0], *notices(fitted)], [*said[1], *notices(drawn)]]
+        found, draws = (one.assign_attrs(ratings=ratings) for one in (found, draws))
+    found, draws = (with_notices(x, own) for x, own in zip((found, draws), said, strict=True))
+    return found, draws
+
+
+def stacked_signals(
+    trials: TableLike,
+    signals: Sequence[str],
+    by: By,
+    correct: str,
+    options: str | int | None,
+    cluster: Units,
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Trials once for each signal, as their confidence; grouping columns; columns of the items."""
+    carried = trial_notices(trials)
+    rows = named_rows(rows_of(trials, text=text_columns(by)), [correct, *signals], by)
+    names, frame = column_names("by", by), rows.frame()
+    of_options = [("options", options)] if isinstance(options, str) else []
+    used = [*(("signals", name) for name in signals), ("correct", correct), *of_options]
+    check_roles(list(frame.columns), [*used, *(("by", name) for name in names)])
+    if SIGNAL in frame.columns:
+        raise InputError("trials", f"a column {SIGNAL!r}", "none of that name: it is made here")
+    units = units_of(rows, names, cluster)
+    parts = units.drawn or units.parts or [ANSWER]
+    has_all = frame[[*signals]].notna().all(axis=1)
+    if not has_all.all():
+        lost = {"dropped": int((~has_all).sum()), "total": len(frame)}
+        carried = [*carried, notice_of("rows-dropped.signals", **lost)]
+    frame = frame.assign(**{ANSWER: np.arange(len(frame))})[has_all]
+    if options is not None:
+        frame["options"] = frame[options] if isinstance(options, str) else options
+        if (frame.groupby([*names] or np.zeros(len(frame)))["options"].nunique() > 1).any():
+            names = [*names, "options"]
+    kept = frame.drop(columns=[*signals])
+    stacked = pd.concat(
+        [kept.assign(**{SIGNAL: name, CONFIDENCE: frame[name]}) for name in signals],
+        ignore_index=True,
+    )
+    stacked[SIGNAL] = pd.Categorical(stacked[SIGNAL], signals)
+    stacked.attrs = add_notices({}, carried)
+    return stacked, [*names, SIGNAL], parts
+
+
+def options_of_cells(stacked: pd.DataFrame, names: Sequence[str]) -> dict[str, int]:
+    """Number of options of each cell, by its label."""
+    cells = stacked[[*names, "options"]].drop_duplicates([*names])
+    return dict(zip(cell_labels(cells[[*names]]), cells["options"], strict=True))
+
+
+def efficiency(table: xr.DataArray, options: Mapping[str, int]) -> xr.Dataset:
+    """M and what it is a ratio of, of right and wrong answers with their numbers of options."""
+    known = [options[label] for label in table["cell"].to_numpy().tolist()]
+    fitted = fit_mle(table.assign_coords(options=("cell", known)))
+    return fitted[[*OF_RATINGS]].drop_vars("options")
