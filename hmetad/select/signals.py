@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.compare.contrasts import contrast
 from hmetad.counts.columns import check_roles, column_names, named_rows, text_columns
 from hmetad.counts.counting import count_correct
 from hmetad.counts.intervals import resample_interval
@@ -25,10 +26,11 @@ from hmetad.errors import InputError
 from hmetad.measures.items import By, Units, units_of
 from hmetad.measures.of_trials import resample_trials, resample_trials_interval
 from hmetad.mle.meta_d import fit_mle
+from hmetad.monte_carlo import too_undefined, undefined_share
 from hmetad.notice import notice_of, notices, with_notices
 from hmetad.rows.sources import TableLike, rows_of
 
-__all__ = ["SIGNAL", "compare_signals"]
+__all__ = ["SIGNAL", "compare_signals", "signal_differences"]
 
 SIGNALS = ("top_probability", "lead", "minus_entropy")
 SIGNAL, CONFIDENCE = "signal", "confidence"
@@ -37,6 +39,7 @@ ANSWER, UNIT = "answer_number", "item_number"
 # What is compared, of trials as they are and of ratings.
 OF_TRIALS = ("auroc2", "accuracy")
 OF_RATINGS = ("m_ratio", "meta_d", "dprime")
+COMPARED = ("auroc2", "m_ratio")
 
 
 @check_inputs(skip=("trials",), ratings=whole(2), n=whole(2), ci_prob=probability, seed=seed_or_none)
@@ -121,7 +124,8 @@ def compare_signals(
     asked: dict[str, Any] = {"by": names, "correct": correct, "over": SIGNAL}
     draws = resample_trials(stacked, cluster=units, n=n, seed=seed, **asked)
     found = resample_trials_interval(stacked, ci_prob=ci_prob, draws=draws, **asked)
-    said = [notices(found), notices(draws)]
+    # Minus the entropy is no probability, and is not taken for one.
+    said = [[x for x in notices(one) if x.code != "not-probabilities"] for one in (found, draws)]
     found, draws = (one[[*OF_TRIALS, "trials"]] for one in (found, draws))
     if options is not None:
         stacked[UNIT] = whole_items(stacked, units).to_numpy()
@@ -133,8 +137,64 @@ def compare_signals(
         found, draws = found.assign(fitted.data_vars), draws.assign(drawn.data_vars)
         said = [[*said[0], *notices(fitted)], [*said[1], *notices(drawn)]]
         found, draws = (one.assign_attrs(ratings=ratings) for one in (found, draws))
-    found, draws = (with_notices(x, own) for x, own in zip((found, draws), said, strict=True))
+    bare = (one.assign_attrs(notices="[]") for one in (found, draws))
+    found, draws = (with_notices(one, own) for one, own in zip(bare, said, strict=True))
     return found, draws
+
+
+@check_inputs(ci_prob=probability)
+def signal_differences(
+    intervals: xr.Dataset, draws: xr.Dataset, *, ci_prob: float = 0.95
+) -> pd.DataFrame:
+    """Differences of AUROC2 and of M between signals, within each cell, with intervals.
+
+    Parameters
+    ----------
+    intervals, draws : Dataset
+        What `compare_signals` returned.
+    ci_prob : float, optional
+        Probability of the equal-tailed intervals of the draws, which have the same items for both.
+
+    Returns
+    -------
+    DataFrame
+        One row per cell and pair: the grouping columns, ``left``, ``right``, and the difference
+        left - right, as ``auroc2``, ``auroc2_lower``, ``auroc2_upper`` and, where M is known, the
+        same of ``m_ratio``; no ends where more than 5 % of the draws are undefined.
+
+    Raises
+    ------
+    InputError
+        If they are no results of `compare_signals`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> trials = pd.DataFrame({"a": rng.uniform(size=400), "item": range(400)})
+    >>> trials["correct"] = rng.uniform(size=400) < trials["a"]
+    >>> trials["b"] = trials["a"] + rng.normal(size=400)
+    >>> results = compare_signals(trials, signals=["a", "b"], options=None, n=200, seed=1)
+    >>> signal_differences(*results).round(2).to_dict("records")
+    [{'left': 'a', 'right': 'b', 'auroc2': 0.23, 'auroc2_lower': 0.17, 'auroc2_upper': 0.3}]
+    """
+    if SIGNAL not in draws.coords or "draw" not in draws.dims:
+        raise InputError("draws", "none with a coordinate signal", "those of compare_signals")
+    coords = [str(k) for k, v in draws.coords.items() if v.dims == ("cell",)]
+    within = [name for name in coords if name not in ("cell", SIGNAL)]
+    centres = intervals.sel(summary=["estimate"]).rename(summary="draw")
+    columns: dict[str, Any] = {}
+    for name in (name for name in COMPARED if name in draws):
+        asked: dict[str, Any] = {"var": name, "over": SIGNAL, "within": within}
+        drawn, centre = contrast(draws, **asked), contrast(centres, **asked)
+        columns = {k: drawn[k].to_numpy() for k in (*within, "left", "right")} | columns
+        values = drawn.transpose("pair", ...).to_numpy().reshape(drawn.sizes["pair"], -1)
+        is_known = ~too_undefined(undefined_share(values[:, None]))
+        ends = np.full((2, len(values)), np.nan)
+        outside = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+        ends[:, is_known] = np.nanquantile(values[is_known], outside, axis=1)
+        columns |= {name: centre.to_numpy().ravel()}
+        columns |= {f"{name}_{side}": x for side, x in zip(("lower", "upper"), ends, strict=True)}
+    return pd.DataFrame(columns)
 
 
 def stacked_signals(
