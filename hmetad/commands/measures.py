@@ -4,7 +4,7 @@ File of trials → measures by cell, on the terminal and as a table or report.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 __all__ = ["columns", "measures"]
 
 MORE = "; all of them by -o table.csv or --json"
+# Of signals, with intervals on a terminal.
+SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
 
@@ -93,6 +95,9 @@ class MeasuresOptions(GateOptions, CellOptions):
         Kind of interval: percentile, basic (best for the information measures) or bca.
     draws : N
         Bootstrap draws of each cell.
+    signals : COLUMN[,COLUMN]
+        Compare what the probabilities of all options say, as confidence: that of the chosen option,
+        its lead over the others, and minus their entropy. A column of lists, or one per option.
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws for hmetad compare: .nc, with
         --interval.
@@ -113,6 +118,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     method: Literal["percentile", "basic", "bca"] = "percentile"
     ci_prob: CiProb = 0.95
     draws: Annotated[int, typer.Option(min=10)] = 1000
+    signals: tuple[str, ...] = ()
     output: Output = None
 
     @property
@@ -124,7 +130,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     def answered(self) -> list[str]:
         """Columns without which a trial has no answer."""
         judged = [self.correct] if self.correct else [self.stimulus, self.response]
-        return [*judged, self.confidence]
+        return judged if self.signals else [*judged, self.confidence]
 
     @property
     def resampled(self) -> dict[str, Any]:
@@ -157,7 +163,11 @@ class Request:
     def has_draws(self) -> bool:
         """Whether trials are resampled; a page of confidence as it is says which is best."""
         is_asked = self.options.interval or self.options.cluster is not None
-        return is_asked or (self.is_exact and self.options.suffix in REPORTS)
+        return (
+            is_asked
+            or bool(self.options.signals)
+            or (self.is_exact and self.options.suffix in REPORTS)
+        )
 
 
 @dataclass(frozen=True)
@@ -197,9 +207,12 @@ def measures(options: MeasuresOptions) -> None:
     hmetad measures answers.csv --by model --correct correct --missing wrong
     hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
       --draws 4000 -o draws.nc
+    hmetad measures answers.csv --by model --signals option_probabilities -o signals.html
     hmetad measures answers.csv --by model --correct correct --interval --cluster item \
       --rope=-0.02,0.02 --fail-if "new worse than old"
     """
+    if options.signals and options.correct is None:
+        options = replace(options, correct="correct")
     chosen = options.format
     written = output_file(options.output, (*DATA_FILES, *REPORTS, DRAWS_FILE), options.file)
     refuse_without_stimulus(options)
@@ -208,10 +221,11 @@ def measures(options: MeasuresOptions) -> None:
     if options.suffix == DRAWS_FILE and not asked.has_draws:
         got = f"{str(options.output)!r} without --interval"
         raise InputError("--output", got, "draws", "Add --interval.")
-    are_judged = options.rope is not None and asked.has_draws and options.by
+    are_judged = options.rope is not None and asked.has_draws and (options.by or options.signals)
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(options, options.var, lacking=lacking)
-    measured = measured_exactly(asked) if asked.is_exact else measured_counts(asked)
+    measure = measured_exactly if asked.is_exact else measured_counts
+    measured = (measured_signals if options.signals else measure)(asked)
     answer = measures_answer(asked, measured)
     outcome = None
     if gate is not None and measured.draws is not None:
@@ -243,13 +257,14 @@ def requested(options: MeasuresOptions) -> Request:
     """Trials that options are about, not yet read where all are taken."""
     own = ("correct",) if options.correct else ("stimulus", "response")
     used = {name: getattr(options, name) for name in (*own, "confidence")}
+    used = {"correct": str(options.correct)} if options.signals else used
     trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
     has_some = {options.stimulus, options.response} & {*trials.columns}
     if options.correct is None and not has_some and "correct" in trials.columns:
         step = "If trials say only right or wrong: --correct correct."
         raise InputError("--stimulus", repr(options.stimulus), "a column of the trials", step)
     are_rated = options.quantiles or options.ratings or options.levels
-    is_exact = bool(
+    is_exact = bool(options.signals) or bool(
         options.correct is not None and not are_rated and are_numbers(trials, options.confidence)
     )
     if options.missing != "drop" and options.common_items:
@@ -257,12 +272,15 @@ def requested(options: MeasuresOptions) -> Request:
     if options.missing != "drop" and not is_exact:
         step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
         raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
-    if not options.common_items:
-        return Request(options, trials, is_exact)
-    shared = hmetad.measures.common_items(
-        trials, **options.compared, item=options.cluster, answered=options.answered
-    )
-    return Request(options, shared, is_exact)
+    kept: Rows | pd.DataFrame = trials
+    if options.common_items:
+        kept = hmetad.measures.common_items(
+            trials, **options.compared, item=options.cluster, answered=options.answered
+        )
+    if options.signals:
+        first, *more = options.signals
+        kept = hmetad.logs.signals(kept, probabilities=[first, *more] if more else first)
+    return Request(options, kept, is_exact)
 
 
 def needs_of_options(asked: Request) -> dict[str, str]:
@@ -275,6 +293,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     of_gate = "" if condition else "with --fail-if or --fail-unless"
     of_draws = "" if asked.has_draws else "with --interval"
     of_stimulus = "without --correct" if options.correct is not None else ""
+    of_signals = "without --signals" if options.signals else ""
     of_ratings = "with ratings: make some by --quantiles 4" if asked.is_exact else ""
     return {
         **dict.fromkeys(("var", "rope"), of_gate),
@@ -284,7 +303,8 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         "method": of_draws or of_ratings,
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a page of intervals, or a condition",
-        "quantiles_within": "" if options.quantiles else "with --quantiles",
+        "quantiles_within": of_signals or ("" if options.quantiles else "with --quantiles"),
+        **dict.fromkeys(("confidence", "ratings", "levels", "missing", "meta_d"), of_signals),
     }
 
 
@@ -308,6 +328,24 @@ def measured_exactly(asked: Request) -> Measured:
     titled: dict[str, Any] = {**shared, "title": title_of(options), "ci_prob": ci_prob}
     page = partial(hmetad.report.measures_report, trials, **titled, draws=draws)
     return Measured(result, draws, page)
+
+
+def measured_signals(asked: Request) -> Measured:
+    """AUROC2 and M of signals that the probabilities of all options give."""
+    options = asked.options
+    results = hmetad.select.compare_signals(
+        asked.trials,
+        by=parse_by(options.by),
+        correct=str(options.correct),
+        cluster=options.cluster,
+        ratings=options.quantiles or 4,
+        n=options.draws,
+        ci_prob=options.ci_prob,
+        seed=options.seed,
+    )
+    title = f"Signals of {options.file.name}"
+    page = partial(hmetad.report.signals_report, *results, ci_prob=options.ci_prob, title=title)
+    return Measured(*results, page)
 
 
 def measured_counts(asked: Request) -> Measured:
@@ -369,14 +407,18 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     options = asked.options
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
-    shown["cell"] = cell_heading(options.by)
+    of_cells = [*options.by, "signal"] if options.signals else options.by
+    shown["cell"] = cell_heading(of_cells)
     title = "Measures"
     if "from" in shown.values():
         title += f"; from, to: {in_percent(options.ci_prob)} interval"
     if "ece" in shown:
         title += f"; ECE: {measured.result.attrs.get('bins')} bins of equal numbers"
+    listings = [Listing(rows, shown, title, MORE)]
+    if options.signals and measured.draws is not None:
+        listings.append(differences_of_signals(options, measured.result, measured.draws))
     answer = (
-        (Listing(rows, shown, title, MORE),),
+        tuple(listings),
         [*hmetad.notices(measured.result), *measured.notices],
     )
     if not asked.has_draws:
@@ -385,11 +427,25 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     return Answer(*answer, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
 
 
+def differences_of_signals(
+    options: MeasuresOptions, result: "xr.Dataset", draws: "xr.Dataset"
+) -> Listing:
+    """Paired differences between signals."""
+    frame = hmetad.select.signal_differences(result, draws, ci_prob=options.ci_prob)
+    names = [name for name in map(str, frame) if not name.endswith(("_lower", "_upper"))]
+    shown = {name: column_name(name) for name in names}
+    said = (
+        f"Left − right, draws of the same items; from, to: {in_percent(options.ci_prob)} interval"
+    )
+    return Listing(rows_of(frame), with_ends(shown, SIGNAL_MEASURES), said)
+
+
 def columns(is_exact: bool = False) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
     if is_exact:
         shown = {name: column_name(name, "measure_trials") for name in EXACT}
-        return with_ends({"cell": "cell", **shown}, ["auroc2"])
+        shown["m_ratio"] = column_name("m_ratio")
+        return with_ends({"cell": "cell", **shown}, SIGNAL_MEASURES)
     own = [result for result in results() if result.terminal]
     names = ("cell", "trials", "share_right", *(result.name for result in own))
     ends = [result.name for result in own if result.terminal == "interval"]
@@ -408,7 +464,7 @@ def with_ends(shown: dict[str, str], names: Sequence[str]) -> dict[str, str]:
 
 def decided(options: MeasuresOptions, draws: "xr.Dataset") -> "Decisions":
     """Decisions on the levels of one column of cells, within those of the others."""
-    names = list(parse_by(options.by))
+    names = [*(["signal"] if options.signals else []), *parse_by(options.by)]
     over = options.over or names[0]
     within = [name for name in names if name != over]
     differences = hmetad.contrast(draws, var=options.var, over=over, within=within)

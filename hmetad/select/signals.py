@@ -33,7 +33,7 @@ from hmetad.rows.sources import TableLike, rows_of
 __all__ = ["SIGNAL", "compare_signals", "signal_differences"]
 
 SIGNALS = ("top_probability", "lead", "minus_entropy")
-SIGNAL, CONFIDENCE = "signal", "confidence"
+SIGNAL = "signal"
 # Number of the answer, an item where none is known; and of the item, in one column.
 ANSWER, UNIT = "answer_number", "item_number"
 # What is compared, of trials as they are and of ratings.
@@ -42,7 +42,9 @@ OF_RATINGS = ("m_ratio", "meta_d", "dprime")
 COMPARED = ("auroc2", "m_ratio")
 
 
-@check_inputs(skip=("trials",), ratings=whole(2), n=whole(2), ci_prob=probability, seed=seed_or_none)
+@check_inputs(
+    skip=("trials",), ratings=whole(2), n=whole(2), ci_prob=probability, seed=seed_or_none
+)
 def compare_signals(
     trials: TableLike,
     *,
@@ -226,10 +228,8 @@ def stacked_signals(
         if (frame.groupby([*names] or np.zeros(len(frame)))["options"].nunique() > 1).any():
             names = [*names, "options"]
     kept = frame.drop(columns=[*signals])
-    stacked = pd.concat(
-        [kept.assign(**{SIGNAL: name, CONFIDENCE: frame[name]}) for name in signals],
-        ignore_index=True,
-    )
+    parts_of_all = [kept.assign(signal=name, confidence=frame[name]) for name in signals]
+    stacked = pd.concat(parts_of_all, ignore_index=True)
     stacked[SIGNAL] = pd.Categorical(stacked[SIGNAL], signals)
     stacked.attrs = add_notices({}, carried)
     return stacked, [*names, SIGNAL], parts
