@@ -491,8 +491,9 @@ def high_ratio_notices(
         high = is_high.any([dim for dim in is_high.dims if dim != "cell"])
         own = counts["cell"].isin(high["cell"][high])
         counts = counts[{"cell": own.to_numpy()}] if own.any() else counts
-    n = counts.sum([dim for dim in counts.dims if dim not in TYPE1_DIMS])
-    right, trials = right_ratings(n), n.sum(["stimulus", "response"])
+    table = type2_counts(counts)
+    n = table.sum([dim for dim in table.dims if dim not in TYPE2_DIMS])
+    right, trials = n.sel(correct="right", drop=True), n.sum("correct")
     lowest = int((trials.to_numpy() > 0).argmax())
     wrong = trials - right
     shown = {

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.arguments import refuse_same_names
+from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.mle.estimates import clearly_high
+from hmetad.measures.type2 import CLEAR_Z, choice_z
+from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import Maxima, Units, maximise_units, units_of
-from hmetad.notice import Notice, copy_notices, notice_of
+from hmetad.notice import Notice, copy_notices, notice_of, notice_where
+from hmetad.notice_registry import sentence
 from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
@@ -41,7 +44,7 @@ DIFFERENCE = 1e-5
 # Units that are worked on together, in a thread.
 TOGETHER = 128
 # Starts keep these from the counts.
-FROM_COUNTS = ("dprime", "c", "first_gap", "log_gap")
+FROM_COUNTS = ("dprime", "c", "bias", "first_gap", "log_gap")
 
 
 def fit_card(
@@ -57,7 +60,7 @@ def fit_card(
     Parameters
     ----------
     counts : DataArray
-        Count table, dims (cell, stimulus, response, rating).
+        Count table, dims (cell, stimulus, response, rating), or those of the model's likelihood.
     spec : ModelSpec
         Without groups in brackets in its formulas, and without priors in its likelihood, as
         HMeta-d's criteria are.
@@ -110,6 +113,7 @@ def fit_card(
     said = [*identification_notices(own, spec, designs), *edge_notices(own, spec, fits)]
     if {"m_ratio", "dprime"} <= {*result}:
         said += high_ratio_notices(clearly_high(result), own)
+        said += sign_notices(result, own)
     return copy_notices(result, counts, said)
 
 
@@ -183,7 +187,7 @@ def label_cells(counts: xr.DataArray, maxima: list[tuple[Units, Maxima]]) -> xr.
         said = said | {"long_name": f"standard error of {quantity.description}"}
         result[f"{name}_se"] = (dims, values[f"{name}_se"], said)
     layout, ratings = likelihood.layout, counts.sizes["rating"]
-    labels = layout.labels(ratings) | layout.further_labels(ratings)
+    labels = {dim: counts[dim].values for dim in layout.dims} | layout.further_labels(ratings)
     return result.assign_coords({x: labels[x] for x in ("response", "criterion") if x in labels})
 
 
@@ -233,6 +237,18 @@ def edge_notices(counts: xr.DataArray, spec: ModelSpec, fits: list[UnitFit]) -> 
         what = spec.record.parameter(name).description
         said.append(notice_of("at-edge", own, parameter=name, what=what))
     return said
+
+
+def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
+    """Notices of choices among options that are not clearly right more often than by chance."""
+    if not ("correct" in counts.dims or has_more_options(counts)):
+        return []
+    z, step = choice_z(counts), sentence("compare-meta-d")
+    return [
+        *notice_where(z <= 0, "dprime-sign.below-with-m"),
+        *notice_where((z > 0) & (z < CLEAR_Z), "dprime-sign.near", step=step),
+        *notice_where(said_to_be_negative(result), "negative-meta-d"),
+    ]
 
 
 def unit_labels(counts: xr.DataArray, units: list[Integers]) -> list[str]:
