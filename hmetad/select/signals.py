@@ -37,7 +37,7 @@ SIGNAL = "signal"
 # Number of the answer, an item where none is known; and of the item, in one column.
 ANSWER, UNIT = "answer_number", "item_number"
 # What is compared, of trials as they are and of ratings.
-OF_TRIALS = ("auroc2", "accuracy")
+OF_TRIALS = ("auroc2", "accuracy", "trials")
 OF_RATINGS = ("m_ratio", "meta_d", "dprime")
 COMPARED = ("auroc2", "m_ratio")
 
@@ -51,7 +51,7 @@ def compare_signals(
     signals: Sequence[str] = SIGNALS,
     by: By = (),
     correct: str = "correct",
-    options: str | int | None = "options",
+    options: str | None = "options",
     cluster: Units = None,
     ratings: int = 4,
     n: int = 1000,
@@ -71,8 +71,8 @@ def compare_signals(
         Grouping columns, such as model and set.
     correct : str, optional
         Column with right or wrong, as for `count_correct`.
-    options : str or int, optional
-        Number of options, or its column; None: AUROC2 alone.
+    options : str, optional
+        Column with the number of options of each question; None: AUROC2 alone.
     cluster : str or sequence of str, optional
         Column that names the items, or several together, as for `resample_trials`; by default the
         one that is called so, or without one every answer is an item of its own.
@@ -122,26 +122,32 @@ def compare_signals(
     """
     if isinstance(signals, str) or len(set(signals)) < max(2, len(signals)):
         raise InputError("signals", repr(signals), "two or more different columns")
-    stacked, names, units = stacked_signals(trials, signals, by, correct, options, cluster)
+    stacked, names, units = stacked_signals(trials, signals, by, (correct, options), cluster)
     asked: dict[str, Any] = {"by": names, "correct": correct, "over": SIGNAL}
     draws = resample_trials(stacked, cluster=units, n=n, seed=seed, **asked)
     found = resample_trials_interval(stacked, ci_prob=ci_prob, draws=draws, **asked)
-    # Minus the entropy is no probability, and is not taken for one.
-    said = [[x for x in notices(one) if x.code != "not-probabilities"] for one in (found, draws)]
-    found, draws = (one[[*OF_TRIALS, "trials"]] for one in (found, draws))
-    if options is not None:
-        stacked[UNIT] = whole_items(stacked, units).to_numpy()
-        how: dict[str, Any] = {"quantiles": ratings, "quantiles_within": names}
-        counts = count_correct(stacked, by=[*names, UNIT], correct=correct, **how)
-        statistic = partial(efficiency, options=options_of_cells(stacked, names))
-        drawn = resample(counts, statistic, n=n, cluster=UNIT, seed=int(draws.attrs["seed"]))
-        fitted = resample_interval(counts, statistic, ci_prob=ci_prob, draws=drawn)
-        found, draws = found.assign(fitted.data_vars), draws.assign(drawn.data_vars)
-        said = [[*said[0], *notices(fitted)], [*said[1], *notices(drawn)]]
-        found, draws = (one.assign_attrs(ratings=ratings) for one in (found, draws))
-    bare = (one.assign_attrs(notices="[]") for one in (found, draws))
-    found, draws = (with_notices(one, own) for one, own in zip(bare, said, strict=True))
-    return found, draws
+    if options is None:
+        return with_efficiency(found), with_efficiency(draws)
+    stacked[UNIT] = whole_items(stacked, units).to_numpy()
+    how: dict[str, Any] = {"quantiles": ratings, "quantiles_within": names}
+    counts = count_correct(stacked, by=[*names, UNIT], correct=correct, **how)
+    cells = stacked[[*names, options]].drop_duplicates([*names])
+    known = dict(zip(cell_labels(cells[names]), cells[options], strict=True))
+    statistic = partial(efficiency, options=known)
+    drawn = resample(counts, statistic, n=n, cluster=UNIT, seed=int(draws.attrs["seed"]))
+    fitted = resample_interval(counts, statistic, ci_prob=ci_prob, draws=drawn)
+    return with_efficiency(found, fitted), with_efficiency(draws, drawn)
+
+
+def with_efficiency(result: xr.Dataset, fitted: xr.Dataset | None = None) -> xr.Dataset:
+    """What is said of trials, with M beside it.
+
+    Minus the entropy is no probability, and is not taken for one.
+    """
+    fitted = xr.Dataset() if fitted is None else fitted
+    said = [one for one in notices(result) if one.code != "not-probabilities"]
+    kept = result[[*OF_TRIALS]].assign(fitted.data_vars).assign_attrs(notices="[]")
+    return with_notices(kept, [*said, *notices(fitted)])
 
 
 @check_inputs(ci_prob=probability)
@@ -188,14 +194,12 @@ def signal_differences(
     for name in (name for name in COMPARED if name in draws):
         asked: dict[str, Any] = {"var": name, "over": SIGNAL, "within": within}
         drawn, centre = contrast(draws, **asked), contrast(centres, **asked)
-        columns = {k: drawn[k].to_numpy() for k in (*within, "left", "right")} | columns
         values = drawn.transpose("pair", ...).to_numpy().reshape(drawn.sizes["pair"], -1)
-        is_known = ~too_undefined(undefined_share(values[:, None]))
-        ends = np.full((2, len(values)), np.nan)
-        outside = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-        ends[:, is_known] = np.nanquantile(values[is_known], outside, axis=1)
-        columns |= {name: centre.to_numpy().ravel()}
-        columns |= {f"{name}_{side}": x for side, x in zip(("lower", "upper"), ends, strict=True)}
+        ends = np.nanquantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=1)
+        ends[:, too_undefined(undefined_share(values[:, None]))] = np.nan
+        columns |= {key: drawn[key].to_numpy() for key in (*within, "left", "right")}
+        columns[name] = centre.to_numpy().ravel()
+        columns |= {f"{name}_{end}": x for end, x in zip(("lower", "upper"), ends, strict=True)}
     return pd.DataFrame(columns)
 
 
@@ -203,42 +207,33 @@ def stacked_signals(
     trials: TableLike,
     signals: Sequence[str],
     by: By,
-    correct: str,
-    options: str | int | None,
+    roles: tuple[str, str | None],
     cluster: Units,
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
-    """Trials once for each signal, as their confidence; grouping columns; columns of the items."""
-    carried = trial_notices(trials)
-    rows = named_rows(rows_of(trials, text=text_columns(by)), [correct, *signals], by)
+    """Trials once for each signal, as their confidence; grouping columns; columns of the items.
+
+    `roles` are the columns of right and wrong and of the number of options, which is one of the
+    grouping columns where others leave several in a cell.
+    """
+    rows = named_rows(rows_of(trials, text=text_columns(by)), signals, by)
     names, frame = column_names("by", by), rows.frame()
-    of_options = [("options", options)] if isinstance(options, str) else []
-    used = [*(("signals", name) for name in signals), ("correct", correct), *of_options]
-    check_roles(list(frame.columns), [*used, *(("by", name) for name in names)])
+    used = [("signals", x) for x in signals] + [("options", x) for x in roles[1:] if x]
+    check_roles(rows.columns, [*used, ("correct", roles[0]), *(("by", name) for name in names)])
     if SIGNAL in frame.columns:
         raise InputError("trials", f"a column {SIGNAL!r}", "none of that name: it is made here")
     units = units_of(rows, names, cluster)
-    parts = units.drawn or units.parts or [ANSWER]
-    has_all = frame[[*signals]].notna().all(axis=1)
-    if not has_all.all():
-        lost = {"dropped": int((~has_all).sum()), "total": len(frame)}
-        carried = [*carried, notice_of("rows-dropped.signals", **lost)]
-    frame = frame.assign(**{ANSWER: np.arange(len(frame))})[has_all]
-    if options is not None:
-        frame["options"] = frame[options] if isinstance(options, str) else options
-        if (frame.groupby([*names] or np.zeros(len(frame)))["options"].nunique() > 1).any():
-            names = [*names, "options"]
-    kept = frame.drop(columns=[*signals])
-    parts_of_all = [kept.assign(signal=name, confidence=frame[name]) for name in signals]
-    stacked = pd.concat(parts_of_all, ignore_index=True)
-    stacked[SIGNAL] = pd.Categorical(stacked[SIGNAL], signals)
-    stacked.attrs = add_notices({}, carried)
-    return stacked, [*names, SIGNAL], parts
-
-
-def options_of_cells(stacked: pd.DataFrame, names: Sequence[str]) -> dict[str, int]:
-    """Number of options of each cell, by its label."""
-    cells = stacked[[*names, "options"]].drop_duplicates([*names])
-    return dict(zip(cell_labels(cells[[*names]]), cells["options"], strict=True))
+    frame[ANSWER] = np.arange(len(frame))
+    kept = frame.dropna(subset=[*signals])
+    dropped, found = len(frame) - len(kept), trial_notices(trials)
+    found += [notice_of("rows-dropped.signals", dropped=dropped, total=len(frame))] * bool(dropped)
+    if roles[1] and names and (kept.groupby(names)[roles[1]].nunique() > 1).any():
+        names = [*names, roles[1]]
+    others = kept.drop(columns=[*signals])
+    parts = [others.assign(signal=name, confidence=kept[name]) for name in signals]
+    stacked = pd.concat(parts, ignore_index=True)
+    stacked[SIGNAL] = stacked[SIGNAL].astype(pd.CategoricalDtype([*signals]))
+    stacked.attrs = add_notices({}, found)
+    return stacked, [*names, SIGNAL], units.drawn or units.parts or [ANSWER]
 
 
 def efficiency(table: xr.DataArray, options: Mapping[str, int]) -> xr.Dataset:
