@@ -41,7 +41,7 @@ def scan_trials(asked: TrialOptions, by: Sequence[str], columns: Mapping[str, st
     rows = rows.spelled([*columns.values(), *text])
     codes = split(asked.missing_codes)
     rows = hmetad.counts.without_codes(rows, codes, columns, split([asked.labels]))
-    return rows.with_points([name for role, name in columns.items() if role == "confidence"])
+    return rows.with_points([columns["confidence"]])
 
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:

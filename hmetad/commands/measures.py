@@ -35,6 +35,7 @@ from hmetad.commands.options import (
     Output,
     cell_heading,
     columns_of,
+    options_named,
     parse_by,
     parse_correction,
     parse_limits,
@@ -257,7 +258,6 @@ def requested(options: MeasuresOptions) -> Request:
     """Trials that options are about, not yet read where all are taken."""
     own = ("correct",) if options.correct else ("stimulus", "response")
     used = {name: getattr(options, name) for name in (*own, "confidence")}
-    used = {"correct": str(options.correct)} if options.signals else used
     trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
     has_some = {options.stimulus, options.response} & {*trials.columns}
     if options.correct is None and not has_some and "correct" in trials.columns:
@@ -279,7 +279,8 @@ def requested(options: MeasuresOptions) -> Request:
         )
     if options.signals:
         first, *more = options.signals
-        kept = hmetad.logs.signals(kept, probabilities=[first, *more] if more else first)
+        with options_named({"probabilities": "--signals"}):
+            kept = hmetad.logs.signals(kept, probabilities=[first, *more] if more else first)
     return Request(options, kept, is_exact)
 
 
@@ -304,7 +305,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a page of intervals, or a condition",
         "quantiles_within": of_signals or ("" if options.quantiles else "with --quantiles"),
-        **dict.fromkeys(("confidence", "ratings", "levels", "missing", "meta_d"), of_signals),
+        **dict.fromkeys(("confidence", "ratings", "levels", "missing"), of_signals),
     }
 
 

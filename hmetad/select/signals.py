@@ -131,7 +131,7 @@ def compare_signals(
     stacked[UNIT] = whole_items(stacked, units).to_numpy()
     how: dict[str, Any] = {"quantiles": ratings, "quantiles_within": names}
     counts = count_correct(stacked, by=[*names, UNIT], correct=correct, **how)
-    cells = stacked[[*names, options]].drop_duplicates([*names])
+    cells = stacked.drop_duplicates(names)
     known = dict(zip(cell_labels(cells[names]), cells[options], strict=True))
     statistic = partial(efficiency, options=known)
     drawn = resample(counts, statistic, n=n, cluster=UNIT, seed=int(draws.attrs["seed"]))
@@ -239,5 +239,6 @@ def stacked_signals(
 def efficiency(table: xr.DataArray, options: Mapping[str, int]) -> xr.Dataset:
     """M and what it is a ratio of, of right and wrong answers with their numbers of options."""
     known = [options[label] for label in table["cell"].to_numpy().tolist()]
-    fitted = fit_mle(table.assign_coords(options=("cell", known)))
+    # Tables drawn hold whole numbers too.
+    fitted = fit_mle(table.round().astype(np.int64).assign_coords(options=("cell", known)))
     return fitted[[*OF_RATINGS]].drop_vars("options")
