@@ -415,30 +415,26 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
         title += f"; from, to: {in_percent(options.ci_prob)} interval"
     if "ece" in shown:
         title += f"; ECE: {measured.result.attrs.get('bins')} bins of equal numbers"
-    listings = [Listing(rows, shown, title, MORE)]
-    if options.signals and measured.draws is not None:
-        listings.append(differences_of_signals(options, measured.result, measured.draws))
-    answer = (
-        tuple(listings),
-        [*hmetad.notices(measured.result), *measured.notices],
-    )
+    listings = (Listing(rows, shown, title, MORE),)
+    said = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
-        return Answer(*answer)
+        return Answer(listings, said)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
-    return Answer(*answer, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
+    answer = Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
+    return with_differences(answer, measured) if options.signals else answer
 
 
-def differences_of_signals(
-    options: MeasuresOptions, result: "xr.Dataset", draws: "xr.Dataset"
-) -> Listing:
-    """Paired differences between signals."""
-    frame = hmetad.select.signal_differences(result, draws, ci_prob=options.ci_prob)
-    names = [name for name in map(str, frame) if not name.endswith(("_lower", "_upper"))]
-    shown = {name: column_name(name) for name in names}
-    said = (
-        f"Left − right, draws of the same items; from, to: {in_percent(options.ci_prob)} interval"
-    )
-    return Listing(rows_of(frame), with_ends(shown, SIGNAL_MEASURES), said)
+def with_differences(answer: Answer, measured: Measured) -> Answer:
+    """Answer with the paired differences between signals."""
+    ci_prob = answer.more["intervals"]["ci_prob"]
+    assert measured.draws is not None
+    frame = hmetad.select.signal_differences(measured.result, measured.draws, ci_prob=ci_prob)
+    rows = rows_of(frame)
+    shown = {x: column_name(x) for x in rows[0] if not x.endswith(("_lower", "_upper"))}
+    said = f"Left − right, by draws of the same items; from, to: {in_percent(ci_prob)} interval"
+    listing = Listing(rows, with_ends(shown, SIGNAL_MEASURES), said)
+    more = {**answer.more, "differences": rows}
+    return replace(answer, listings=(*answer.listings, listing), more=more)
 
 
 def columns(is_exact: bool = False) -> dict[str, str]:
