@@ -203,6 +203,7 @@ def measures(options: MeasuresOptions) -> None:
     hmetad measures trials.csv --by model,task --meta-d -o measures.csv
     hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
     hmetad measures answers.csv --by model --correct correct --quantiles 4
+    hmetad measures answers.csv --by model --correct correct --quantiles 4 --options 4
     hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
     hmetad measures answers.csv --by model --correct correct --interval --cluster item
     hmetad measures answers.csv --by model --correct correct --missing wrong
@@ -239,11 +240,11 @@ def measures(options: MeasuresOptions) -> None:
 
 def refuse_without_stimulus(options: MeasuresOptions) -> None:
     """Refuse meta-d′ of right and wrong, and cells that are what is drawn whole."""
-    if options.correct is not None and options.meta_d:
+    if options.correct is not None and options.meta_d and not options.options:
         step = (
             "Right or wrong alone has no d′ and so no M-ratio. Without --meta-d you get AUROC2, "
-            "gamma and measures of calibration or information; with --stimulus and --response, "
-            "in place of --correct, M-ratio too."
+            "gamma and measures of calibration or information; with the number of options, "
+            "--options 4, or with --stimulus and --response in place of --correct, M-ratio too."
         )
         raise InputError("--meta-d", "it with --correct", "trials with a stimulus", step)
     cluster = options.cluster
@@ -260,7 +261,8 @@ def requested(options: MeasuresOptions) -> Request:
     used = {name: getattr(options, name) for name in (*own, "confidence")}
     trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
     has_some = {options.stimulus, options.response} & {*trials.columns}
-    if options.correct is None and not has_some and "correct" in trials.columns:
+    is_right = not has_some and "correct" in trials.columns
+    if options.correct is None and is_right and not options.options:
         step = "If trials say only right or wrong: --correct correct."
         raise InputError("--stimulus", repr(options.stimulus), "a column of the trials", step)
     are_rated = options.quantiles or options.ratings or options.levels
@@ -300,7 +302,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         **dict.fromkeys(("var", "rope"), of_gate),
         **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
-        **dict.fromkeys(("expected", "meta_noise"), of_ratings),
+        **dict.fromkeys(("expected", "meta_noise", "options"), of_ratings),
         "method": of_draws or of_ratings,
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a page of intervals, or a condition",
@@ -360,7 +362,7 @@ def measured_counts(asked: Request) -> Measured:
     statistic = partial(
         hmetad.measure,
         correction=parse_correction(options.correction),
-        meta_d=options.meta_d,
+        meta_d=options.meta_d or bool(options.options),
         expected=options.expected,
         meta_noise=options.meta_noise,
         # With intervals they need no errors.

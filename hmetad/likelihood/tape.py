@@ -7,15 +7,21 @@ nobody writes derivatives by hand. HMeta-d's prior of sorted criteria, which res
 begin, is added here too.
 """
 
+import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from llvmlite.binding import add_symbol
+from numba import carray, cfunc, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hmetad.likelihood import kernels
@@ -180,17 +186,22 @@ def kernel_code(kernel: str) -> int:
     return crc32(kernel.encode())
 
 
-# With the arguments of those it stands for.
 @njit(nogil=True)
-def no_kernel(kernel: int, counts: Floats, at: Floats, is_sloped: bool) -> Any:  # noqa: ARG001
-    """No number: there is no such kernel."""
-    return np.full(len(at), math.nan), np.full(at.shape, math.nan)
+def of_other_kernel(kernel: int, counts: Floats, at: Floats, is_sloped: bool) -> Any:
+    """Log-likelihood by a kernel that is compiled when it is first asked for; NaN if unknown."""
+    value, slopes = np.full(len(at), math.nan), np.full(at.shape, math.nan)
+    address = address_of_kernel(kernel)
+    if address != 0:
+        sizes = len(at), counts.shape[1], at.shape[1], int(is_sloped)
+        arrays = counts.ctypes.data, at.ctypes.data, value.ctypes.data, slopes.ctypes.data
+        call_address(address, sizes, arrays)
+    return value, slopes
 
 
-def dispatcher(names: list[str]) -> Callable[..., tuple[Floats, Floats]]:
+def dispatcher(names: Sequence[str]) -> Callable[..., tuple[Floats, Floats]]:
     """Compiled function that calls the log-likelihood of a kernel, by its code."""
     if not names:
-        return no_kernel
+        return of_other_kernel
     own = import_module(f"{kernels.__name__}.{names[0]}")
     code, axes, log_likelihood = kernel_code(names[0]), own.AXES, own.log_likelihood
     outcomes, others = math.prod(axes), dispatcher(names[1:])
@@ -206,7 +217,60 @@ def dispatcher(names: list[str]) -> Callable[..., tuple[Floats, Floats]]:
     return of_kernel
 
 
-log_likelihood_of = dispatcher(sorted(module.name for module in iter_modules(kernels.__path__)))
+@cache
+def c_kernel(kernel: int) -> Any:
+    """A kernel's log-likelihood in C, for arrays at addresses; None for a code that no kernel has.
+
+    Sizes are those of cells, outcomes and columns, and whether there are slopes.
+    """
+    names = [module.name for module in iter_modules(kernels.__path__)]
+    found = [name for name in names if kernel_code(name) == kernel]
+    if not found:
+        return None
+    own = import_module(f"{kernels.__name__}.{found[0]}")
+    axes, outcomes, log_likelihood = own.AXES, math.prod(own.AXES), own.log_likelihood
+
+    def fill(cells, size, columns, is_sloped, counts, at, value, slopes):  # type: ignore[no-untyped-def]
+        rows = carray(counts, (cells, *axes, size // outcomes))
+        by_cell, by_argument = log_likelihood(rows, carray(at, (cells, columns)), is_sloped != 0)
+        carray(value, (cells,))[:] = by_cell
+        if is_sloped != 0:
+            carray(slopes, (cells, columns))[:] = by_argument
+
+    numbers = types.CPointer(types.float64)
+    return cfunc(types.void(*[types.int64] * 4, *[numbers] * 4), error_model="numpy")(fill)
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+def find_address(kernel: int) -> int:
+    """Address of a kernel in C, or 0."""
+    found = c_kernel(kernel)
+    return found.address if found else 0
+
+
+# Compiled code asks for it by its name, so that it can be kept for other processes.
+add_symbol("hmetad_address_of_kernel", ctypes.cast(find_address, ctypes.c_void_p).value)
+address_of_kernel = types.ExternalFunction(
+    "hmetad_address_of_kernel", types.int64(types.int64)
+)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call_address(_: Any, address: Any, sizes: Any, arrays: Any) -> Any:
+    """Call what is at an address, with integers: sizes, then addresses of arrays."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+        place, *rows = given
+        numbers = [x for row in rows for x in cgutils.unpack_tuple(builder, row)]
+        of_function = ir.FunctionType(ir.VoidType(), [x.type for x in numbers])
+        builder.call(builder.inttoptr(place, of_function.as_pointer()), numbers)
+        return context.get_dummy_value()
+
+    return types.void(address, sizes, arrays), generate
+
+
+# In what every fit compiles; others wait until they are asked for.
+log_likelihood_of = dispatcher(["meta_d", "normal"])
 
 
 @compiled

@@ -5,6 +5,7 @@ cell, or the cells that formulas tie together, such as the difficulties of a per
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from hmetad.measures.type2 import CLEAR_Z, choice_z
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import Maxima, Units, maximise_units, units_of
-from hmetad.notice import Notice, copy_notices, notice_of, notice_where
+from hmetad.notice import Notice, copy_notices, notice_of, notice_where, notices
 from hmetad.notice_registry import sentence
 from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
@@ -29,7 +30,7 @@ from hmetad.specs.identification import identification_notices
 from hmetad.specs.spec import ModelSpec
 from hmetad.threads import in_threads
 
-__all__ = ["fit_card"]
+__all__ = ["fit_card", "fit_cells"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -43,6 +44,8 @@ STARTS = 4
 DIFFERENCE = 1e-5
 # Units that are worked on together, in a thread.
 TOGETHER = 128
+# What each cell has beside its estimates.
+OF_CELLS = ("loglik", "converged", "at_edge")
 # Starts keep these from the counts.
 FROM_COUNTS = ("dprime", "c", "bias", "first_gap", "log_gap")
 
@@ -76,8 +79,7 @@ def fit_card(
     """
     refuse_priors(spec)
     own = checked_counts(counts, spec)
-    errors = [f"{name}_se" for name in spec.record.results]
-    taken = [*spec.record.results, *errors, *names_of("fit_card"), "unit", "of_unit"]
+    taken = [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"]
     refuse_same_names(own.coords, taken)
     designs, given = designs_of(own, spec), given_of(own, spec)
     ratings = own.sizes["rating"]
@@ -115,6 +117,52 @@ def fit_card(
         said += high_ratio_notices(clearly_high(result), own)
         said += sign_notices(result, own)
     return copy_notices(result, counts, said)
+
+
+def fit_cells(
+    counts: xr.DataArray,
+    spec: ModelSpec,
+    *,
+    correction: Correction = "none",
+    starts: int | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
+    """`fit_card` of a model without formulas, for tables with any dims, or none, before their own.
+
+    What is of a unit has these dims too.
+    """
+    inner = spec.record.layout.dims
+    table = counts.transpose(..., *inner)
+    first = [str(dim) for dim in table.dims if dim not in inner]
+    shape, is_cells = (
+        [table.sizes[dim] for dim in first],
+        first == ["cell"] and "cell" in counts.coords,
+    )
+    flat = table.to_numpy().reshape(-1, *table.shape[len(first) :])
+    coords: dict[str, Any] = {dim: table[dim].values for dim in inner if dim in table.coords}
+    coords["cell"] = table["cell"].values if is_cells else [str(i + 1) for i in range(len(flat))]
+    like = table.isel(dict.fromkeys(inner, 0), drop=True)
+    if "options" in like.coords:
+        number = like["options"].broadcast_like(like).transpose(*first)
+        coords["options"] = ("cell", number.to_numpy().ravel())
+    own = xr.DataArray(flat, coords, ("cell", *inner))
+    found = fit_card(own, spec, correction=correction, starts=starts, seed=seed)
+    found = found.drop_vars(set(found) - {*OF_CELLS, *of_results(spec)})
+    refuse_same_names(like.coords, found)
+    result = xr.Dataset(coords=like.coords)
+    for name, x in found.items():
+        values = x.to_numpy().reshape((*shape, *x.shape[1:]))
+        result[name] = ((*first, *x.dims[1:]), values, x.attrs)
+    known = {name: x for name, x in found.coords.items() if not {*x.dims} & {"cell", "unit"}}
+    attrs = {name: x for name, x in found.attrs.items() if name != "notices"}
+    # Of resampled tables there is nothing to say.
+    said = notices(found) if is_cells else []
+    return copy_notices(result.assign_coords(known).assign_attrs(attrs), counts, said)
+
+
+def of_results(spec: ModelSpec) -> list[str]:
+    """Names of the quantities of a likelihood, and of their standard errors."""
+    return [own for name in spec.record.results for own in (name, f"{name}_se")]
 
 
 def refuse_priors(spec: ModelSpec) -> None:

@@ -17,7 +17,7 @@ from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.measures.type2 import CLEAR_Z, at_chance, confidence_z, reversed_scale
-from hmetad.mle.card import fit_card
+from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,
     label_estimates,
@@ -145,7 +145,9 @@ def fit_mle(
             raise InputError("model", got, "a model alone", step)
         spec = model_of(counts, model)
         # M may be negative where there is no prior of log M.
-        spec = with_changes(spec, scale="m") if model is None else spec
+        if model is None:
+            spec = with_changes(spec, scale="m")
+            return fit_cells(counts, spec, correction=correction, starts=starts, seed=seed)
         return fit_card(counts, spec, correction=correction, starts=starts, seed=seed)
     ordered, table = table_of(counts, "The meta-d′ model")
     ratings = table.shape[-1]

@@ -83,7 +83,20 @@ def as_model(model: str | Path | ModelSpec) -> ModelSpec:
 
 
 def model_of(counts: xr.DataArray, model: str | Path | ModelSpec | None) -> ModelSpec:
-    """The model, or by default the card for such a table; with as many options as the table.
+    """Model that `hmetad.fit` takes for a table.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table of two or more options, or of right and wrong.
+    model : str, Path, ModelSpec or None
+        Name or path of a card, or what `load_model` returned. None is the default: ``"individual"``
+        of two stimuli, ``"alternatives_biased"`` of more, ``"alternatives"`` of right and wrong.
+
+    Returns
+    -------
+    ModelSpec
+        With as many options as the table has stimuli, where the likelihood has that choice.
 
     Examples
     --------

@@ -116,6 +116,8 @@ def alternatives(*, scale: str = "log_m", noise: str = "normal") -> Family:
         choices=(SCALE, NOISE),
         chosen={"scale": scale, "noise": noise},
         choose=alternatives,
+        compiled_kernel="alternatives",
+        compiled_arguments=("dprime", "meta_d", "options", float(noise == "gumbel"), "gaps"),
         layout=SYMMETRIC,
     )
 
@@ -166,6 +168,8 @@ def biased_alternatives(
             "criteria": criteria,
         },
         choose=biased_alternatives,
+        compiled_kernel="biased_alternatives",
+        compiled_arguments=("dprime", "meta_d", float(m), "biases", "meta_biases", "gaps"),
         alternatives=other_rule(meta_criterion, RULES),
         layout=OutcomeLayout(
             {"stimulus": labels, "response": labels, "rating": ()},
