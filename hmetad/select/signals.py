@@ -5,6 +5,7 @@ them by whole items, the same items for all signals. Source: Field & Welsh (2007
 by clusters.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -131,6 +132,9 @@ def compare_signals(
     stacked[UNIT] = whole_items(stacked, units).to_numpy()
     how: dict[str, Any] = {"quantiles": ratings, "quantiles_within": names}
     counts = count_correct(stacked, by=[*names, UNIT], correct=correct, **how)
+    # What is said of single items is not true of their sum, and is long.
+    said = [one for one in json.loads(counts.attrs["notices"]) if not one["cells"]]
+    counts = counts.assign_attrs(notices=json.dumps(said))
     cells = stacked.drop_duplicates(names)
     known = dict(zip(cell_labels(cells[names]), cells[options], strict=True))
     statistic = partial(efficiency, options=known)

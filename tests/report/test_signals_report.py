@@ -19,7 +19,7 @@ def results():
     for model in "ab":
         lead = rng.uniform(0, 2 * first - 0.7).clip(0)
         p = np.stack([first, first - lead, *([(1 - 2 * first + lead) / 2] * 2)], axis=1).clip(0)
-        correct = rng.uniform(size=400) < 0.4 + 0.6 * lead
+        correct = rng.uniform(size=400) < np.minimum(1.6 * lead, 1)
         rows = {"model": model, "item": range(400), "correct": correct}
         parts.append(pd.DataFrame(rows).assign(option_probabilities=p.tolist()))
     trials = signals(pd.concat(parts, ignore_index=True))
