@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
+from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
 from hmetad.mle.climb import Stop, climb
 
 __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
@@ -148,16 +149,32 @@ class CellLikelihood:
             information = kernel.expected_information(trials, *arguments)
             gradient = np.einsum("inp,in->ip", slopes, join_arrays(partials))
             return value, gradient, slopes.transpose(0, 2, 1) @ information @ slopes
-        log_p = self.log_outcomes(vectors)
+        if self.likelihood.compiled_kernel and self.likelihood.layout != TWO_ALTERNATIVES:
+            log_p, slopes = self.compiled_outcomes(vectors)
+        else:
+            log_p = self.log_outcomes(vectors)
+            slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
         if not kernel:
             outcomes = log_p.reshape(self.counts.shape)
             value = log_likelihood(self.counts, outcomes, axes=self.counts.ndim - 1)
-        slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
         # Of each stimulus there are as many outcomes.
         trials = trials.reshape(len(trials), -1)
         expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // trials.shape[1], axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
         return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
+
+    def compiled_outcomes(self, vectors: Floats) -> tuple[Floats, Floats]:
+        """log P of every outcome, (cells, outcomes), and its slopes, by the compiled kernel."""
+        cells, number = len(vectors), self.counts[0].size
+        ratings, values = self.counts.shape[-1], {**self.given, **self.split(vectors)}
+        names = column_shapes(self.likelihood, ratings)
+        rows = join_arrays([np.asarray(values[name], float).reshape(cells, -1) for name in names])
+        # A trial of each outcome by itself.
+        rows, single = np.repeat(rows, number, axis=0), np.tile(np.eye(number), (cells, 1))
+        log_p, slopes = np.zeros(len(rows)), np.zeros(rows.shape)
+        add_value_and_gradient(rows, single, tape_of(self.likelihood, ratings), log_p, slopes)
+        own = slopes.reshape(cells, number, -1)[..., -vectors.shape[1] :]
+        return log_p.reshape(cells, number), own
 
     def log_outcomes(self, vectors: Floats) -> Floats:
         """log P of every outcome, (cells, outcomes)."""
