@@ -250,7 +250,9 @@ def find_address(kernel: int) -> int:
 
 # Compiled code asks for it by its name, so that it can be kept for other processes.
 add_symbol("hmetad_address_of_kernel", ctypes.cast(find_address, ctypes.c_void_p).value)
-address_of_kernel = types.ExternalFunction("hmetad_address_of_kernel", types.int64(types.int64))
+address_of_kernel = types.ExternalFunction(
+    "hmetad_address_of_kernel", types.int64(types.int64)
+)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -164,7 +164,9 @@ def level_value(
             else:
                 others = fill_others(correct, d, m, means, numbers)
                 chosen = d if correct else 0.0
-                own = add_area(chosen, means[:others], numbers[:others], y[lower], edge, slopes)
+                own = add_area(
+                    chosen, means[:others], numbers[:others], y[lower], edge, slopes
+                )
                 slopes[0] = -slopes[0] if correct else slopes[0]
                 slopes[1:3] = slopes[others : others + 2]
                 own += 0.0 if correct else math.log(m - 1)
@@ -409,10 +411,8 @@ def log_integrand(
             continue
         log_area, at_inner, tilt = log_between(outer, inner)
         log_share = log_area - log_below
-        rest = (
-            math.log1p(-math.exp(log_share))
-            if log_share < -HALF
-            else (log_tail(-outer, mills(abs(outer)))[0] - log_below)
+        rest = math.log1p(-math.exp(log_share)) if log_share < -HALF else (
+            log_tail(-outer, mills(abs(outer)))[0] - log_below
         )
         lost += n * rest
         work[0, j] = math.log(n) + log_share
