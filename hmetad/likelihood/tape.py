@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from llvmlite import ir
 from llvmlite.binding import add_symbol
-from numba import carray, cfunc, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -186,16 +186,55 @@ def kernel_code(kernel: str) -> int:
     return crc32(kernel.encode())
 
 
+# Kernels that every fit's compiled code contains. Others, which have outcomes in a row, are compiled
+# by themselves when a fit first needs them.
+CONTAINED = ("linear_gaussian", "lognormal", "meta_d", "normal")
+FLOATS = types.float64[:, ::1]
+VALUE_AND_SLOPES = types.Tuple((types.float64[::1], FLOATS))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+@cache
+def find_address(kernel: int) -> int:
+    """Address of the compiled log-likelihood of a kernel, or 0 if there is no such kernel."""
+    for name in {module.name for module in iter_modules(kernels.__path__)} - {*CONTAINED}:
+        if kernel_code(name) == kernel:
+            own = import_module(f"{kernels.__name__}.{name}").log_likelihood
+            found = own.get_compile_result(VALUE_AND_SLOPES(FLOATS, FLOATS, types.boolean))
+            return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+    return 0
+
+
+# Compiled code asks for it by its name, so that it can be kept for other processes.
+add_symbol("hmetad_address_of_kernel", ctypes.cast(find_address, ctypes.c_void_p).value)
+address_of_kernel = types.ExternalFunction("hmetad_address_of_kernel", types.int64(types.int64))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def log_likelihood_at(_: Any, address: Any, counts: Any, at: Any, is_sloped: Any) -> Any:
+    """Call the compiled log-likelihood at an address."""
+    arguments = counts, at, is_sloped
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+        of_function = context.call_conv.get_function_type(VALUE_AND_SLOPES, arguments)
+        function = builder.inttoptr(given[0], of_function.as_pointer())
+        status, found = context.call_conv.call_function(
+            builder, function, VALUE_AND_SLOPES, arguments, given[1:]
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return found
+
+    return VALUE_AND_SLOPES(address, *arguments), generate
+
+
 @njit(nogil=True)
 def of_other_kernel(kernel: int, counts: Floats, at: Floats, is_sloped: bool) -> Any:
-    """Log-likelihood by a kernel that is compiled when it is first asked for; NaN if unknown."""
-    value, slopes = np.full(len(at), math.nan), np.full(at.shape, math.nan)
+    """Log-likelihood by a kernel that is not contained; no number if there is none."""
     address = address_of_kernel(kernel)
-    if address != 0:
-        sizes = len(at), counts.shape[1], at.shape[1], int(is_sloped)
-        arrays = counts.ctypes.data, at.ctypes.data, value.ctypes.data, slopes.ctypes.data
-        call_address(address, sizes, arrays)
-    return value, slopes
+    if address == 0:
+        return np.full(len(at), math.nan), np.full(at.shape, math.nan)
+    return log_likelihood_at(address, counts, at, is_sloped)
 
 
 def dispatcher(names: Sequence[str]) -> Callable[..., tuple[Floats, Floats]]:
@@ -217,60 +256,7 @@ def dispatcher(names: Sequence[str]) -> Callable[..., tuple[Floats, Floats]]:
     return of_kernel
 
 
-@cache
-def c_kernel(kernel: int) -> Any:
-    """A kernel's log-likelihood in C, for arrays at addresses; None for a code that no kernel has.
-
-    Sizes are those of cells, outcomes and columns, and whether there are slopes.
-    """
-    names = [module.name for module in iter_modules(kernels.__path__)]
-    found = [name for name in names if kernel_code(name) == kernel]
-    if not found:
-        return None
-    own = import_module(f"{kernels.__name__}.{found[0]}")
-    axes, outcomes, log_likelihood = own.AXES, math.prod(own.AXES), own.log_likelihood
-
-    def fill(cells, size, columns, is_sloped, counts, at, value, slopes):  # type: ignore[no-untyped-def]
-        rows = carray(counts, (cells, *axes, size // outcomes))
-        by_cell, by_argument = log_likelihood(rows, carray(at, (cells, columns)), is_sloped != 0)
-        carray(value, (cells,))[:] = by_cell
-        if is_sloped != 0:
-            carray(slopes, (cells, columns))[:] = by_argument
-
-    numbers = types.CPointer(types.float64)
-    return cfunc(types.void(*[types.int64] * 4, *[numbers] * 4), error_model="numpy")(fill)
-
-
-@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-def find_address(kernel: int) -> int:
-    """Address of a kernel in C, or 0."""
-    found = c_kernel(kernel)
-    return found.address if found else 0
-
-
-# Compiled code asks for it by its name, so that it can be kept for other processes.
-add_symbol("hmetad_address_of_kernel", ctypes.cast(find_address, ctypes.c_void_p).value)
-address_of_kernel = types.ExternalFunction(
-    "hmetad_address_of_kernel", types.int64(types.int64)
-)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def call_address(_: Any, address: Any, sizes: Any, arrays: Any) -> Any:
-    """Call what is at an address, with integers: sizes, then addresses of arrays."""
-
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
-        place, *rows = given
-        numbers = [x for row in rows for x in cgutils.unpack_tuple(builder, row)]
-        of_function = ir.FunctionType(ir.VoidType(), [x.type for x in numbers])
-        builder.call(builder.inttoptr(place, of_function.as_pointer()), numbers)
-        return context.get_dummy_value()
-
-    return types.void(address, sizes, arrays), generate
-
-
-# In what every fit compiles; others wait until they are asked for.
-log_likelihood_of = dispatcher(["meta_d", "normal"])
+log_likelihood_of = dispatcher(CONTAINED)
 
 
 @compiled

@@ -418,7 +418,8 @@ def edges_of_gaps(gaps: Array, xp: Arrays) -> Array:
 
 def joint(log_choice: Array, log_ratings: Array, xp: Arrays) -> Array:
     """log P of choices (..., 1) times shares of ratings (..., K) in what the meta level says."""
-    return log_choice + log_ratings - log_sum(log_ratings, xp)
+    # PyTensor has to know that its last dim is single.
+    return log_choice[..., 0][..., None] + log_ratings - log_sum(log_ratings, xp)
 
 
 def log_sum(x: Array, xp: Arrays) -> Array:

@@ -29,12 +29,10 @@ from hmetad.likelihood.tails import (
     summed,
 )
 
-__all__ = ["AXES", "SMALL", "SPREAD", "add_area", "log_likelihood", "nodes_of", "step_of"]
+__all__ = ["REACH", "SMALL", "SPREAD", "add_area", "log_likelihood", "nodes_of", "step_of"]
 
 type Floats = NDArray[np.float64]
 
-# Sizes of the outcomes' axes before the ratings: wrong and right.
-AXES = (2,)
 # Columns of the arguments: d′, meta-d′, number of options, whether noise is Gumbel's; then gaps.
 D, META, OPTIONS, GUMBEL, GAPS = range(5)
 SQRT2 = math.sqrt(2)
@@ -65,8 +63,8 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
 
     Parameters
     ----------
-    counts : array, shape (cells, 2, K)
-        Dims cell, correct (wrong, right), rating.
+    counts : array, shape (cells, 2K)
+        Of wrong and right answers, by rating.
     at : array, shape (cells, K + 3)
         Columns: d′, meta-d′, number of options, 1 for Gumbel noise and 0 for normal, and gaps. d′,
         meta-d′ and gaps are in the unit of `hmetad.likelihood.families.alternatives`.
@@ -78,7 +76,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     tuple of array
         Log-likelihood (cells,), and its gradient, of the shape of `at`.
     """
-    cells, levels = len(at), counts.shape[2]
+    cells, levels = len(at), counts.shape[1] // 2
     value, slopes = np.zeros(cells), np.zeros((cells if is_sloped else 0, at.shape[1]))
     most = 2.0
     for i in range(cells):
@@ -87,16 +85,15 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     sums, y, by_y = np.zeros((levels + 1, SUMS)), np.zeros(levels), np.zeros(levels + 1)
     totals = np.empty((2, 1))
     for i in range(cells):
+        outcomes = counts[i].reshape(2, levels)
         for correct in range(2):
-            totals[correct, 0] = counts[i, correct].sum()
+            totals[correct, 0] = outcomes[correct].sum()
         for k in range(1, levels):
             y[k] = y[k - 1] + SQRT2 * at[i, GAPS + k - 1]
         by_y[:] = 0.0
         own, by_d = level_value(at[i, D] / SQRT2, at[i], y[:1], totals, 0.0, room, sums, by_y)
         by_y[:] = 0.0
-        rated, by_meta = level_value(
-            at[i, META] / SQRT2, at[i], y, counts[i], 1.0, room, sums, by_y
-        )
+        rated, by_meta = level_value(at[i, META] / SQRT2, at[i], y, outcomes, 1.0, room, sums, by_y)
         value[i] = own + rated
         if is_sloped:
             slopes[i, D], slopes[i, META] = by_d / SQRT2, by_meta / SQRT2
@@ -164,9 +161,7 @@ def level_value(
             else:
                 others = fill_others(correct, d, m, means, numbers)
                 chosen = d if correct else 0.0
-                own = add_area(
-                    chosen, means[:others], numbers[:others], y[lower], edge, slopes
-                )
+                own = add_area(chosen, means[:others], numbers[:others], y[lower], edge, slopes)
                 slopes[0] = -slopes[0] if correct else slopes[0]
                 slopes[1:3] = slopes[others : others + 2]
                 own += 0.0 if correct else math.log(m - 1)
@@ -411,8 +406,10 @@ def log_integrand(
             continue
         log_area, at_inner, tilt = log_between(outer, inner)
         log_share = log_area - log_below
-        rest = math.log1p(-math.exp(log_share)) if log_share < -HALF else (
-            log_tail(-outer, mills(abs(outer)))[0] - log_below
+        rest = (
+            math.log1p(-math.exp(log_share))
+            if log_share < -HALF
+            else (log_tail(-outer, mills(abs(outer)))[0] - log_below)
         )
         lost += n * rest
         work[0, j] = math.log(n) + log_share

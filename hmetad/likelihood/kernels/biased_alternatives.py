@@ -28,12 +28,10 @@ from hmetad.likelihood.kernels.alternatives import (
 )
 from hmetad.likelihood.tails import FAR, compiled, fill_tails, summed
 
-__all__ = ["AXES", "log_likelihood"]
+__all__ = ["log_likelihood"]
 
 type Floats = NDArray[np.float64]
 
-# The number of options is an argument: outcomes come in a row.
-AXES = ()
 # Columns of the arguments: d′, meta-d′, number of options; then their biases, those of the meta
 # level, and gaps, of all responses or of each.
 D, META, OPTIONS, BIASES = range(4)
