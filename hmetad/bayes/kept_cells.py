@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
+from hmetad.likelihood.tape import compiled_outcomes
 from hmetad.memory import refuse_memory
 from hmetad.notice_registry import limit
 from hmetad.specs.design import Design
@@ -224,7 +225,12 @@ def outcome_draws(
         for name, quantity in likelihood.results.items()
         if name in draws
     }
-    log_p = likelihood.outcomes({**given, **values})
+    known = {**given, **values}
+    is_plain = not likelihood.compiled_kernel or likelihood.layout == TWO_ALTERNATIVES
+    ratings = 1 + draws.sizes.get("criterion", 0)
+    log_p = (
+        likelihood.outcomes(known) if is_plain else compiled_outcomes(likelihood, known, ratings)
+    )
     own = {**likelihood.layout.labels(log_p.shape[-1]), **(labels or {})}
     coords = {"cell": draws["cell"].values, **{dim: own[dim] for dim in likelihood.layout.dims}}
     return xr.DataArray(log_p, coords, ("chain", "draw", *coords))

@@ -25,10 +25,10 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hmetad.likelihood import kernels
-from hmetad.likelihood.family import NUMPY, Family
+from hmetad.likelihood.family import NUMPY, Family, Values
 from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
 
-__all__ = ["MOMENTS", "add_value_and_gradient", "column_shapes", "tape_of"]
+__all__ = ["MOMENTS", "add_value_and_gradient", "column_shapes", "compiled_outcomes", "tape_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -40,6 +40,8 @@ MOMENTS = ("criteria_mu", "criteria_sigma")
 # steps, three numbers each; the places of the arguments; and those of both inner edges, of the
 # gaps, of their logarithms and of the moments.
 KERNEL, COLUMNS, STEPS, ARGUMENTS, SORTED, HEAD = range(6)
+# Outcomes whose probabilities are computed together.
+AT_ONCE = 100_000
 CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, LOG, SQRT, TANH = range(9)
 
 
@@ -304,6 +306,35 @@ def add_value_and_gradient(
         for j in range(columns):
             for i in range(cells):
                 gradient[i, j] += pulls[j, i]
+
+
+def compiled_outcomes(family: Family, values: Values, ratings: int) -> Floats:
+    """log P of every outcome, (..., *outcomes), by the kernel of a family, at values by name.
+
+    Those of its probabilities, but quicker where these are sums over many nodes.
+    """
+    known = family.derived(values)
+    names = family.compiled_arguments or family.arguments
+    arrays = [np.asarray(known[name] if isinstance(name, str) else name, float) for name in names]
+    ranks = [len(family.dims(name)) if isinstance(name, str) else 0 for name in names]
+    leading = np.broadcast_shapes(
+        *(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True))
+    )
+    rows = [
+        np.broadcast_to(x, (*leading, *x.shape[x.ndim - rank :])).reshape(math.prod(leading), -1)
+        for x, rank in zip(arrays, ranks, strict=True)
+    ]
+    shape = family.layout.shape(ratings)
+    at, found = np.hstack(rows), np.empty((math.prod(leading), math.prod(shape)))
+    own = import_module(f"{kernels.__name__}.{family.compiled_kernel}")
+    single, step = np.eye(found.shape[1]), max(1, AT_ONCE // found.shape[1])
+    for start in range(0, len(at), step):
+        part = at[start : start + step]
+        counts = np.tile(single, (len(part), 1))
+        counts = counts.reshape(len(counts), *getattr(own, "AXES", ()), -1)
+        value, _ = own.log_likelihood(counts, np.repeat(part, len(single), axis=0), False)
+        found[start : start + step] = value.reshape(len(part), -1)
+    return found.reshape(*leading, *shape)
 
 
 @compiled

@@ -238,7 +238,9 @@ def interval_panels(
     hues = [None] if hue is None else list(dict.fromkeys(table[hue]))
     told_apart("hue", len(hues), "values")
     parts = [(key, part) for key, part in table.groupby(panels, sort=False)]
-    height = 0.85 + (0.19 if hue is None else 0.1 + 0.15 * len(hues)) * max(len(names), 1)
+    # Above what shares a row stands a legend.
+    first, each = (0.85, 0.19) if hue is None else (1.2, 0.1 + 0.18 * len(hues))
+    height = first + each * max(len(names), 1)
     axes = panel_axes(ax, len(parts), (2.15, height), columns=columns, margins=(1.7, 0.1))
     for panel, (key, part) in zip(axes, parts, strict=False):
         dress(panel, grid="x")
