@@ -92,8 +92,8 @@ def signals(
     if chosen is None:
         chosen = next((name for name in ANSWERS if name in frame.columns), None)
     columns = [probabilities] if isinstance(probabilities, str) else list(probabilities)
-    used = [*(("probabilities", name) for name in columns)]
-    check_roles(list(frame.columns), used + ([] if chosen is None else [("chosen", chosen)]))
+    used = [*(("probabilities", name) for name in columns), ("chosen", chosen)]
+    check_roles(list(frame.columns), [(role, name) for role, name in used if name is not None])
     for name in (name for name in (*SIGNALS, OPTIONS) if name in frame.columns):
         raise InputError("trials", f"a column {name!r}", "none of that name: it is made here")
     matrix, names = probability_matrix(frame, probabilities)

@@ -221,8 +221,9 @@ def stacked_signals(
     """
     rows = named_rows(rows_of(trials, text=text_columns(by)), signals, by)
     names, frame = column_names("by", by), rows.frame()
-    used = [("signals", x) for x in signals] + [("options", x) for x in roles[1:] if x]
-    check_roles(rows.columns, [*used, ("correct", roles[0]), *(("by", name) for name in names)])
+    used = [*(("signals", x) for x in signals), *(("by", x) for x in names), ("correct", roles[0])]
+    number = [x for x in roles[1:] if x and x not in names]
+    check_roles(rows.columns, [*used, *(("options", x) for x in number)])
     if SIGNAL in frame.columns:
         raise InputError("trials", f"a column {SIGNAL!r}", "none of that name: it is made here")
     units = units_of(rows, names, cluster)
@@ -230,8 +231,8 @@ def stacked_signals(
     kept = frame.dropna(subset=[*signals])
     dropped, found = len(frame) - len(kept), trial_notices(trials)
     found += [notice_of("rows-dropped.signals", dropped=dropped, total=len(frame))] * bool(dropped)
-    if roles[1] and names and (kept.groupby(names)[roles[1]].nunique() > 1).any():
-        names = [*names, roles[1]]
+    if (kept.groupby(names or np.zeros(len(kept)))[number].nunique() > 1).any(axis=None):
+        names = [*names, *number]
     others = kept.drop(columns=[*signals])
     parts = [others.assign(signal=name, confidence=kept[name]) for name in signals]
     stacked = pd.concat(parts, ignore_index=True)

@@ -165,7 +165,11 @@ def test_numbers_of_options_tell_cells_apart_where_others_do_not():
     assert one["options"].values.tolist() == [3] * 3 + [5] * 3
     two, _ = compare_signals(trials, by=["model", "set"], n=2, seed=1)
     assert "options" not in two.coords
-    assert one["m_ratio"].values[:, 0] == pytest.approx(two["m_ratio"].values[:, 0])
+    three, _ = compare_signals(trials, by="options", n=2, seed=1)
+    none, _ = compare_signals(trials, n=2, seed=1)
+    for other in (two, three, none):
+        assert one["m_ratio"].values[:, 0] == pytest.approx(other["m_ratio"].values[:, 0])
+    assert none["options"].values.tolist() == three["options"].values.tolist() == [3] * 3 + [5] * 3
 
 
 @pytest.mark.parametrize(
