@@ -21,7 +21,13 @@ from hmetad.bayes.convergence import (
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import level_draws, predicted_cells
 from hmetad.counts.resample import counts_together
-from hmetad.counts.tables import high_ratio_notices, is_high_ratio, items_together, type2_counts
+from hmetad.counts.tables import (
+    high_ratio_notices,
+    is_high_ratio,
+    items_together,
+    type2_counts,
+    without_columns,
+)
 from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.measures.sdt import sdt
 from hmetad.measures.type2 import (
@@ -179,9 +185,7 @@ def sign_notices(
         counts = items_together(counts)
     else:
         counts = counts_together(counts, fitted.columns_of_levels)[0]
-    # Grouping columns are dropped, since one may have the name of an estimate.
-    columns = [name for name in counts.coords if name not in ("options", *counts.dims)]
-    counts = counts.drop_vars(columns)
+    counts = without_columns(counts)
     by_correct = type2_counts(counts).reset_coords(drop=True)
     total, right = (
         by_correct.sum(["correct", "rating"]),

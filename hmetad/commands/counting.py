@@ -64,16 +64,19 @@ def count_file(
     columns = {"stimulus": asked.stimulus, "response": asked.response} if not correct else {}
     columns |= {"correct": correct} if correct else {}
     trials = scan_trials(asked, by, {**columns, "confidence": asked.confidence})
+    correct = judged_column(trials, asked, correct)
     return count_scanned(trials, asked, by, covariates=covariates, correct=correct)
 
 
-def judged_column(
-    trials: "Rows | pd.DataFrame", asked: TrialOptions, correct: str | None
-) -> str | None:
+def judged_column(trials: "Rows", asked: TrialOptions, correct: str | None) -> str | None:
     """Column of right or wrong: the one named, or "correct" of options without a stimulus."""
     has_some = {asked.stimulus, asked.response} & {*trials.columns}
-    is_right = bool(options_of(asked)) and not has_some and "correct" in trials.columns
-    return "correct" if is_right and correct is None else correct
+    if correct is not None or has_some or "correct" not in trials.columns:
+        return correct
+    if not options_of(asked):
+        step = "If trials say only right or wrong: --correct correct, and for M --options 4."
+        raise InputError("--stimulus", repr(asked.stimulus), "a column of the trials", step)
+    return "correct"
 
 
 def options_of(asked: TrialOptions) -> str:
@@ -116,7 +119,6 @@ def count_scanned(
         "quantiles": asked.quantiles,
         "quantiles_within": [*asked.quantiles_within],
     }
-    correct = judged_column(trials, asked, correct)
     shared["options"] = parsed_options(options_of(asked), correct)
     with warnings_said():
         if correct is not None:

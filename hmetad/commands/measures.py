@@ -261,8 +261,10 @@ def requested(options: MeasuresOptions) -> Request:
     used = {name: getattr(options, name) for name in (*own, "confidence")}
     trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
     has_some = {options.stimulus, options.response} & {*trials.columns}
-    is_right = not has_some and "correct" in trials.columns
-    if options.correct is None and is_right and not options.options:
+    is_right = options.correct is None and not has_some and "correct" in trials.columns
+    if is_right and options.options:
+        return requested(replace(options, correct="correct"))
+    if is_right:
         step = "If trials say only right or wrong: --correct correct."
         raise InputError("--stimulus", repr(options.stimulus), "a column of the trials", step)
     are_rated = options.quantiles or options.ratings or options.levels

@@ -67,8 +67,8 @@ CORRECTNESS_NAMES = frozenset(
 )
 
 MULTIPLE = (
-    "More than two alternatives: give options={number} (--options {number}), or a list of all "
-    "labels; fit_mle and fit have M of such a table. Trials that are selected by their answer "
+    "More than two alternatives: give options={number}, or a list of all labels; fit_mle and fit "
+    "then have M. Trials that are selected by their answer "
     "give a wrong one. Or count right and wrong (count_correct, --correct COLUMN); to that table "
     "apply {measures}. Or make pairs of options from their probabilities (logs.option_pairs, "
     "hmetad import ... --option-pairs both)."

@@ -55,6 +55,7 @@ __all__ = [
     "new_notices",
     "plain_attrs",
     "type2_counts",
+    "without_columns",
 ]
 
 # Posterior probability, as of an interval of 95 %.
@@ -331,6 +332,11 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     sums = np.zeros((index.max(initial=0) + 1, *table.shape[1:]), dtype=table.dtype)
     np.add.at(sums, index, table.to_numpy())
     return table.copy(data=sums[index])
+
+
+def without_columns(counts: xr.DataArray) -> xr.DataArray:
+    """Table without the columns of its cells, which may be called like an estimate; m stays."""
+    return counts.drop_vars({*counts.coords} - {"options", *counts.dims})
 
 
 # What is thin in a table

@@ -17,7 +17,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from llvmlite import ir
 from llvmlite.binding import add_symbol
 from numba import njit, types
 from numba.core import cgutils
@@ -188,8 +187,8 @@ def kernel_code(kernel: str) -> int:
     return crc32(kernel.encode())
 
 
-# Kernels that every fit's compiled code contains. Others, which have outcomes in a row, are compiled
-# by themselves when a fit first needs them.
+# Kernels that compiled code of every fit contains. Others, which have outcomes in a row, are
+# compiled by themselves when a fit first needs them.
 CONTAINED = ("linear_gaussian", "lognormal", "meta_d", "normal")
 FLOATS = types.float64[:, ::1]
 VALUE_AND_SLOPES = types.Tuple((types.float64[::1], FLOATS))
@@ -212,7 +211,7 @@ add_symbol("hmetad_address_of_kernel", ctypes.cast(find_address, ctypes.c_void_p
 address_of_kernel = types.ExternalFunction("hmetad_address_of_kernel", types.int64(types.int64))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def log_likelihood_at(_: Any, address: Any, counts: Any, at: Any, is_sloped: Any) -> Any:
     """Call the compiled log-likelihood at an address."""
     arguments = counts, at, is_sloped

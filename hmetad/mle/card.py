@@ -146,6 +146,8 @@ def fit_cells(
         number = like["options"].broadcast_like(like).transpose(*first)
         coords["options"] = ("cell", number.to_numpy().ravel())
     own = xr.DataArray(flat, coords, ("cell", *inner))
+    # The first start finds the maximum, but for some at an edge.
+    starts = 1 if starts is None and not is_cells else starts
     found = fit_card(own, spec, correction=correction, starts=starts, seed=seed)
     found = found.drop_vars(set(found) - {*OF_CELLS, *of_results(spec)})
     refuse_same_names(like.coords, found)

@@ -6,7 +6,8 @@ derivatives; and the area of one margin, for any means of the options.
 
 The lead of the chosen option is beyond y with these probabilities, φ and Φ of x - y unless said:
 
-    right  A(y) = ∫ φ(x - d) Φ^(m-1) dx            wrong  B(y) = (m - 1) ∫ φ(x) Φ(x - y - d) Φ^(m-2) dx
+    right  A(y) = ∫ φ(x - d) Φ^(m-1) dx
+    wrong  B(y) = (m - 1) ∫ φ(x) Φ(x - y - d) Φ^(m-2) dx
 
 The trapezoidal rule converges faster than any power of its step (Trefethen & Weideman, 2014), and
 its errors are about 1e-15. Ratings are differences of such sums; one that is too small for them is
@@ -23,6 +24,7 @@ from hmetad.likelihood.tails import (
     LOG_SQRT_2PI,
     compiled,
     fill_tails,
+    log_area,
     log_between,
     log_tail,
     mills,
@@ -113,7 +115,7 @@ def step_of(options: float) -> float:
 @compiled
 def nodes_of(spread: float, step: float) -> int:
     """Number of nodes of the sums over x, for means that differ by no more than `spread`."""
-    return int(math.ceil((spread + 2 * REACH) / step)) + 1
+    return math.ceil((spread + 2 * REACH) / step) + 1
 
 
 @compiled
@@ -404,8 +406,12 @@ def log_integrand(
         slopes[size] -= n * hazard
         if upper == math.inf:
             continue
-        log_area, at_inner, tilt = log_between(outer, inner)
-        log_share = log_area - log_below
+        area_of = log_between(outer, inner)
+        if upper - lower < 1:
+            # Edges far from 0 do not have the digits of a small difference.
+            area_of = log_area(outer, upper - lower, mills(abs(outer)), mills(abs(inner)))
+        log_part, at_inner, tilt = area_of
+        log_share = log_part - log_below
         rest = (
             math.log1p(-math.exp(log_share))
             if log_share < -HALF
