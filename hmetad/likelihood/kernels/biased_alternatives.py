@@ -149,7 +149,7 @@ def level_value(
                     weights[s, r, upper] -= weight * step / area
                     continue
                 edge = y[upper] if upper < levels else math.inf
-                own, by_lower, by_upper = far_area(s, r, weight, d, b, y[lower], edge, by_means)
+                own, by_lower, by_upper = far_area((s, r), weight, d, b, (y[lower], edge), by_means)
                 value += weight * own
                 by_y[lower] += by_lower
                 by_y[upper] += by_upper
@@ -160,23 +160,20 @@ def level_value(
 
 @compiled
 def far_area(
-    s: int,
-    r: int,
+    at: tuple[int, int],
     weight: float,
     d: float,
     b: Floats,
-    lower: float,
-    upper: float,
+    edges: tuple[float, float],
     by_means: Floats,
 ) -> tuple[float, float, float]:
     """Log area of a margin, and its weighted derivatives by both edges; the others are added."""
-    others, slopes = len(b) - 1, np.empty(len(b) + 1)
-    means = b.copy()
+    (s, r), (lower, upper), others = at, edges, np.ones((2, len(b) - 1))
+    means, slopes = b.copy(), np.empty(len(b) + 1)
     means[s] += d
-    chosen = means[r]
-    means[r:-1] = means[r + 1 :].copy()
-    value = add_area(chosen, means[:-1], np.ones(others), lower, upper, slopes)
-    for j in range(others):
+    others[0, :r], others[0, r:] = means[:r], means[r + 1 :]
+    value = add_area(means[r], others, lower, upper, slopes)
+    for j in range(len(b) - 1):
         option, pull = j if j < r else j + 1, weight * slopes[j]
         by_means[option] += pull
         by_means[r] -= pull
@@ -184,7 +181,7 @@ def far_area(
             by_means[-1] += pull
         if r == s:
             by_means[-1] -= pull
-    return value, weight * slopes[others], weight * slopes[others + 1]
+    return value, weight * slopes[-2], weight * slopes[-1]
 
 
 @compiled
