@@ -93,9 +93,11 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
         for k in range(1, levels):
             y[k] = y[k - 1] + SQRT2 * at[i, GAPS + k - 1]
         by_y[:] = 0.0
-        own, by_d = level_value(at[i, D] / SQRT2, at[i], y[:1], totals, 0.0, room, by_y)
+        own, by_d = level_value(at[i, D] / SQRT2, at[i], y[:1], totals, room, by_y)
         by_y[:] = 0.0
-        rated, by_meta = level_value(at[i, META] / SQRT2, at[i], y, outcomes, 1.0, room, by_y)
+        rated = by_meta = 0.0
+        if levels > 1:
+            rated, by_meta = level_value(at[i, META] / SQRT2, at[i], y, outcomes, room, by_y)
         value[i] = own + rated
         if is_sloped:
             slopes[i, D], slopes[i, META] = by_d / SQRT2, by_meta / SQRT2
@@ -120,13 +122,14 @@ def nodes_of(spread: float, step: float) -> int:
 
 @compiled
 def level_value(
-    d: float, at: Floats, y: Floats, counts: Floats, given: float, room: Floats, by_y: Floats
+    d: float, at: Floats, y: Floats, counts: Floats, room: Floats, by_y: Floats
 ) -> tuple[float, float]:
-    """Σ n log P(correct, margin), and its derivative by d; those by the edges y are added.
+    """Σ n log P(margin | correct), and its derivative by d; those by the edges y are added.
 
-    With `given` 1 it is P(margin | correct), with 0 the margin's own probability.
+    With a single edge it is P(correct).
     """
     levels, is_gumbel = counts.shape[1], at[GUMBEL] > 0
+    given = 1.0 if levels > 1 else 0.0
     m = float(round(max(at[OPTIONS], 2.0)))
     is_summed = not is_gumbel and abs(d) <= SPREAD
     sums = np.zeros((levels + 1, SUMS))
