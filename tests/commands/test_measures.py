@@ -167,6 +167,7 @@ def test_draws_of_signals_are_compared_and_gate(options_folder):
         ("--signals item", "a list of numbers per row"),
         ("--signals option_probabilities --confidence p0", "--confidence without --signals"),
         ("--signals option_probabilities --ratings 4", "--ratings without --signals"),
+        ("--signals option_probabilities --options 4", "--options without --signals"),
         ("--signals option_probabilities --cluster model", "columns beside that of --cluster"),
     ],
 )
