@@ -25,6 +25,7 @@ __all__ = [
     "count_scanned",
     "quantile_ratings",
     "scan_trials",
+    "warnings_said",
 ]
 
 # More are likely percentages.

@@ -24,7 +24,7 @@ from hmetad.commands.answer import (
     rows_of,
     write_files,
 )
-from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
+from hmetad.commands.counting import are_numbers, count_scanned, scan_trials, warnings_said
 from hmetad.commands.fits import DRAWS_FILE
 from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
 from hmetad.commands.options import (
@@ -339,16 +339,17 @@ def measured_exactly(asked: Request) -> Measured:
 def measured_signals(asked: Request) -> Measured:
     """AUROC2 and M of signals that the probabilities of all options give."""
     options = asked.options
-    results = hmetad.select.compare_signals(
-        asked.trials,
-        by=parse_by(options.by),
-        correct=str(options.correct),
-        cluster=options.cluster,
-        ratings=options.quantiles or 4,
-        n=options.draws,
-        ci_prob=options.ci_prob,
-        seed=options.seed,
-    )
+    with warnings_said():
+        results = hmetad.select.compare_signals(
+            asked.trials,
+            by=parse_by(options.by),
+            correct=str(options.correct),
+            cluster=options.cluster,
+            ratings=options.quantiles or 4,
+            n=options.draws,
+            ci_prob=options.ci_prob,
+            seed=options.seed,
+        )
     title = f"Signals of {options.file.name}"
     page = partial(hmetad.report.signals_report, *results, ci_prob=options.ci_prob, title=title)
     return Measured(*results, page)

@@ -137,6 +137,17 @@ def test_signals_are_compared_in_one_command(options_folder):
     assert "--draws 60 --seed 1 --signals" in page
 
 
+def test_signals_with_few_values_are_said_to_have_fewer_ratings(options_folder):
+    trials = pd.read_csv(options_folder / "answers.csv")
+    is_sure = trials["p0"] > trials["p0"].median()
+    others = {name: np.where(is_sure, 0.1, 0.3) for name in ("p1", "p2", "p3")}
+    trials.assign(p0=1.0, **others).to_csv(options_folder / "few.csv", index=False)
+    line = SIGNALS.replace("answers.csv", "few.csv")
+    said = run(options_folder, f"{line} p0,p1,p2,p3 --json").stderr
+    assert "warning: Equal or too few values: " in said
+    assert "UserWarning" not in said
+
+
 def test_columns_of_options_are_the_lists(options_folder):
     lists, columns = (
         run(options_folder, f"{SIGNALS} {named} --json").answer["rows"]
