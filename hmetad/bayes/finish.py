@@ -20,14 +20,20 @@ from hmetad.bayes.convergence import (
 )
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import level_draws, predicted_cells
-from hmetad.counts.checks import STIMULI
 from hmetad.counts.resample import counts_together
-from hmetad.counts.tables import high_ratio_notices, is_high_ratio, items_together
+from hmetad.counts.tables import (
+    high_ratio_notices,
+    is_high_ratio,
+    items_together,
+    type2_counts,
+    without_columns,
+)
 from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.measures.sdt import sdt
 from hmetad.measures.type2 import (
     CLEAR_Z,
     at_chance,
+    choice_z,
     confidence_z,
     reversed_scale,
 )
@@ -179,17 +185,19 @@ def sign_notices(
         counts = items_together(counts)
     else:
         counts = counts_together(counts, fitted.columns_of_levels)[0]
-    # Grouping columns are dropped, since one may have the name of an estimate.
-    counts = counts.reset_coords(drop=True)
-    right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
-    total = counts.sum(["stimulus", "response", "rating"])
-    is_flat = ((counts.sum("stimulus") > 0).sum("rating") <= 1).all("response") & (total > 0)
+    counts = without_columns(counts)
+    by_correct = type2_counts(counts).reset_coords(drop=True)
+    total, right = (
+        by_correct.sum(["correct", "rating"]),
+        by_correct.sel(correct="right").sum("rating"),
+    )
+    shown, responses = ("correct", ()) if "correct" in counts.dims else ("stimulus", "response")
+    is_flat = ((counts.sum(shown) > 0).sum("rating") <= 1).all(responses) & (total > 0)
     z = confidence_z(counts)
     backward = z <= 0
-    alone = sdt(counts, correction="cell")
-    negative = alone["dprime"] <= 0
+    negative, faint_choices = doubtful_choices(fitted, counts)
     may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
-    unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be["dprime"]
+    unclear = faint_choices | may_be["dprime"]
     said_of_people = [
         *notice_where((right == total) & (total > 0), "no-errors.fitted"),
         *notice_where(is_flat, "all-one-rating.fitted"),
@@ -209,6 +217,15 @@ def sign_notices(
         *notice_where(backward & (not on_log), "meta-d-sign.backward", step=step),
         *notice_where(faint & ~backward, "meta-d-sign.faint", step=step),
     ]
+
+
+def doubtful_choices(fitted: Fitted, counts: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Where responses alone give a d′ at or below 0, and where none that is clearly above."""
+    if fitted.record.layout == TWO_ALTERNATIVES:
+        alone = sdt(counts, correction="cell")
+        return alone["dprime"] <= 0, alone["dprime"] < CLEAR_Z * alone["dprime_se"]
+    z = choice_z(counts).reset_coords(drop=True)
+    return z <= 0, z < CLEAR_Z
 
 
 def high_populations(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:

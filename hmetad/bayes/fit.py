@@ -40,7 +40,7 @@ from hmetad.bayes.store import refuse_store, sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
-from hmetad.specs.loading import as_model
+from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 from hmetad.threads import at_most, usable_cpus
 
@@ -59,7 +59,7 @@ LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 @check_inputs(skip=("counts",))
 def fit(
     counts: xr.DataArray,
-    model: str | ModelSpec = "individual",
+    model: str | ModelSpec | None = None,
     *,
     formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
@@ -76,9 +76,11 @@ def fit(
     Parameters
     ----------
     counts : DataArray
-        Count table, dims (cell, stimulus, response, rating).
-    model : str or ModelSpec
-        Name or path of a card, or what `load_model` returned.
+        Count table, dims (cell, stimulus, response, rating); of more options with their labels, or
+        dims (cell, correct, rating) with the coordinate ``options``.
+    model : str or ModelSpec, optional
+        Name or path of a card, or what `load_model` returned. By default ``"individual"``, of more
+        options ``"alternatives_biased"``, of right and wrong answers ``"alternatives"``.
     formula : str or mapping of str to str, optional
         Formulas to use in place of the card's, by parameter, in Wilkinson's notation with
         groups in brackets: ``{"log_m": "1 + task + (1 + task | subject)"}``. A text alone is
@@ -150,7 +152,9 @@ def fit(
     [0.6, 0.9]
     """
     is_stored = store is not None
-    program = build_program(counts, with_changes(as_model(model), formula=formula, priors=priors))
+    program = build_program(
+        counts, with_changes(model_of(counts, model), formula=formula, priors=priors)
+    )
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
     options = checked_options(sample_kwargs, size, is_stored=is_stored)
     if store is not None:

@@ -7,6 +7,7 @@ read and its formulas are evaluated once in a call.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -187,4 +188,17 @@ class Fitted:
 
     def log_probabilities(self, draws: xr.Dataset) -> xr.DataArray:
         """log P(response, rating | stimulus) of a trial at draws of this fit, all outcomes."""
-        return outcome_draws(self.with_cells(draws), self.record)
+        drawn = self.with_cells(draws)
+        places = self.counts.indexes["cell"].get_indexer(drawn.indexes["cell"])
+        given = {name: own[places] for name, own in self.given.items()}
+        return outcome_draws(drawn, self.record, given, self.labels)
+
+    @property
+    def outcome(self) -> tuple[str, ...]:
+        """Dims of the count table: the cell, and what can happen in a trial."""
+        return ("cell", *self.record.layout.dims)
+
+    @property
+    def labels(self) -> dict[str, NDArray[Any]]:
+        """Labels of the outcomes, by dim."""
+        return {dim: self.counts[dim].values for dim in self.record.layout.dims}

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
+from hmetad.likelihood.tape import compiled_outcomes
 from hmetad.memory import refuse_memory
 from hmetad.notice_registry import limit
 from hmetad.specs.design import Design
@@ -129,7 +130,8 @@ def following_names(spec: ModelSpec) -> dict[str, str]:
     own = [p.name for p in record.parameters if p.name in spec.formula and p.in_posterior]
     sampled = {p.variable for p in record.parameters if p.name not in spec.formula}
     results = {name: name for name in record.results if name not in sampled}
-    return {name: name for name in record.from_counts} | {spec.named(n): n for n in own} | results
+    given = {name: name for name in record.from_counts if name in record.results}
+    return given | {spec.named(n): n for n in own} | results
 
 
 def cell_results(
@@ -208,13 +210,27 @@ def derived_results(
     return result
 
 
-def outcome_draws(draws: xr.Dataset, likelihood: Family) -> xr.DataArray:
-    """log P(response, rating | stimulus), dims (chain, draw, cell, *outcome), of quantities."""
+def outcome_draws(
+    draws: xr.Dataset,
+    likelihood: Family,
+    given: Mapping[str, Floats],
+    labels: Mapping[str, Any] | None = None,
+) -> xr.DataArray:
+    """log P of answers, dims (chain, draw, cell, *outcome), of quantities and what is given.
+
+    Labels of outcomes are those of the likelihood unless others are named.
+    """
     values = {
         name: draws[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
         for name, quantity in likelihood.results.items()
         if name in draws
     }
-    log_p = likelihood.outcomes(values)
-    coords = {"cell": draws["cell"].values, **likelihood.layout.labels(log_p.shape[-1])}
+    known = {**given, **values}
+    is_plain = not likelihood.compiled_kernel or likelihood.layout == TWO_ALTERNATIVES
+    ratings = 1 + draws.sizes.get("criterion", 0)
+    log_p = (
+        likelihood.outcomes(known) if is_plain else compiled_outcomes(likelihood, known, ratings)
+    )
+    own = {**likelihood.layout.labels(log_p.shape[-1]), **(labels or {})}
+    coords = {"cell": draws["cell"].values, **{dim: own[dim] for dim in likelihood.layout.dims}}
     return xr.DataArray(log_p, coords, ("chain", "draw", *coords))

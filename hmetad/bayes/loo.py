@@ -18,7 +18,6 @@ from hmetad.arguments import check_inputs, whole, with_posterior
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
-from hmetad.bayes.kept_cells import OUTCOME
 from hmetad.bayes.weights import smooth_weights
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs, notice_of, notices, with_notices
@@ -172,11 +171,12 @@ def loo_groups(fitted: Fitted, by: str, seed: int) -> ELPDData:
 
 def loo_trials(fitted: Fitted) -> ELPDData:
     """Leave one trial out."""
-    observed = fitted.counts.stack(outcome=OUTCOME)
+    observed = fitted.counts.stack(outcome=fitted.outcome)
     seen = np.flatnonzero(observed.values > 0)
     n = observed.values[seen]
-    log_p = fitted.log_probabilities(fitted.posterior).stack(outcome=OUTCOME).isel(outcome=seen)
-    log_p = log_p.drop_vars(["outcome", *OUTCOME])
+    log_p = fitted.log_probabilities(fitted.posterior).stack(outcome=fitted.outcome)
+    log_p = log_p.isel(outcome=seen)
+    log_p = log_p.drop_vars(["outcome", *fitted.outcome])
     groups = {
         "posterior": sampled_variables(fitted),
         "log_likelihood": log_p.to_dataset(name="counts"),

@@ -30,7 +30,7 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.likelihood.tensors import log_likelihood, tensor_arrays
 from hmetad.specs.design import Block, Term, places_of
 from hmetad.specs.layout import BlockLayout, FormulaLayout, Variable
-from hmetad.specs.loading import as_model
+from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 
 __all__ = [
@@ -45,12 +45,14 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 type Known = dict[str, TensorVariable]
+# Choices of a likelihood, with their names.
+type Chosen = tuple[tuple[str, str], ...]
 
 
 @check_inputs(skip=("counts",))
 def build_model(
     counts: xr.DataArray,
-    model: str | ModelSpec = "individual",
+    model: str | ModelSpec | None = None,
     *,
     formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
@@ -60,9 +62,9 @@ def build_model(
     Parameters
     ----------
     counts : DataArray
-        Count table, dims (cell, stimulus, response, rating), K ≥ 2.
-    model : str or ModelSpec
-        Name or path of a card, or what `load_model` returned.
+        Count table, dims (cell, stimulus, response, rating), K ≥ 2, or that of the likelihood.
+    model : str or ModelSpec, optional
+        Name or path of a card, or what `load_model` returned; by default as in `hmetad.fit`.
     formula, priors : optional
         In place of the card's, as in `hmetad.fit`.
 
@@ -87,7 +89,7 @@ def build_model(
     >>> sorted(v.name for v in build_model(counts, "individual").free_RVs)
     ['c', 'dprime', 'log_gap', 'log_m']
     """
-    spec = with_changes(as_model(model), formula=formula, priors=priors)
+    spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
     return pymc_model(build_program(counts, spec))
 
 
@@ -159,6 +161,8 @@ def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
     with pm.Model(coords={**layout.coords}) as model:
         known: Known = {
             name: pm.Deterministic(name, pt.as_tensor(values), dims="cell")
+            if name in likelihood.results
+            else pt.as_tensor(values)
             for name, values in program.given.items()
         }
         for parameter in likelihood.parameters:
@@ -382,8 +386,8 @@ def observe(counts: xr.DataArray, likelihood: Family, arguments: Sequence[Tensor
         counts.sum(layout.answers).values,
         *sizes,
         # By name: what is kept of a compiled model must not depend on the process.
-        logp=partial(counts_logp, likelihood.name),
-        random=partial(counts_random, likelihood.name),
+        logp=partial(counts_logp, likelihood.name, (*likelihood.chosen.items(),)),
+        random=partial(counts_random, likelihood.name, (*likelihood.chosen.items(),)),
         signature=",".join(f"({','.join(own)})" for own in dims) + f"->({','.join(layout.dims)})",
         dtype="int64",
         observed=counts.values,
@@ -391,20 +395,23 @@ def observe(counts: xr.DataArray, likelihood: Family, arguments: Sequence[Tensor
     )
 
 
-def counts_logp(name: str, value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
+def counts_logp(
+    name: str, chosen: Chosen, value: TensorVariable, *parameters: TensorVariable
+) -> TensorVariable:
     """ℓ of each cell; parameters after the arguments only tell how to draw new counts."""
-    likelihood = load_likelihood(name)
+    likelihood = load_likelihood(name, **dict(chosen))
     return log_likelihood(likelihood, value, *parameters[: len(likelihood.arguments)])
 
 
 def counts_random(
     name: str,
+    chosen: Chosen,
     *parameters: Any,
     rng: np.random.Generator,
     size: tuple[int, ...] | None = None,  # noqa: ARG001 (PyMC passes it)
 ) -> NDArray[np.int64]:
     """New counts with the observed numbers of trials of each stimulus."""
-    likelihood = load_likelihood(name)
+    likelihood = load_likelihood(name, **dict(chosen))
     number = len(likelihood.arguments)
     log_p = likelihood.log_probabilities(*parameters[:number], xp=NUMPY)
     return drawn_counts(rng, parameters[number], log_p, len(likelihood.layout.answers))

@@ -3,6 +3,7 @@
 Fit (DataTree) and cells → Dataset (chain, draw, cell): of the fit's own cells, or of a population.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, of_type, refuse_same_names, row_labels, with_posterior
 from hmetad.bayes.convergence import prediction_notices
@@ -350,13 +352,37 @@ def known_measure(name: object) -> Result:
 
 
 def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
-    """Shares of outcomes in all trials, dims (chain, draw, *OUTCOME), stimuli as often."""
+    """Shares of outcomes in all trials, dims (chain, draw, cell, ...), stimuli as often."""
     try:
-        log_p = outcome_draws(predicted, fitted.record)
+        log_p = outcome_draws(
+            predicted, fitted.record, given_cells(predicted, fitted), fitted.labels
+        )
     except KeyError as error:
         missing = [name for name in fitted.record.results if name not in predicted]
         got = f"a population without {', '.join(missing)}"
         step = "Give group_terms=True for the cells of the fit."
         raise InputError("cells", got, "cells whose parameters are all known", step) from error
     samples = {name: predicted[name].values for name in ("chain", "draw")}
-    return log_p.copy(data=np.exp(log_p.to_numpy()) / 2).assign_coords(samples)
+    layout = fitted.record.layout
+    stimuli = math.prod(len(layout.axes[dim]) for dim in layout.given)
+    return log_p.copy(data=np.exp(log_p.to_numpy()) / stimuli).assign_coords(samples)
+
+
+def given_cells(predicted: xr.Dataset, fitted: Fitted) -> dict[str, NDArray[np.float64]]:
+    """What predicted cells are given: as they say themselves, or as all cells of the fit have it.
+
+    d′ and c that are set from counts are among the results of the cells.
+    """
+    found = {}
+    for name in fitted.given:
+        if name in fitted.record.results:
+            continue
+        known = np.unique(fitted.given[name])
+        if name in predicted.coords:
+            found[name] = predicted[name].to_numpy().astype(float)
+        elif len(known) == 1:
+            found[name] = np.full(predicted.sizes["cell"], known[0])
+        else:
+            allowed = f"a column {name}, since cells of the fit differ in it"
+            raise InputError("cells", f"no {name}", allowed)
+    return found

@@ -20,7 +20,7 @@ from hmetad.arguments import (
     with_posterior,
 )
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
+from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
 from hmetad.bayes.program import build_program
 from hmetad.counts.checks import open_probability
@@ -31,7 +31,8 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
 from hmetad.memory import refuse_memory
 from hmetad.notice import notice_where, notices, with_notices
-from hmetad.specs.loading import as_model
+from hmetad.specs.design import given_of
+from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["add_groups", "draw_prior", "mean_counts", "predicted_counts"]
@@ -108,7 +109,8 @@ def predicted_counts(
     True
     """
     fitted = Fitted.of(fit)
-    cells = fitted.counts.transpose(*OUTCOME)
+    outcome, layout = fitted.outcome, fitted.record.layout
+    cells = fitted.counts.transpose(*outcome)
     refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
     names = column_names("by", by)
     observed, index = counts_together(cells, names) if names else (cells, None)
@@ -116,10 +118,10 @@ def predicted_counts(
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     lower, upper = np.quantile(replicated, levels, axis=0)
     summary = {"mean": replicated.mean(axis=0), "lower": lower, "upper": upper}
-    result = xr.Dataset({"counts": observed} | {k: (OUTCOME, v) for k, v in summary.items()})
+    result = xr.Dataset({"counts": observed} | {k: (outcome, v) for k, v in summary.items()})
     misses = (result["counts"] < result["lower"]) | (result["counts"] > result["upper"])
-    shown = observed.sum(["response", "rating"]) > 0
-    result["outside"] = misses.where(shown).mean(OUTCOME[1:])
+    shown = observed.sum(layout.answers) > 0
+    result["outside"] = misses.where(shown).mean(outcome[1:])
     result = result.assign(predicted_curve(observed, replicated, levels))
     result.attrs = {"ci_prob": ci_prob, "draws": int(draws), "seed": seed}
     poor = notice_where(result["outside"] > MANY_OUTSIDE, "poor-fit")
@@ -176,30 +178,31 @@ def add_groups(
             hint = nearest(str(name), GROUPS)
             raise InputError("groups", repr(name), ", ".join(map(repr, GROUPS)), hint)
     fitted = Fitted.of(fit)
-    observed = fitted.counts.transpose(*OUTCOME)
+    answers, observed = fitted.record.layout.answers, fitted.counts.transpose(*fitted.outcome)
     trials, samples = int(observed.sum()), fitted.number
     if "log_likelihood" in wanted:
         refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
     made, log_p = fit.copy(), fitted.log_probabilities(fitted.posterior)
     if "log_likelihood" in wanted:
         places = np.repeat(np.arange(observed.size), observed.to_numpy().ravel())
-        by_trial = log_p.stack(trial=OUTCOME).isel(trial=places).reset_index("trial")
+        by_trial = log_p.stack(trial=fitted.outcome).isel(trial=places).reset_index("trial")
         by_trial = by_trial.transpose("chain", "draw", "trial")
         made["log_likelihood"] = xr.DataTree(by_trial.to_dataset(name="counts"))
     if "posterior_predictive" in wanted:
-        totals = observed.sum(["response", "rating"]).to_numpy()
-        drawn = drawn_counts(np.random.default_rng(seed), totals, log_p.to_numpy())
+        totals, rng = observed.sum(answers).to_numpy(), np.random.default_rng(seed)
+        drawn = drawn_counts(rng, totals, log_p.to_numpy(), len(answers))
         made["posterior_predictive"] = xr.DataTree(log_p.copy(data=drawn).to_dataset(name="counts"))
     return made
 
 
 def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
-    """Mean predicted counts of every outcome, dims OUTCOME, at so many evenly spaced draws."""
+    """Mean predicted counts of every outcome of cells, at so many evenly spaced draws."""
     fitted = Fitted.of(fit)
-    observed = fitted.counts.transpose(*OUTCOME)
+    observed = fitted.counts.transpose(*fitted.outcome)
     log_p = outcomes_at(fitted, thinned_draws(fitted, draws))
     share = log_p.copy(data=np.exp(log_p.to_numpy())).mean("draw")
-    return (share * observed.sum(["response", "rating"])).transpose(*OUTCOME)
+    trials = observed.sum(fitted.record.layout.answers)
+    return (share * trials).transpose(*fitted.outcome)
 
 
 def replicate(
@@ -210,12 +213,14 @@ def replicate(
     rng: np.random.Generator,
 ) -> Floats:
     """Replicated tables, (draw, cell, stimulus, response, rating); summed by an index of cells."""
-    totals, tables = cells.sum(["response", "rating"]).to_numpy(), []
+    answers = fitted.record.layout.answers
+    totals, tables = cells.sum(answers).to_numpy(), []
     chosen = thinned_draws(fitted, number)
     # Probabilities of all cells at some draws fit into memory, at all draws they may not.
     pieces = 1 + len(chosen) * cells.size // MOST_AT_ONCE
     for some in np.array_split(chosen, min(pieces, len(chosen))):
-        drawn = drawn_counts(rng, totals, outcomes_at(fitted, some).to_numpy()).astype(float)
+        log_p = outcomes_at(fitted, some).to_numpy()
+        drawn = drawn_counts(rng, totals, log_p, len(answers)).astype(float)
         if index is not None:
             together = np.zeros((index.max() + 1, len(drawn), *drawn.shape[2:]))
             np.add.at(together, index, np.moveaxis(drawn, 1, 0))
@@ -231,13 +236,13 @@ def thinned_draws(fitted: Fitted, number: int) -> Integers:
 
 
 def outcomes_at(fitted: Fitted, chosen: Integers) -> xr.DataArray:
-    """log P of every outcome at draws by their places, dims (draw, *OUTCOME)."""
+    """log P of every outcome of cells at draws by their places."""
     posterior = fitted.posterior
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
     picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
     thin = picked.rename(sample="draw").expand_dims("chain").transpose("chain", "draw", ...)
-    return fitted.log_probabilities(thin).isel(chain=0).transpose("draw", *OUTCOME)
+    return fitted.log_probabilities(thin).isel(chain=0).transpose("draw", *fitted.outcome)
 
 
 def predicted_curve(
@@ -247,7 +252,7 @@ def predicted_curve(
     # Grouping columns may be called like its counts.
     observed = observed.reset_coords(drop=True)
     curve = type2_roc(type2_counts(observed))
-    drawn = type2_roc(xr.DataArray(replicated, dict(observed.coords), ("draw", *OUTCOME)))
+    drawn = type2_roc(xr.DataArray(replicated, dict(observed.coords), ("draw", *observed.dims)))
     found = {name: curve[name] for name in CURVES}
     for name in CURVES:
         quantiles = drawn[name].quantile(levels, "draw")
@@ -260,7 +265,7 @@ def predicted_curve(
 @check_inputs(skip=("design",), draws=whole(1), seed=seed_or_none)
 def draw_prior(
     design: xr.DataArray,
-    model: str | ModelSpec = "individual",
+    model: str | ModelSpec | None = None,
     *,
     draws: int = 500,
     seed: int | np.random.Generator | None = None,
@@ -272,8 +277,8 @@ def draw_prior(
     design : DataArray
         Count table, dims (cell, stimulus, response, rating), of which cells, ratings and trials
         of each stimulus are used; the responses do not matter.
-    model : str or ModelSpec
-        Name or path of a card, or what `load_model` returned.
+    model : str or ModelSpec, optional
+        Name or path of a card, or what `load_model` returned; by default as in `hmetad.fit`.
     draws : int
         Number of draws.
     seed : int or Generator, optional
@@ -303,8 +308,9 @@ def draw_prior(
     >>> expected["prior_predictive"]["counts"].sum(["response", "rating"])[0, 0].values.tolist()
     [[50, 50]]
     """
-    spec = as_model(model)
-    if spec.record.from_counts:
+    spec = model_of(design, model)
+    layout = spec.record.layout
+    if {*spec.record.from_counts} & {*spec.record.results}:
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
     built = pymc_model(build_program(design, spec), by_offsets=False)
@@ -312,9 +318,10 @@ def draw_prior(
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
     prior = prior_draws(built, draws, rng).assign_coords(per_cell)
-    log_p = outcome_draws(prior, spec.record)
-    totals = design.sum(["response", "rating"]).transpose("cell", "stimulus").to_numpy()
-    drawn = drawn_counts(rng, totals, log_p.to_numpy())
+    labels = {dim: design[dim].values for dim in layout.dims if dim in design.coords}
+    log_p = outcome_draws(prior, spec.record, given_of(design, spec), labels)
+    totals = design.sum(layout.answers).transpose("cell", *layout.given).to_numpy()
+    drawn = drawn_counts(rng, totals, log_p.to_numpy(), len(layout.answers))
     counts = log_p.copy(data=drawn).assign_coords(per_cell).rename("counts")
     groups = {"prior": prior, "prior_predictive": counts.to_dataset()}
     return xr.DataTree.from_dict(groups)

@@ -25,6 +25,7 @@ __all__ = [
     "count_scanned",
     "quantile_ratings",
     "scan_trials",
+    "warnings_said",
 ]
 
 # More are likely percentages.
@@ -55,11 +56,46 @@ def are_numbers(trials: "Rows", confidence: str) -> bool:
 
 
 def count_file(
-    asked: TrialOptions, by: Sequence[str], covariates: Sequence[str] = ()
+    asked: TrialOptions,
+    by: Sequence[str],
+    covariates: Sequence[str] = (),
+    correct: str | None = None,
 ) -> "xr.DataArray":
-    """Count table of files."""
-    columns = {name: getattr(asked, name) for name in ("stimulus", "response", "confidence")}
-    return count_scanned(scan_trials(asked, by, columns), asked, by, covariates=covariates)
+    """Count table of files; with a column of right and wrong, a type-2 table."""
+    columns = {"stimulus": asked.stimulus, "response": asked.response} if not correct else {}
+    columns |= {"correct": correct} if correct else {}
+    trials = scan_trials(asked, by, {**columns, "confidence": asked.confidence})
+    correct = judged_column(trials, asked, correct)
+    return count_scanned(trials, asked, by, covariates=covariates, correct=correct)
+
+
+def judged_column(trials: "Rows", asked: TrialOptions, correct: str | None) -> str | None:
+    """Column of right or wrong: the one named, or "correct" of options without a stimulus."""
+    has_some = {asked.stimulus, asked.response} & {*trials.columns}
+    if correct is not None or has_some or "correct" not in trials.columns:
+        return correct
+    if not options_of(asked):
+        step = "If trials say only right or wrong: --correct correct, and for M --options 4."
+        raise InputError("--stimulus", repr(asked.stimulus), "a column of the trials", step)
+    return "correct"
+
+
+def options_of(asked: TrialOptions) -> str:
+    """Number of options, their labels or a column, as they were typed; empty without."""
+    return getattr(asked, "options", "")
+
+
+def parsed_options(text: str, correct: str | None) -> int | str | list[str] | None:
+    """Number of options, a column of numbers, or labels in order; None without."""
+    if not text:
+        return None
+    if text.strip().isdecimal():
+        return int(text)
+    labels = split([text])
+    if correct is None and len(labels) < 2:
+        step = "A column of numbers of options goes with --correct."
+        raise InputError("--options", repr(text), "a number, or labels: A,B,C,D", step)
+    return text if correct is not None else labels
 
 
 def count_scanned(
@@ -84,8 +120,11 @@ def count_scanned(
         "quantiles": asked.quantiles,
         "quantiles_within": [*asked.quantiles_within],
     }
+    shared["options"] = parsed_options(options_of(asked), correct)
     with warnings_said():
         if correct is not None:
+            if covariates:
+                raise InputError("--covariates", "it with right or wrong", "a table of stimuli")
             return hmetad.count_correct(trials, correct=correct, **shared)
         return hmetad.count_trials(
             trials,

@@ -57,8 +57,11 @@ class FitOptions(CellOptions):
     ----------
     covariates : COLUMNS
         Further columns for formulas, constant within a cell, such as age.
+    correct : COLUMN
+        Column with right or wrong (1 or 0), with --options.
     model : CARD
-        Model card: a name that hmetad models lists, or the path of a card.
+        Model card: a name that hmetad models lists, or the path of a card. Default: individual, of
+        more options alternatives or alternatives_biased.
     formula : FORMULA
         Formula of log M, such as '1 + task + (1 + task | subject)', or parameter=formula; may be
         repeated. all=formula is that of every parameter.
@@ -68,7 +71,8 @@ class FitOptions(CellOptions):
     """
 
     covariates: tuple[str, ...] = ()
-    model: str = "individual"
+    correct: str | None = None
+    model: str | None = None
     formula: list[str] | None = None
     draws: Chains = None
     target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
@@ -109,16 +113,19 @@ def fit(asked: FitOptions) -> None:
     Examples
     --------
     hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
+    hmetad fit answers.csv --by model --correct correct --options 4 -o fit.nc
     hmetad fit trials.csv --by subject=participant,task --model group \
       --formula "log_m=1 + task + (1 + task | subject)" --draws 2000 -o group.nc
     hmetad fit trials.csv --by subject,task --model group \
       --formula "all=1 + task + (1 + task | subject)" -o group.nc
     """
     chosen = asked.format
-    (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model))
-    spec = hmetad.load_model(asked.model)
+    (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model or "individual"))
+    # A card that is not there is said before trials are read.
+    named = hmetad.load_model(asked.model) if asked.model else None
+    counts = count_file(asked, asked.by, asked.covariates, asked.correct)
+    spec = hmetad.bayes.model_of(counts, named)
     formulas = parse_formulas(asked.formula, spec)
-    counts = count_file(asked, asked.by, asked.covariates)
     if formulas:
         own = [formulas] if isinstance(formulas, str) else formulas.values()
         refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))

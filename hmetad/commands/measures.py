@@ -4,7 +4,7 @@ File of trials → measures by cell, on the terminal and as a table or report.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,7 +24,7 @@ from hmetad.commands.answer import (
     rows_of,
     write_files,
 )
-from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
+from hmetad.commands.counting import are_numbers, count_scanned, scan_trials, warnings_said
 from hmetad.commands.fits import DRAWS_FILE
 from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
 from hmetad.commands.options import (
@@ -35,6 +35,7 @@ from hmetad.commands.options import (
     Output,
     cell_heading,
     columns_of,
+    options_named,
     parse_by,
     parse_correction,
     parse_limits,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 __all__ = ["columns", "measures"]
 
 MORE = "; all of them by -o table.csv or --json"
+# Of signals, with intervals on a terminal.
+SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
 
@@ -93,6 +96,9 @@ class MeasuresOptions(GateOptions, CellOptions):
         Kind of interval: percentile, basic (best for the information measures) or bca.
     draws : N
         Bootstrap draws of each cell.
+    signals : COLUMN[,COLUMN]
+        Compare what the probabilities of all options say, as confidence: that of the chosen option,
+        its lead over the others, and minus their entropy. A column of lists, or one per option.
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws for hmetad compare: .nc, with
         --interval.
@@ -113,6 +119,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     method: Literal["percentile", "basic", "bca"] = "percentile"
     ci_prob: CiProb = 0.95
     draws: Annotated[int, typer.Option(min=10)] = 1000
+    signals: tuple[str, ...] = ()
     output: Output = None
 
     @property
@@ -124,7 +131,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     def answered(self) -> list[str]:
         """Columns without which a trial has no answer."""
         judged = [self.correct] if self.correct else [self.stimulus, self.response]
-        return [*judged, self.confidence]
+        return judged if self.signals else [*judged, self.confidence]
 
     @property
     def resampled(self) -> dict[str, Any]:
@@ -157,7 +164,11 @@ class Request:
     def has_draws(self) -> bool:
         """Whether trials are resampled; a page of confidence as it is says which is best."""
         is_asked = self.options.interval or self.options.cluster is not None
-        return is_asked or (self.is_exact and self.options.suffix in REPORTS)
+        return (
+            is_asked
+            or bool(self.options.signals)
+            or (self.is_exact and self.options.suffix in REPORTS)
+        )
 
 
 @dataclass(frozen=True)
@@ -192,14 +203,18 @@ def measures(options: MeasuresOptions) -> None:
     hmetad measures trials.csv --by model,task --meta-d -o measures.csv
     hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
     hmetad measures answers.csv --by model --correct correct --quantiles 4
+    hmetad measures answers.csv --by model --correct correct --quantiles 4 --options 4
     hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
     hmetad measures answers.csv --by model --correct correct --interval --cluster item
     hmetad measures answers.csv --by model --correct correct --missing wrong
     hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
       --draws 4000 -o draws.nc
+    hmetad measures answers.csv --by model --signals option_probabilities -o signals.html
     hmetad measures answers.csv --by model --correct correct --interval --cluster item \
       --rope=-0.02,0.02 --fail-if "new worse than old"
     """
+    if options.signals and options.correct is None:
+        options = replace(options, correct="correct")
     chosen = options.format
     written = output_file(options.output, (*DATA_FILES, *REPORTS, DRAWS_FILE), options.file)
     refuse_without_stimulus(options)
@@ -208,10 +223,11 @@ def measures(options: MeasuresOptions) -> None:
     if options.suffix == DRAWS_FILE and not asked.has_draws:
         got = f"{str(options.output)!r} without --interval"
         raise InputError("--output", got, "draws", "Add --interval.")
-    are_judged = options.rope is not None and asked.has_draws and options.by
+    are_judged = options.rope is not None and asked.has_draws and (options.by or options.signals)
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(options, options.var, lacking=lacking)
-    measured = measured_exactly(asked) if asked.is_exact else measured_counts(asked)
+    measure = measured_exactly if asked.is_exact else measured_counts
+    measured = (measured_signals if options.signals else measure)(asked)
     answer = measures_answer(asked, measured)
     outcome = None
     if gate is not None and measured.draws is not None:
@@ -224,11 +240,11 @@ def measures(options: MeasuresOptions) -> None:
 
 def refuse_without_stimulus(options: MeasuresOptions) -> None:
     """Refuse meta-d′ of right and wrong, and cells that are what is drawn whole."""
-    if options.correct is not None and options.meta_d:
+    if options.correct is not None and options.meta_d and not options.options:
         step = (
             "Right or wrong alone has no d′ and so no M-ratio. Without --meta-d you get AUROC2, "
-            "gamma and measures of calibration or information; with --stimulus and --response, "
-            "in place of --correct, M-ratio too."
+            "gamma and measures of calibration or information; with the number of options, "
+            "--options 4, or with --stimulus and --response in place of --correct, M-ratio too."
         )
         raise InputError("--meta-d", "it with --correct", "trials with a stimulus", step)
     cluster = options.cluster
@@ -245,11 +261,14 @@ def requested(options: MeasuresOptions) -> Request:
     used = {name: getattr(options, name) for name in (*own, "confidence")}
     trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
     has_some = {options.stimulus, options.response} & {*trials.columns}
-    if options.correct is None and not has_some and "correct" in trials.columns:
+    is_right = options.correct is None and not has_some and "correct" in trials.columns
+    if is_right and options.options:
+        return requested(replace(options, correct="correct"))
+    if is_right:
         step = "If trials say only right or wrong: --correct correct."
         raise InputError("--stimulus", repr(options.stimulus), "a column of the trials", step)
     are_rated = options.quantiles or options.ratings or options.levels
-    is_exact = bool(
+    is_exact = bool(options.signals) or bool(
         options.correct is not None and not are_rated and are_numbers(trials, options.confidence)
     )
     if options.missing != "drop" and options.common_items:
@@ -257,12 +276,16 @@ def requested(options: MeasuresOptions) -> Request:
     if options.missing != "drop" and not is_exact:
         step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
         raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
-    if not options.common_items:
-        return Request(options, trials, is_exact)
-    shared = hmetad.measures.common_items(
-        trials, **options.compared, item=options.cluster, answered=options.answered
-    )
-    return Request(options, shared, is_exact)
+    kept: Rows | pd.DataFrame = trials
+    if options.common_items:
+        kept = hmetad.measures.common_items(
+            trials, **options.compared, item=options.cluster, answered=options.answered
+        )
+    if options.signals:
+        first, *more = options.signals
+        with options_named({"probabilities": "--signals"}):
+            kept = hmetad.logs.signals(kept, probabilities=[first, *more] if more else first)
+    return Request(options, kept, is_exact)
 
 
 def needs_of_options(asked: Request) -> dict[str, str]:
@@ -275,16 +298,19 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     of_gate = "" if condition else "with --fail-if or --fail-unless"
     of_draws = "" if asked.has_draws else "with --interval"
     of_stimulus = "without --correct" if options.correct is not None else ""
+    of_signals = "without --signals" if options.signals else ""
     of_ratings = "with ratings: make some by --quantiles 4" if asked.is_exact else ""
     return {
         **dict.fromkeys(("var", "rope"), of_gate),
         **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
+        "options": of_signals or of_ratings,
         "method": of_draws or of_ratings,
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a page of intervals, or a condition",
-        "quantiles_within": "" if options.quantiles else "with --quantiles",
+        "quantiles_within": of_signals or ("" if options.quantiles else "with --quantiles"),
+        **dict.fromkeys(("confidence", "ratings", "levels", "missing"), of_signals),
     }
 
 
@@ -310,6 +336,25 @@ def measured_exactly(asked: Request) -> Measured:
     return Measured(result, draws, page)
 
 
+def measured_signals(asked: Request) -> Measured:
+    """AUROC2 and M of signals that the probabilities of all options give."""
+    options = asked.options
+    with warnings_said():
+        results = hmetad.select.compare_signals(
+            asked.trials,
+            by=parse_by(options.by),
+            correct=str(options.correct),
+            cluster=options.cluster,
+            ratings=options.quantiles or 4,
+            n=options.draws,
+            ci_prob=options.ci_prob,
+            seed=options.seed,
+        )
+    title = f"Signals of {options.file.name}"
+    page = partial(hmetad.report.signals_report, *results, ci_prob=options.ci_prob, title=title)
+    return Measured(*results, page)
+
+
 def measured_counts(asked: Request) -> Measured:
     """Measures of trials that are counted by rating."""
     options, grouping, cluster = asked.options, parse_by(asked.options.by), list[str]()
@@ -321,7 +366,7 @@ def measured_counts(asked: Request) -> Measured:
     statistic = partial(
         hmetad.measure,
         correction=parse_correction(options.correction),
-        meta_d=options.meta_d,
+        meta_d=options.meta_d or bool(options.options),
         expected=options.expected,
         meta_noise=options.meta_noise,
         # With intervals they need no errors.
@@ -369,27 +414,41 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     options = asked.options
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
-    shown["cell"] = cell_heading(options.by)
+    of_cells = [*options.by, "signal"] if options.signals else options.by
+    shown["cell"] = cell_heading(of_cells)
     title = "Measures"
     if "from" in shown.values():
         title += f"; from, to: {in_percent(options.ci_prob)} interval"
     if "ece" in shown:
         title += f"; ECE: {measured.result.attrs.get('bins')} bins of equal numbers"
-    answer = (
-        (Listing(rows, shown, title, MORE),),
-        [*hmetad.notices(measured.result), *measured.notices],
-    )
+    listings = (Listing(rows, shown, title, MORE),)
+    said = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
-        return Answer(*answer)
+        return Answer(listings, said)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
-    return Answer(*answer, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
+    answer = Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
+    return with_differences(answer, measured) if options.signals else answer
+
+
+def with_differences(answer: Answer, measured: Measured) -> Answer:
+    """Answer with the paired differences between signals."""
+    ci_prob = answer.more["intervals"]["ci_prob"]
+    assert measured.draws is not None
+    frame = hmetad.select.signal_differences(measured.result, measured.draws, ci_prob=ci_prob)
+    rows = rows_of(frame)
+    shown = {x: column_name(x) for x in rows[0] if not x.endswith(("_lower", "_upper"))}
+    said = f"Left − right, by draws of the same items; from, to: {in_percent(ci_prob)} interval"
+    listing = Listing(rows, with_ends(shown, SIGNAL_MEASURES), said)
+    more = {**answer.more, "differences": rows}
+    return replace(answer, listings=(*answer.listings, listing), more=more)
 
 
 def columns(is_exact: bool = False) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
     if is_exact:
         shown = {name: column_name(name, "measure_trials") for name in EXACT}
-        return with_ends({"cell": "cell", **shown}, ["auroc2"])
+        shown["m_ratio"] = column_name("m_ratio")
+        return with_ends({"cell": "cell", **shown}, SIGNAL_MEASURES)
     own = [result for result in results() if result.terminal]
     names = ("cell", "trials", "share_right", *(result.name for result in own))
     ends = [result.name for result in own if result.terminal == "interval"]
@@ -408,7 +467,7 @@ def with_ends(shown: dict[str, str], names: Sequence[str]) -> dict[str, str]:
 
 def decided(options: MeasuresOptions, draws: "xr.Dataset") -> "Decisions":
     """Decisions on the levels of one column of cells, within those of the others."""
-    names = list(parse_by(options.by))
+    names = [*(["signal"] if options.signals else []), *parse_by(options.by)]
     over = options.over or names[0]
     within = [name for name in names if name != over]
     differences = hmetad.contrast(draws, var=options.var, over=over, within=within)

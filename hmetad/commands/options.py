@@ -214,9 +214,13 @@ class CellOptions(TrialOptions):
     by : COLUMNS
         Columns that define the cells, one estimate each: subject,task; subject=column renames
         one. Default: all trials are one cell.
+    options : M
+        Number of options of a choice, or all their labels: A,B,C,D. Of right or wrong also the
+        column that has the number.
     """
 
     by: tuple[str, ...] = ()
+    options: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

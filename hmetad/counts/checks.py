@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.errors import InputError
 from hmetad.results import type2_functions
@@ -20,15 +21,19 @@ __all__ = [
     "TYPE2",
     "TYPE2_DIMS",
     "Axes",
+    "counted_options",
     "dims_text",
+    "has_more_options",
     "open_probability",
     "refuse_impossible_counts",
     "refuse_no_counts",
     "refuse_other_dims",
+    "require_options",
     "require_stimulus",
     "table_dims",
     "type2_measures",
     "whole_number",
+    "whole_options",
 ]
 
 
@@ -54,6 +59,12 @@ TYPE1 = Axes({"stimulus": STIMULI, "response": STIMULI})
 TYPE2 = Axes({"correct": CORRECT})
 TYPE1_DIMS, TYPE2_DIMS = TYPE1.dims, TYPE2.dims
 COUNT_TABLE = "a count table with dims stimulus, response and rating"
+# More options than any task has.
+MOST_OPTIONS = 1000
+M_OF_OPTIONS = (
+    "Where the number of options is known, say it, as count_correct(trials, options=4) does: "
+    "fit_mle and fit have M of such a table."
+)
 
 
 def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
@@ -66,10 +77,17 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
         step = (
             f"{used_by} needs the stimulus, which a table of right and wrong answers does not "
             "have. With correctness in its place M-ratio is nearly the same whatever the truth. "
-            f"To this table apply {type2_measures()}."
+            f"To this table apply {type2_measures()}. {M_OF_OPTIONS}"
         )
         raise InputError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
     refuse_other_dims(counts, COUNT_TABLE, "Make one with count_trials or from_nr.", TYPE1)
+    if has_more_options(counts):
+        step = (
+            f"{used_by} is for two alternatives. To a table of more options apply fit_mle and fit, "
+            f"which have d′ and M of them, and {type2_measures()}."
+        )
+        got = f"{counts.sizes['stimulus']} labels in dim stimulus"
+        raise InputError("counts", got, "S1 and S2, in this order", step)
     for dim, labels in TYPE1.labels.items():
         own = counts[dim].to_numpy().tolist() if dim in counts.coords else [*labels]
         if own != [*labels] or counts.sizes[dim] != len(labels):
@@ -96,6 +114,52 @@ def refuse_no_counts(counts: xr.DataArray) -> None:
             raise InputError("counts", got, "responses in the labels of the stimuli")
     refuse_falling_ratings(counts)
     refuse_impossible_counts(counts)
+
+
+def has_more_options(counts: xr.DataArray) -> bool:
+    """Whether this is a table of more than two stimuli and responses."""
+    return isinstance(counts, xr.DataArray) and counts.sizes.get("stimulus", 0) > 2
+
+
+def require_options(counts: xr.DataArray) -> None:
+    """Refuse a table of more than two options whose stimuli and responses have not one order."""
+    refuse_no_counts(counts)
+    shown, said = (counts[dim].to_numpy().tolist() for dim in ("stimulus", "response"))
+    if shown != said:
+        step = "Make the table with count_trials(trials, options=...)."
+        raise InputError("counts", f"responses {said} for stimuli {shown}", "the same", step)
+
+
+def counted_options(counts: xr.DataArray) -> NDArray[np.int64]:
+    """Number of options of each cell of a type-2 table, (cells,), or why it is not known."""
+    if "options" not in counts.coords:
+        got = f"a type-2 table with {dims_text(counts)}, without the number of options"
+        step = (
+            "give options= where it is known: count_correct(trials, options=4), or "
+            "counts.assign_coords(options=('cell', ...)). To the table as it is apply "
+            f"{type2_measures()}."
+        )
+        raise InputError("counts", got, "a coordinate options of the cells", step)
+    own = counts["options"]
+    if own.dims not in ((), ("cell",)):
+        allowed = "one number for each cell"
+        raise InputError("options", f"a coordinate with {dims_text(own)}", allowed)
+    values = np.broadcast_to(own.to_numpy(), (counts.sizes["cell"],))
+    return whole_options(values, "the coordinate options of the cells")
+
+
+def whole_options(values: NDArray[np.generic], source: str) -> NDArray[np.int64]:
+    """Numbers of options as integers, or refuse what is not whole, below 2 or too large."""
+    allowed = f"whole numbers of options, from 2 to {MOST_OPTIONS}"
+    for value in dict.fromkeys(values.tolist()):
+        try:
+            is_right = 2 <= float(value) <= MOST_OPTIONS and float(value).is_integer()
+        except ValueError:
+            is_right = False
+        if not is_right or isinstance(value, bool):
+            step = "Say how many answers could be chosen, the right one among them."
+            raise InputError("options", f"{value!r} in {source}", allowed, step)
+    return values.astype(np.float64).astype(np.int64)
 
 
 def refuse_other_dims(counts: xr.DataArray, allowed: str, step: str, *kinds: Axes) -> None:
@@ -130,9 +194,12 @@ def refuse_impossible_counts(counts: xr.DataArray) -> None:
 
 
 def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:
-    """Dims of one cell's table, of either kind: with a stimulus, or right and wrong only."""
+    """Dims of one cell's table, of any kind: with stimuli, two or more, or right and wrong only."""
     if isinstance(counts, xr.DataArray) and {*TYPE2_DIMS} <= {*counts.dims}:
         return TYPE2_DIMS
+    if has_more_options(counts):
+        require_options(counts)
+        return TYPE1_DIMS
     require_stimulus(counts, used_by)
     return TYPE1_DIMS
 

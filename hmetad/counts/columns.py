@@ -1,4 +1,4 @@
-"""Columns of trials, read as the levels of an experiment: names, two labels, right or wrong, codes.
+"""Columns of trials, read as the levels of an experiment: names, labels, right or wrong, codes.
 
 Names of columns, or distinct rows of trials with the number n of trials that each stands for →
 names as tables have them, labels, notices; or InputError that says what to do next.
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, describe_value
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.rows import Rows, plain_value
@@ -34,11 +34,15 @@ __all__ = [
     "given_labels",
     "listed",
     "named_rows",
+    "option_labels",
+    "options_of_trials",
     "plain_array",
     "right_trials",
     "several_columns",
     "text_columns",
     "with_numbers",
+    "with_options",
+    "with_options_column",
     "without_codes",
 ]
 
@@ -63,8 +67,9 @@ CORRECTNESS_NAMES = frozenset(
 )
 
 MULTIPLE = (
-    "More than two alternatives have no M-ratio here, and trials that are selected by their answer "
-    "give a wrong one. Count right and wrong (count_correct, --correct COLUMN); to that table "
+    "More than two alternatives: give options={number}, or a list of all labels; fit_mle and fit "
+    "then have M. Trials that are selected by their answer "
+    "give a wrong one. Or count right and wrong (count_correct, --correct COLUMN); to that table "
     "apply {measures}. Or make pairs of options from their probabilities (logs.option_pairs, "
     "hmetad import ... --option-pairs both)."
 )
@@ -256,28 +261,34 @@ def alike_notices(cells: pd.DataFrame, labels: Sequence[str]) -> list[Notice]:
     return [notice_of("labels-alike", where, columns=", ".join(columns))] if columns else []
 
 
-# The two labels of stimuli and responses
+# The labels of stimuli and responses, and numbers of options
 
 
-def two_labels(
+def option_labels(
     groups: pd.DataFrame,
     n: Ints,
     stimulus: str,
     response: str,
     labels: Sequence[Label] | None,
+    number: int | None = None,
 ) -> list[Label]:
-    """Labels behind S1 and S2: those given, or the two in the data, sorted."""
+    """Labels of so many options, or of two: those given, or those in the data, sorted.
+
+    Where fewer than `number` are in the data, which are two at least, the others are named
+    "unseen 1", ...
+    """
+    most = number or 2
     shown, said = (
         frequencies_of(plain_array(column, groups[column]).tolist(), n)
         for column in (stimulus, response)
     )
     seen = {*shown, *said}
     if labels is None:
-        legal, is_covered = {*shown}, len(seen) <= 2 and not {*said}.isdisjoint(shown)
+        legal, is_covered = {*shown}, len(seen) <= most and not {*said}.isdisjoint(shown)
     else:
         # Where the data have numbers, "1" is 1.
         named = {text(label): label for label in seen for text in (str, as_text)}
-        given = given_labels(labels)
+        given = given_labels(labels, most)
         labels = [label if label in seen else named.get(str(label), label) for label in given]
         legal, is_covered = {*labels}, seen <= {*labels}
     says_right = all(as_correct(label) is not None for label in said)
@@ -294,37 +305,95 @@ def two_labels(
         return [*labels]
     columns = f"{stimulus!r} and {response!r}"
     if len(seen) == 1:
-        step = "Name both: labels=(S1, S2)."
+        step = "Name both: labels=(S1, S2)." if most == 2 else "Name all: options=[...]."
         raise InputError(columns, f"the single label {counted}", "two labels", step)
-    if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
+    of_one_type = len({isinstance(label, str) for label in seen}) == 1
+    if len(seen) > most or not of_one_type:
         # Trials that are selected by their answer say nothing true of any measure.
-        several = len(shown) > 2 and len({isinstance(label, str) for label in seen}) == 1
-        step = MULTIPLE if several else "Recode both columns to the same two labels."
-        step = code_step(label_codes(shown + said)) or step.format(measures=type2_measures())
-        raise InputError(columns, f"{len(seen)} labels: {counted}", "the same two labels", step)
+        several = len(shown) > 2 and of_one_type and number is None
+        step = MULTIPLE if several else "Recode both columns to the same labels."
+        step = code_step(label_codes(shown + said, most)) or step.format(
+            number=len(seen), measures=type2_measures()
+        )
+        allowed = "the same two labels" if most == 2 else f"{most} at most, options={most}"
+        raise InputError(columns, f"{len(seen)} labels: {counted}", allowed, step)
     refuse_alike(columns, sorted(seen))
-    return sorted(seen)
+    return [*sorted(seen), *(f"unseen {k}" for k in range(1, most - len(seen) + 1))]
 
 
-def given_labels(labels: Sequence[Label]) -> list[Label]:
-    """Labels as given, if they are two."""
+def given_labels(labels: Sequence[Label], number: int = 2) -> list[Label]:
+    """Labels as given, if they are so many and differ."""
     # A set has no order that says which is S1.
     has_order = isinstance(labels, Iterable) and not isinstance(labels, str | Set | Mapping)
     given = labels if has_order else []
-    pair = [label.item() if isinstance(label, np.generic) else label for label in given]
-    if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
-        raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
-    refuse_alike("labels", pair)
-    return pair
+    own = [label.item() if isinstance(label, np.generic) else label for label in given]
+    are_labels = all(isinstance(x, Label) for x in own)
+    if len(own) != number or not are_labels or len({*map(as_text, own)}) < number:
+        allowed = "two different labels, (S1, S2)" if number == 2 else f"{number} different labels"
+        raise InputError("labels", repr(labels), allowed)
+    refuse_alike("labels", own)
+    return own
 
 
-def refuse_alike(argument: str, pair: Sequence[object]) -> None:
-    """Refuse two labels that look the same."""
-    if len({as_seen(label) if isinstance(label, str) else label for label in pair}) == 1:
-        first, second = pair
-        step = "Recode the column: .str.strip() and .str.normalize('NFC')."
-        got = f"{first!a} and {second!a}, which look alike"
-        raise InputError(argument, got, "two labels that a reader can tell apart", step)
+def refuse_alike(argument: str, labels: Sequence[object]) -> None:
+    """Refuse labels of which two look the same."""
+    first: dict[object, object] = {}
+    for label in labels:
+        other = first.setdefault(as_seen(label) if isinstance(label, str) else label, label)
+        if other is not label:
+            step = "Recode the column: .str.strip() and .str.normalize('NFC')."
+            got = f"{other!a} and {label!a}, which look alike"
+            raise InputError(argument, got, "labels that a reader can tell apart", step)
+
+
+def options_of_trials(
+    options: int | Sequence[Label] | None, labels: Sequence[Label] | None
+) -> tuple[Sequence[Label] | None, int | None]:
+    """Labels and number of options, as `count_trials` was given them, by a list or a number."""
+    if options is None:
+        return labels, None
+    if isinstance(options, int | np.integer) and not isinstance(options, bool):
+        return labels, int(whole_options(np.array([options]), "the argument")[0])
+    if isinstance(options, str | Set | Mapping) or not isinstance(options, Iterable):
+        raise InputError("options", repr(options), "a number, or a list of all labels in order")
+    if labels is not None:
+        raise InputError("labels", f"{labels!r} beside a list of options", "one of the two")
+    own = [*options]
+    if len(own) < 2:
+        raise InputError("options", repr(own), "at least two labels")
+    return own, len(own)
+
+
+def with_options_column(by: By, options: int | str | None) -> By:
+    """Grouping columns, and the column of numbers of options, which tells cells apart too."""
+    if not isinstance(options, str):
+        return by
+    named = dict(by) if isinstance(by, Mapping) else {x: x for x in listed("by", by)}
+    return {new: old for new, old in named.items() if old != options} | {options: options}
+
+
+def with_options(
+    groups: pd.DataFrame, by: Sequence[str], options: int | str | None
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Rows with the column ``options``, names of the grouping columns, and of covariates.
+
+    Numbers of options that are read from a column are called ``options`` from here on.
+    """
+    if options is None:
+        return groups, [*by], []
+    if isinstance(options, str):
+        if options != "options" and "options" in groups:
+            step = "Rename the column 'options'."
+            raise InputError("by", "'options' beside the number of options", "another name", step)
+        source = f"column {options!r}"
+        number = whole_options(plain_array(source, groups[options]), source)
+        groups = groups.rename(columns={options: "options"}).assign(options=number)
+        return groups, ["options" if name == options else name for name in by], []
+    if "options" in by:
+        step = "Name the column: options='options'."
+        raise InputError("options", f"{options!r} beside a column 'options' in by", "one", step)
+    number = whole_options(np.array([options]), "the argument")
+    return groups.assign(options=np.repeat(number, len(groups))), [*by], ["options"]
 
 
 # Right or wrong, also where that stands for stimulus or response
@@ -506,15 +575,15 @@ def suspected_codes(values: NDArray[Any], n: Ints) -> dict[float, int]:
     return {float(numbers[i]): int(times[i]) for i in np.flatnonzero(odd)}
 
 
-def label_codes(labels: Mapping[Any, int]) -> dict[Any, int]:
-    """Labels that look like codes for missing answers, where the others are two."""
+def label_codes(labels: Mapping[Any, int], number: int = 2) -> dict[Any, int]:
+    """Labels that look like codes for missing answers, where the others are so many."""
     odd = {}
     for label, times in labels.items():
         value = plain_value(label)
         is_usual = isinstance(value, float) and value in USUAL_CODES
         if is_usual or str(label).strip().casefold() in USUAL_TEXTS:
             odd[label] = times
-    return odd if len(labels) - len(odd) == 2 else {}
+    return odd if len(labels) - len(odd) == number else {}
 
 
 def code_step(suspects: Mapping[Any, int]) -> str:

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1, TYPE2, Axes
+from hmetad.counts.checks import STIMULI, TYPE2, Axes
 from hmetad.counts.columns import (
     By,
     Codes,
@@ -24,11 +24,14 @@ from hmetad.counts.columns import (
     code_notices,
     correctness_error,
     is_correctness_name,
+    option_labels,
+    options_of_trials,
     refuse_correctness,
     right_trials,
     rows_in_use,
-    two_labels,
     with_numbers,
+    with_options,
+    with_options_column,
 )
 from hmetad.counts.items import (
     difficulty_columns,
@@ -66,7 +69,7 @@ MOST_SAMPLED = 100_000
 MOST_VALUES = 100_000
 
 
-@check_inputs(skip=("trials", "labels", "levels", "missing_codes"))
+@check_inputs(skip=("trials", "labels", "levels", "missing_codes", "options"))
 def count_trials(
     trials: TableLike,
     *,
@@ -82,9 +85,10 @@ def count_trials(
     levels: Sequence[str | float] | None = None,
     missing_codes: Codes = (),
     labels: Sequence[Label] | None = None,
+    options: int | Sequence[Label] | None = None,
     response_from_confidence: bool = False,
 ) -> xr.DataArray:
-    """Count table of a two-alternative task: one row of `trials` per trial.
+    """Count table of a task with two alternatives, or m: one row of `trials` per trial.
 
     Parameters
     ----------
@@ -120,6 +124,9 @@ def count_trials(
         Values of stimulus, response and confidence that stand for a missing one: ``[999, -1]``.
     labels : (S1, S2), optional
         The two labels. By default those in the data, sorted (for booleans False is S1).
+    options : int or sequence, optional
+        Number m of options, or all their labels in order. By default two. The labels of m = 4 are
+        those in the data, sorted; with fewer the others are called "unseen 1", ...
     response_from_confidence : bool, optional
         Count responses that are a cut of the rating itself, with a notice, instead of refusing
         them.
@@ -132,15 +139,17 @@ def count_trials(
         column and covariate. Attrs: ``labels``, ``by``, ``covariates`` and ``columns`` (JSON),
         ``rows_dropped``, ``ratings_rule`` and ``notices``; ``same_items`` (JSON) where trials have
         a column of items and groups of cells were given the same ones: comparisons that take
-        those for independent say so.
+        those for independent say so. Of more than two options stimulus and response have the
+        options' own labels, as text.
 
     Raises
     ------
     InputError
         If a column is missing, used twice or has a name with a meaning of its own; if there are
-        not two labels; if `response` or `stimulus` holds correctness; if responses are a cut of
-        the rating; if confidence is missing in all trials of one response, or not an integer 1..K
-        (at most 1000) or one of the `levels`; if a covariate varies inside a cell.
+        not two labels, or more than the options; if `response` or `stimulus` holds correctness; if
+        responses are a cut of the rating; if confidence is missing in all trials of one response,
+        or not an integer 1..K (at most 1000) or one of the `levels`; if a covariate varies inside a
+        cell.
 
     Notes
     -----
@@ -180,6 +189,7 @@ def count_trials(
     >>> counts.sizes["cell"], int(counts.sel(cell="A", stimulus="S1", response="S2", rating=1))
     (2, 1)
     """
+    labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     others, groupings = (quantiles_within, n), {"by": by, "covariates": covariates}
     found = rows_in_use(trials, roles, groupings, others, missing_codes, labels or ())
@@ -191,22 +201,27 @@ def count_trials(
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *by_names, *covariate_names]
     tallied, items, sample, seen, scale = tally_trials(rows, scale, used, by_names, roles, n)
-    refuse_one_rated_response(*tallied, response, confidence)
+    if (number_of_options or 2) == 2:
+        refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [stimulus, response])
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
-    pair = two_labels(groups, number, stimulus, response, labels)
-    outcome = [(groups[name] == pair[1]).to_numpy() for name in (stimulus, response)]
+    own = option_labels(groups, number, stimulus, response, labels, number_of_options)
+    outcome = [places_of(groups[name], own) for name in (stimulus, response)]
+    texts = STIMULI if len(own) == 2 else tuple(map(as_text, own))
     attrs = {
-        "labels": pair,
+        "labels": own,
         "by": by_names,
         "covariates": covariate_names,
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
-    counts, cells, codes = count_rows(groups, number, TYPE1, outcome, scale, attrs, rows)
+    axes = Axes({"stimulus": texts, "response": texts})
+    counts, cells, codes = count_rows(groups, number, axes, outcome, scale, attrs, rows)
     where = counts["cell"].to_numpy().tolist()
-    cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence)
+    is_pair = len(own) == 2
+    values = counts.to_numpy()
+    cuts = cut_notices(values, cells, where, response_from_confidence) if is_pair else []
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where)
@@ -231,6 +246,7 @@ def count_correct(
     ratings: int | None = None,
     levels: Sequence[str | float] | None = None,
     missing_codes: Codes = (),
+    options: int | str | None = None,
 ) -> xr.DataArray:
     """Type-2 table of a task with any number of alternatives: one row of `trials` per trial.
 
@@ -263,21 +279,25 @@ def count_correct(
         Values of the confidence column from the least to the most confident, as for `count_trials`.
     missing_codes : str, float or sequence of these, optional
         Values of the columns of correctness and confidence that stand for a missing one.
+    options : int or str, optional
+        Number of options that could be chosen, the right one among them, or the column that has
+        it; cells then differ in it too. `fit_mle` and `fit` need it for M.
 
     Returns
     -------
     DataArray
         Integer ``counts`` (trials) with dims (cell, correct, rating), correct being "wrong" and
         "right"; ``cell`` is text such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one
-        coordinate per grouping column. Attrs: ``labels`` (the values behind wrong, and those
-        behind right), ``by`` and ``columns`` (JSON), ``rows_dropped``, ``ratings_rule`` and
-        ``notices``.
+        coordinate per grouping column, and with `options` their number, ``options``. Attrs:
+        ``labels`` (the values behind wrong, and those behind right), ``by``, ``covariates`` and
+        ``columns`` (JSON), ``rows_dropped``, ``ratings_rule`` and ``notices``.
 
     Raises
     ------
     InputError
         If a column is missing, used twice or has a reserved name; if a value of
-        `correct` says neither right nor wrong; if confidence is not an integer 1..K (at most
+        `correct` says neither right nor wrong; if numbers of options are not whole, or below 2; if
+        confidence is not an integer 1..K (at most
         1000), or one of the `levels`.
 
     Notes
@@ -299,16 +319,19 @@ def count_correct(
     (2, 1)
     """
     roles = {"correct": correct, "confidence": confidence}
-    rows, (names,) = rows_in_use(trials, roles, {"by": by}, (quantiles_within, n), missing_codes)
+    groupings = {"by": with_options_column(by, options)}
+    rows, (names,) = rows_in_use(trials, roles, groupings, (quantiles_within, n), missing_codes)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *names]
     (tallied,), seen, scale = rated_answers(rows, scale, used, [], n)
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
+    groups, own, covariates = with_options(groups, names, options)
     attrs = {
         "labels": labels,
-        "by": names,
+        "by": own,
+        "covariates": covariates,
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
@@ -320,6 +343,12 @@ def count_correct(
 
 
 # From rows to counts
+
+
+def places_of(column: pd.Series, labels: Sequence[Label]) -> Ints:
+    """Place of each value among the labels, all of which it has."""
+    found = [(column == label).to_numpy() for label in labels]
+    return np.argmax(np.stack(found), axis=0)
 
 
 def count_rows(

@@ -71,6 +71,7 @@ ANSWERED = (
     *("answer", "answers", "chosen", "response", "completion", "output", "reasoning"),
     *("explanation", "score", "correct", "confidence", "confidence_se", "samples", "rating"),
     *("option_probabilities", "stimulus", "wrong_option"),
+    *("top_probability", "lead", "minus_entropy", "options", "signal"),
 )
 # A column of so many different numbers with fractions is measured, such as a time.
 MEASURED = 20

@@ -27,6 +27,7 @@ from hmetad.counts.checks import (
     TYPE2_DIMS,
     Axes,
     dims_text,
+    has_more_options,
     refuse_no_counts,
     type2_measures,
     whole_number,
@@ -54,6 +55,7 @@ __all__ = [
     "new_notices",
     "plain_attrs",
     "type2_counts",
+    "without_columns",
 ]
 
 # Posterior probability, as of an interval of 95 %.
@@ -164,7 +166,8 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
     ----------
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating), or type-2 table with dims (cell,
-        correct, rating), in any order; further dims are kept.
+        correct, rating), in any order; further dims are kept. Of more than two stimuli their
+        number becomes the coordinate ``options`` of the cells.
     response_conditional : bool, optional
         A table for each response of a count table: dim response is kept.
 
@@ -219,6 +222,10 @@ def sum_by_correctness(counts: xr.DataArray, response_conditional: bool) -> xr.D
     over = ["stimulus"] if response_conditional else ["stimulus", "response"]
     table = xr.dot(counts, is_side, dim=over).transpose(..., *TYPE2_DIMS)
     table.attrs = {key: value for key, value in counts.attrs.items() if key != "labels"}
+    if has_more_options(counts) and not response_conditional:
+        own = ["cell"] if "cell" in table.dims else []
+        options = np.full([table.sizes[dim] for dim in own], counts.sizes["stimulus"])
+        table = table.assign_coords(options=(own, options))
     return table.rename("counts")
 
 
@@ -327,6 +334,11 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     return table.copy(data=sums[index])
 
 
+def without_columns(counts: xr.DataArray) -> xr.DataArray:
+    """Table without the columns of its cells, which may be called like an estimate; m stays."""
+    return counts.drop_vars({*counts.coords} - {"options", *counts.dims})
+
+
 # What is thin in a table
 
 
@@ -364,13 +376,13 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     wrong = total - right_ratings(counts).sum("rating")
     few = total < limit("few-trials")
     is_flat = ((~is_empty).sum("rating") == 1) & (counts.sizes["rating"] > 1)
-    is_unsaid = (counts.sum("rating") == 0).any("response")
+    is_unsaid = (counts.sum("rating") == 0).any("response") & (shown.sizes["stimulus"] == 2)
     return notices_where(
         {
             "empty-ratings": is_empty.any("rating"),
             "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0) & ~is_flat,
             "all-one-rating": is_flat,
-            "one-stimulus": (shown == 0).any("stimulus"),
+            "one-stimulus": (shown > 0).sum("stimulus") < 2,
             "few-trials": few,
             "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~few,
             "no-errors": (wrong == 0) & (total > 0),
@@ -485,8 +497,9 @@ def high_ratio_notices(
         high = is_high.any([dim for dim in is_high.dims if dim != "cell"])
         own = counts["cell"].isin(high["cell"][high])
         counts = counts[{"cell": own.to_numpy()}] if own.any() else counts
-    n = counts.sum([dim for dim in counts.dims if dim not in TYPE1_DIMS])
-    right, trials = right_ratings(n), n.sum(["stimulus", "response"])
+    table = type2_counts(counts)
+    n = table.sum([dim for dim in table.dims if dim not in TYPE2_DIMS])
+    right, trials = n.sel(correct="right", drop=True), n.sum("correct")
     lowest = int((trials.to_numpy() > 0).argmax())
     wrong = trials - right
     shown = {

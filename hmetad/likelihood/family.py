@@ -289,7 +289,7 @@ class Family:
         A value of `plotted` that is drawn as a line, and what it means.
     from_counts : tuple of str, optional
         Quantities that are set to their values from the counts, and so are neither parameters nor
-        computed: ``dprime``, ``c``.
+        computed: ``dprime``, ``c``, ``options``.
     choices : tuple of Choice, optional
         What a card can choose.
     chosen : mapping of str to str, optional

@@ -37,8 +37,9 @@ REGISTERED: dict[str, Family] = {}
 LEADING = ((5,), (7, 5))
 RATINGS = 4
 SUM_ERROR = 1e-6
-# Quantities that can be set to their values from the counts.
-FROM_COUNTS = {"dprime", "c"}
+# Quantities that can be set to their values from the counts, and values that a new likelihood is
+# tried at.
+FROM_COUNTS = {"dprime": (0.5, 1.5), "c": (0.5, 1.5), "options": (2.0, 5.0)}
 
 
 def register(likelihood: Family) -> Family:
@@ -91,8 +92,8 @@ def load_likelihood(name: str, **choices: str) -> Family:
     Parameters
     ----------
     name : str
-        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, ``"signal-detection"``, or
-        that of one that was registered.
+        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, ``"signal-detection"``,
+        ``"alternatives"``, ``"biased-alternatives"``, or that of one that was registered.
     **choices : str
         By name of the choice: ``meta_criterion="absolute"``.
 
@@ -162,7 +163,7 @@ def without_other_code(family: Family) -> Family:
 
 def refuse_unknown_names(family: Family) -> None:
     """Raise where a field names no parameter, or no quantity that follows from parameters."""
-    refuse_names("from_counts", family.from_counts, FROM_COUNTS)
+    refuse_names("from_counts", family.from_counts, {*FROM_COUNTS})
     known = {*family.from_counts}
     for parameter in family.parameters:
         before = family.following(known)
@@ -244,7 +245,7 @@ def outcome_of(
 def values_near_centres(family: Family, leading: tuple[int, ...]) -> dict[str, Floats]:
     """Values of all parameters, the same at each call."""
     rng = np.random.default_rng(0)
-    values = {name: rng.uniform(0.5, 1.5, leading) for name in family.from_counts}
+    values = {name: rng.uniform(*FROM_COUNTS[name], leading) for name in family.from_counts}
     for parameter in family.parameters:
         steps = rng.uniform(-1, 1, (*leading, *family.shape(parameter.name, RATINGS)))
         value = near_centre(LOG_GAP.prior if parameter.truncated_at else parameter.prior, steps)

@@ -41,6 +41,7 @@ __all__ = [
     "log_tail",
     "log_tail_share",
     "mills",
+    "summed",
 ]
 
 type Floats = NDArray[np.float64]
@@ -58,6 +59,8 @@ LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 # A function that takes another one can be cached only as a part of its caller.
 inlined = njit(inline="always")
 compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+# Where sums of positive numbers may be taken in another order, several at a time.
+summed = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
 
 def mills_coefficients() -> tuple[float, ...]:

@@ -7,22 +7,27 @@ nobody writes derivatives by hand. HMeta-d's prior of sorted criteria, which res
 begin, is added here too.
 """
 
+import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numba import njit
+from llvmlite.binding import add_symbol
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hmetad.likelihood import kernels
-from hmetad.likelihood.family import NUMPY, Family
+from hmetad.likelihood.family import NUMPY, Family, Values
 from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
 
-__all__ = ["MOMENTS", "add_value_and_gradient", "column_shapes", "tape_of"]
+__all__ = ["MOMENTS", "add_value_and_gradient", "column_shapes", "compiled_outcomes", "tape_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -34,6 +39,8 @@ MOMENTS = ("criteria_mu", "criteria_sigma")
 # steps, three numbers each; the places of the arguments; and those of both inner edges, of the
 # gaps, of their logarithms and of the moments.
 KERNEL, COLUMNS, STEPS, ARGUMENTS, SORTED, HEAD = range(6)
+# Outcomes whose probabilities are computed together.
+AT_ONCE = 100_000
 CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, LOG, SQRT, TANH = range(9)
 
 
@@ -180,17 +187,61 @@ def kernel_code(kernel: str) -> int:
     return crc32(kernel.encode())
 
 
-# With the arguments of those it stands for.
+# Kernels that compiled code of every fit contains. Others, which have outcomes in a row, are
+# compiled by themselves when a fit first needs them.
+CONTAINED = ("linear_gaussian", "lognormal", "meta_d", "normal")
+FLOATS = types.float64[:, ::1]
+VALUE_AND_SLOPES = types.Tuple((types.float64[::1], FLOATS))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+@cache
+def find_address(kernel: int) -> int:
+    """Address of the compiled log-likelihood of a kernel, or 0 if there is no such kernel."""
+    for name in {module.name for module in iter_modules(kernels.__path__)} - {*CONTAINED}:
+        if kernel_code(name) == kernel:
+            own = import_module(f"{kernels.__name__}.{name}").log_likelihood
+            found = own.get_compile_result(VALUE_AND_SLOPES(FLOATS, FLOATS, types.boolean))
+            return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+    return 0
+
+
+# Compiled code asks for it by its name, so that it can be kept for other processes.
+add_symbol("hmetad_address_of_kernel", ctypes.cast(find_address, ctypes.c_void_p).value)
+address_of_kernel = types.ExternalFunction("hmetad_address_of_kernel", types.int64(types.int64))
+
+
+@intrinsic
+def log_likelihood_at(_: Any, address: Any, counts: Any, at: Any, is_sloped: Any) -> Any:
+    """Call the compiled log-likelihood at an address."""
+    arguments = counts, at, is_sloped
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+        of_function = context.call_conv.get_function_type(VALUE_AND_SLOPES, arguments)
+        function = builder.inttoptr(given[0], of_function.as_pointer())
+        status, found = context.call_conv.call_function(
+            builder, function, VALUE_AND_SLOPES, arguments, given[1:]
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return found
+
+    return VALUE_AND_SLOPES(address, *arguments), generate
+
+
 @njit(nogil=True)
-def no_kernel(kernel: int, counts: Floats, at: Floats, is_sloped: bool) -> Any:  # noqa: ARG001
-    """No number: there is no such kernel."""
-    return np.full(len(at), math.nan), np.full(at.shape, math.nan)
+def of_other_kernel(kernel: int, counts: Floats, at: Floats, is_sloped: bool) -> Any:
+    """Log-likelihood by a kernel that is not contained; no number if there is none."""
+    address = address_of_kernel(kernel)
+    if address == 0:
+        return np.full(len(at), math.nan), np.full(at.shape, math.nan)
+    return log_likelihood_at(address, counts, at, is_sloped)
 
 
-def dispatcher(names: list[str]) -> Callable[..., tuple[Floats, Floats]]:
+def dispatcher(names: Sequence[str]) -> Callable[..., tuple[Floats, Floats]]:
     """Compiled function that calls the log-likelihood of a kernel, by its code."""
     if not names:
-        return no_kernel
+        return of_other_kernel
     own = import_module(f"{kernels.__name__}.{names[0]}")
     code, axes, log_likelihood = kernel_code(names[0]), own.AXES, own.log_likelihood
     outcomes, others = math.prod(axes), dispatcher(names[1:])
@@ -206,7 +257,7 @@ def dispatcher(names: list[str]) -> Callable[..., tuple[Floats, Floats]]:
     return of_kernel
 
 
-log_likelihood_of = dispatcher(sorted(module.name for module in iter_modules(kernels.__path__)))
+log_likelihood_of = dispatcher(CONTAINED)
 
 
 @compiled
@@ -254,6 +305,35 @@ def add_value_and_gradient(
         for j in range(columns):
             for i in range(cells):
                 gradient[i, j] += pulls[j, i]
+
+
+def compiled_outcomes(family: Family, values: Values, ratings: int) -> Floats:
+    """log P of every outcome, (..., *outcomes), by the kernel of a family, at values by name.
+
+    Those of its probabilities, but quicker where these are sums over many nodes.
+    """
+    known = family.derived(values)
+    names = family.compiled_arguments or family.arguments
+    arrays = [np.asarray(known[name] if isinstance(name, str) else name, float) for name in names]
+    ranks = [len(family.dims(name)) if isinstance(name, str) else 0 for name in names]
+    leading = np.broadcast_shapes(
+        *(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True))
+    )
+    rows = [
+        np.broadcast_to(x, (*leading, *x.shape[x.ndim - rank :])).reshape(math.prod(leading), -1)
+        for x, rank in zip(arrays, ranks, strict=True)
+    ]
+    shape = family.layout.shape(ratings)
+    at, found = np.hstack(rows), np.empty((math.prod(leading), math.prod(shape)))
+    own = import_module(f"{kernels.__name__}.{family.compiled_kernel}")
+    single, step = np.eye(found.shape[1]), max(1, AT_ONCE // found.shape[1])
+    for start in range(0, len(at), step):
+        part = at[start : start + step]
+        counts = np.tile(single, (len(part), 1))
+        counts = counts.reshape(len(counts), *getattr(own, "AXES", ()), -1)
+        value, _ = own.log_likelihood(counts, np.repeat(part, len(single), axis=0), False)
+        found[start : start + step] = value.reshape(len(part), -1)
+    return found.reshape(*leading, *shape)
 
 
 @compiled

@@ -7,6 +7,7 @@ from hmetad.logs.inspect_ai import read_inspect as read_inspect
 from hmetad.logs.lighteval import read_lighteval as read_lighteval
 from hmetad.logs.lm_eval import read_lm_eval as read_lm_eval
 from hmetad.logs.matlab import read_matlab as read_matlab
+from hmetad.logs.option_signals import signals as signals
 from hmetad.logs.pairs import count_pairs as count_pairs
 from hmetad.logs.pairs import option_pairs as option_pairs
 from hmetad.logs.promptfoo import read_promptfoo as read_promptfoo

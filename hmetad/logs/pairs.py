@@ -24,7 +24,7 @@ from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
 
-__all__ = ["Orders", "count_pairs", "option_pairs", "probability_matrix"]
+__all__ = ["Orders", "count_pairs", "option_pairs", "probability_matrix", "right_options"]
 
 Orders = Literal["both", "listed"]
 type By = str | Sequence[str] | Mapping[str, str]
@@ -273,12 +273,17 @@ def option_list(argument: str, value: Any) -> list[float]:
         raise InputError(argument, repr(value)[:60], "a list of numbers per row", step) from error
 
 
-def right_options(target: pd.Series, names: Sequence[str], matrix: Floats) -> Ints:
-    """Number of the right option of each row, -1 where it or all probabilities are missing."""
+def right_options(
+    target: pd.Series, names: Sequence[str], matrix: Floats, role: str = "target"
+) -> Ints:
+    """Number of the option that each row names, -1 where it or all probabilities are missing.
+
+    It is the right one, or what another `role` of the column says.
+    """
     is_there = ~np.isnan(matrix)
     rows = np.flatnonzero(is_there.any(axis=1) & target.notna().to_numpy())
     given = target.iloc[rows].tolist()
-    numbers = np.array(option_numbers(given, names), dtype=np.int64)
+    numbers = np.array(option_numbers(given, names, role), dtype=np.int64)
     last = matrix.shape[1] - 1
     is_lost = (numbers > last) | ~is_there[rows, np.minimum(numbers, last)]
     if is_lost.any():
@@ -286,13 +291,13 @@ def right_options(target: pd.Series, names: Sequence[str], matrix: Floats) -> In
         got = f"{given[is_lost.argmax()]!r}, which has no probability in row {first}"
         allowed = f"one of its {int(is_there[first].sum())} options"
         step = "Options are counted from 0, or by letters from A."
-        raise InputError(f"target column {target.name!r}", got, allowed, step)
+        raise InputError(f"{role} column {target.name!r}", got, allowed, step)
     right = np.full(len(matrix), -1)
     right[rows] = numbers
     return right
 
 
-def option_numbers(targets: Sequence[Any], names: Sequence[str]) -> list[int]:
+def option_numbers(targets: Sequence[Any], names: Sequence[str], role: str) -> list[int]:
     """Numbers of options: by names of columns where all targets are such, else one by one."""
     letters = zip(*names, strict=False)
     start = next((i for i, some in enumerate(letters) if len(set(some)) > 1), 0)
@@ -301,10 +306,10 @@ def option_numbers(targets: Sequence[Any], names: Sequence[str]) -> list[int]:
     texts = [as_text(value).strip() for value in targets]
     if all(text in known for text in texts):
         return [known[text] for text in texts]
-    return [option_number(text, known) for text in texts]
+    return [option_number(text, known, role) for text in texts]
 
 
-def option_number(text: str, known: Mapping[str, int]) -> int:
+def option_number(text: str, known: Mapping[str, int], role: str) -> int:
     """Number of an option that is given as a number from 0 or as a letter from A."""
     if text.isascii() and text.isdecimal() and len(text) < len(str(MOST_OPTIONS)):
         return int(text)
@@ -312,7 +317,7 @@ def option_number(text: str, known: Mapping[str, int]) -> int:
         return ord(text.upper()) - ord("A")
     names = f", or one of {', '.join(map(repr, known))}" if known else ""
     allowed = f"the number of an option from 0, its letter from A{names}"
-    raise InputError("target", repr(text[:60]), allowed)
+    raise InputError(role, repr(text[:60]), allowed)
 
 
 def pairs_of(matrix: Floats, right: Ints) -> tuple[Ints, Ints, list[Notice]]:

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import TYPE2_DIMS, table_dims
+from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
@@ -41,7 +41,8 @@ def measures_of(
     counts: xr.DataArray, *, correction: Correction, debias: int, seed: int | None
 ) -> xr.Dataset:
     """Every measure that applies to the table, per cell; arguments as in `hmetad.measure`."""
-    has_stimulus = table_dims(counts, "measure") != TYPE2_DIMS
+    has_stimulus = table_dims(counts, "measure") != TYPE2_DIMS and not has_more_options(counts)
+    counts = counts if has_stimulus else type2_counts(counts)
     options = {"correction": correction, "debias": debias, "seed": seed}
     calls: dict[object, Result] = {}
     for result in results():

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.arguments import check_inputs, seed_or_none, whole
-from hmetad.counts.checks import TYPE1_DIMS, refuse_no_counts, table_dims
+from hmetad.counts.checks import (
+    TYPE1_DIMS,
+    TYPE2_DIMS,
+    has_more_options,
+    refuse_no_counts,
+    table_dims,
+)
 from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
@@ -124,6 +130,8 @@ def meta_information(
     0.53
     """
     dims = table_dims(counts, "meta_information")
+    if has_more_options(counts):
+        counts, dims = type2_counts(counts), TYPE2_DIMS
     has_stimulus = dims == TYPE1_DIMS
     refuse_no_counts(counts)
     if hold == "stimulus" and not has_stimulus:

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
-from hmetad.counts.checks import TYPE1_DIMS
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options
 from hmetad.counts.tables import items_together, type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.results import describe, described, ratio
@@ -37,6 +37,7 @@ __all__ = [
     "CLEAR_Z",
     "at_chance",
     "auroc2",
+    "choice_z",
     "confidence_z",
     "gamma",
     "mean_confidence",
@@ -489,9 +490,14 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     >>> confidence_z(table).round(2).values
     array([1.32, 0.  ])
     """
-    ordered = counts.transpose(..., *TYPE1_DIMS)
+    dims = TYPE2_DIMS if "correct" in counts.dims else TYPE1_DIMS
+    ordered = counts.transpose(..., *dims)
     n = ordered.to_numpy().astype(float)
-    right, both = n[..., [0, 1], [0, 1], :], n.sum(axis=-3)
+    if "correct" in dims:
+        right, both = n[..., 1:, :], n.sum(axis=-2, keepdims=True)
+    else:
+        each = np.arange(n.shape[-2])
+        right, both = n[..., each, each, :], n.sum(axis=-3)
     concordant, discordant, tied = pairs(np.stack([both - right, right], axis=-2))
     compared, trials = concordant + discordant + tied, both.sum(axis=-1)
     choices = np.where(compared > 0, trials * (trials - 1), 1.0)
@@ -499,7 +505,33 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     error = np.sqrt((compared * untied / 12).sum(axis=-1))
     excess = ((concordant - discordant) / 2).sum(axis=-1)
     z = np.where(error > 0, excess / np.where(error > 0, error, 1.0), np.nan)
-    return ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).copy(data=z)
+    return ordered.isel(dict.fromkeys(dims, 0), drop=True).copy(data=z)
+
+
+def choice_z(counts: xr.DataArray) -> xr.DataArray:
+    """How clearly choices among options are right more often than by chance, in SDs, per cell.
+
+    Of a type-2 table chance is 1/m, by its coordinate ``options``; of stimuli and responses it is
+    the share that agrees if they are independent, which a bias does not raise.
+
+    Examples
+    --------
+    >>> table = xr.DataArray([[[40, 20], [10, 30]]], dims=["cell", "correct", "rating"])
+    >>> choice_z(table.assign_coords(options=4)).round(2).values
+    array([3.46])
+    """
+    if "correct" in counts.dims:
+        by_correct = counts.sum("rating")
+        total, right = by_correct.sum("correct"), by_correct.isel(correct=1, drop=True)
+        chance = 1 / total.copy(data=counted_options(counts))
+    else:
+        n = counts.sum("rating").transpose(..., "stimulus", "response").to_numpy().astype(float)
+        total = counts.sum(["stimulus", "response", "rating"])
+        right = total.copy(data=np.trace(n, axis1=-2, axis2=-1))
+        agree = total.copy(data=(n.sum(axis=-1) * n.sum(axis=-2)).sum(axis=-1))
+        chance = agree / total.where(total > 0) ** 2
+    variance = chance * (1 - chance) * total
+    return (right - chance * total) / variance.where(variance > 0) ** 0.5
 
 
 def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:

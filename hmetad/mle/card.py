@@ -5,6 +5,7 @@ cell, or the cells that formulas tie together, such as the difficulties of a per
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,20 +14,23 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.arguments import refuse_same_names
+from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.mle.estimates import clearly_high
+from hmetad.measures.type2 import CLEAR_Z, choice_z
+from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import Maxima, Units, maximise_units, units_of
-from hmetad.notice import Notice, copy_notices, notice_of
+from hmetad.notice import Notice, copy_notices, notice_of, notice_where, notices
+from hmetad.notice_registry import sentence
 from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.spec import ModelSpec
 from hmetad.threads import in_threads
 
-__all__ = ["fit_card"]
+__all__ = ["fit_card", "fit_cells"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -40,8 +44,10 @@ STARTS = 4
 DIFFERENCE = 1e-5
 # Units that are worked on together, in a thread.
 TOGETHER = 128
+# What each cell has beside its estimates.
+OF_CELLS = ("loglik", "converged", "at_edge")
 # Starts keep these from the counts.
-FROM_COUNTS = ("dprime", "c", "first_gap", "log_gap")
+FROM_COUNTS = ("dprime", "c", "bias", "first_gap", "log_gap")
 
 
 def fit_card(
@@ -57,7 +63,7 @@ def fit_card(
     Parameters
     ----------
     counts : DataArray
-        Count table, dims (cell, stimulus, response, rating).
+        Count table, dims (cell, stimulus, response, rating), or those of the model's likelihood.
     spec : ModelSpec
         Without groups in brackets in its formulas, and without priors in its likelihood, as
         HMeta-d's criteria are.
@@ -73,8 +79,7 @@ def fit_card(
     """
     refuse_priors(spec)
     own = checked_counts(counts, spec)
-    errors = [f"{name}_se" for name in spec.record.results]
-    taken = [*spec.record.results, *errors, *names_of("fit_card"), "unit", "of_unit"]
+    taken = [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"]
     refuse_same_names(own.coords, taken)
     designs, given = designs_of(own, spec), given_of(own, spec)
     ratings = own.sizes["rating"]
@@ -110,7 +115,56 @@ def fit_card(
     said = [*identification_notices(own, spec, designs), *edge_notices(own, spec, fits)]
     if {"m_ratio", "dprime"} <= {*result}:
         said += high_ratio_notices(clearly_high(result), own)
+        said += sign_notices(result, own)
     return copy_notices(result, counts, said)
+
+
+def fit_cells(
+    counts: xr.DataArray,
+    spec: ModelSpec,
+    *,
+    correction: Correction = "none",
+    starts: int | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
+    """`fit_card` of a model without formulas, for tables with any dims, or none, before their own.
+
+    What is of a unit has these dims too.
+    """
+    inner = spec.record.layout.dims
+    table = counts.transpose(..., *inner)
+    first = [str(dim) for dim in table.dims if dim not in inner]
+    shape, is_cells = (
+        [table.sizes[dim] for dim in first],
+        first == ["cell"] and "cell" in counts.coords,
+    )
+    flat = table.to_numpy().reshape(-1, *table.shape[len(first) :])
+    coords: dict[str, Any] = {dim: table[dim].values for dim in inner if dim in table.coords}
+    coords["cell"] = table["cell"].values if is_cells else [str(i + 1) for i in range(len(flat))]
+    like = table.isel(dict.fromkeys(inner, 0), drop=True)
+    if "options" in like.coords:
+        number = like["options"].broadcast_like(like).transpose(*first)
+        coords["options"] = ("cell", number.to_numpy().ravel())
+    own = xr.DataArray(flat, coords, ("cell", *inner))
+    # The first start finds the maximum, but for some at an edge.
+    starts = 1 if starts is None and not is_cells else starts
+    found = fit_card(own, spec, correction=correction, starts=starts, seed=seed)
+    found = found.drop_vars(set(found) - {*OF_CELLS, *of_results(spec)})
+    refuse_same_names(like.coords, found)
+    result = xr.Dataset(coords=like.coords)
+    for name, x in found.items():
+        values = x.to_numpy().reshape((*shape, *x.shape[1:]))
+        result[name] = ((*first, *x.dims[1:]), values, x.attrs)
+    known = {name: x for name, x in found.coords.items() if not {*x.dims} & {"cell", "unit"}}
+    attrs = {name: x for name, x in found.attrs.items() if name != "notices"}
+    # Of resampled tables there is nothing to say.
+    said = notices(found) if is_cells else []
+    return copy_notices(result.assign_coords(known).assign_attrs(attrs), counts, said)
+
+
+def of_results(spec: ModelSpec) -> list[str]:
+    """Names of the quantities of a likelihood, and of their standard errors."""
+    return [own for name in spec.record.results for own in (name, f"{name}_se")]
 
 
 def refuse_priors(spec: ModelSpec) -> None:
@@ -183,7 +237,7 @@ def label_cells(counts: xr.DataArray, maxima: list[tuple[Units, Maxima]]) -> xr.
         said = said | {"long_name": f"standard error of {quantity.description}"}
         result[f"{name}_se"] = (dims, values[f"{name}_se"], said)
     layout, ratings = likelihood.layout, counts.sizes["rating"]
-    labels = layout.labels(ratings) | layout.further_labels(ratings)
+    labels = {dim: counts[dim].values for dim in layout.dims} | layout.further_labels(ratings)
     return result.assign_coords({x: labels[x] for x in ("response", "criterion") if x in labels})
 
 
@@ -233,6 +287,18 @@ def edge_notices(counts: xr.DataArray, spec: ModelSpec, fits: list[UnitFit]) -> 
         what = spec.record.parameter(name).description
         said.append(notice_of("at-edge", own, parameter=name, what=what))
     return said
+
+
+def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
+    """Notices of choices among options that are not clearly right more often than by chance."""
+    if not ("correct" in counts.dims or has_more_options(counts)):
+        return []
+    z, step = choice_z(counts), sentence("compare-meta-d")
+    return [
+        *notice_where(z <= 0, "dprime-sign.below-with-m"),
+        *notice_where((z > 0) & (z < CLEAR_Z), "dprime-sign.near", step=step),
+        *notice_where(said_to_be_negative(result), "negative-meta-d"),
+    ]
 
 
 def unit_labels(counts: xr.DataArray, units: list[Integers]) -> list[str]:

@@ -43,7 +43,7 @@ def measure(
         correct, rating); further dims are kept.
     meta_d : bool, optional
         Whether to add meta_d, m_ratio, log_m and meta_d_excess, meta-d′ − d′, of `fit_mle`, which
-        need a stimulus.
+        need a stimulus or the number of options; with the latter alone also dprime.
     expected : bool, optional
         Whether to add what signal detection expects of the type-2 measures, and the observed
         values relative to it (`hmetad.measures.relative_to_sdt`).
@@ -86,11 +86,13 @@ def measure(
     if expected:
         found = found.assign(relative_to_sdt(counts, correction=correction).data_vars)
     if meta_d:
-        fitted = fit_mle(counts, correction=correction)
+        fitted = fit_mle(counts, correction=correction).drop_vars("of_unit", errors="ignore")
         refuse_same_names(found.coords, ["meta_d_excess"])
         excess = fitted["meta_d"] - fitted["dprime"]
         own = {"meta_d_excess": excess.assign_attrs(attrs_of("meta_d_excess", "measure"))}
-        found = with_notices(found.assign({**fitted[list(FITTED)], **own}), notices(fitted))
+        # Without a stimulus d′ comes from the fit too.
+        names = [name for name in ("dprime", "dprime_se") if name not in found]
+        found = with_notices(found.assign({**fitted[[*names, *FITTED]], **own}), notices(fitted))
     if meta_noise:
         fitted = fit_mle(counts, "lognormal_noise", correction=correction, starts=NOISE_STARTS)
         noise = fitted[list(NOISE)].drop_vars("of_unit")

@@ -12,12 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1_DIMS
+from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.measures.type2 import CLEAR_Z, at_chance, confidence_z, reversed_scale
-from hmetad.mle.card import fit_card
+from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,
     label_estimates,
@@ -37,8 +37,8 @@ from hmetad.mle.maximum import (
 )
 from hmetad.notice import Notice, copy_notices, notice_where
 from hmetad.notice_registry import sentence
-from hmetad.specs.loading import as_model
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.loading import model_of
+from hmetad.specs.spec import ModelSpec, with_changes
 
 __all__ = ["fit_mle"]
 
@@ -65,11 +65,15 @@ def fit_mle(
     Parameters
     ----------
     counts : DataArray
-        Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
+        Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept. Of
+        more options with their labels, or dims (cell, correct, rating) with the coordinate
+        ``options``, as `count_correct` makes it: these are fitted as a model is.
     model : str or ModelSpec, optional
         Name or path of a card, or what `load_model` returned, to be maximised in all its parameters
         at once. Formulas tie cells together: ``c = "0 + subject"``; they have no groups in
-        brackets. Without one, meta-d′ is fitted given d′ and c, as described here.
+        brackets. Without one, meta-d′ is fitted given d′ and c, as described here; choices among
+        more options by the card ``"alternatives_biased"``, right and wrong ones by
+        ``"alternatives"``, both with M itself as a parameter.
     meta_criterion : {"relative", "absolute"}, optional
         κ = M·c, or κ = c.
     s : float or "estimate", optional
@@ -134,12 +138,16 @@ def fit_mle(
     >>> noisy["noise"].round(2).item(), noisy["aic"].round(1).item()
     (0.29, 981.0)
     """
-    if model is not None:
+    if model is not None or has_options(counts):
         if (meta_criterion, s, response_conditional) != ("relative", 1.0, False):
             step = "Set it in the card: load_model('individual', meta_criterion='absolute')."
             got = "meta_criterion, s or response_conditional"
             raise InputError("model", got, "a model alone", step)
-        spec = as_model(model)
+        spec = model_of(counts, model)
+        # M may be negative where there is no prior of log M.
+        if model is None:
+            spec = with_changes(spec, scale="m")
+            return fit_cells(counts, spec, correction=correction, starts=starts, seed=seed)
         return fit_card(counts, spec, correction=correction, starts=starts, seed=seed)
     ordered, table = table_of(counts, "The meta-d′ model")
     ratings = table.shape[-1]
@@ -183,6 +191,12 @@ def fit_mle(
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
     return copy_notices(result, counts, found)
+
+
+def has_options(counts: xr.DataArray) -> bool:
+    """Whether this is a table of right and wrong choices, or of more than two options."""
+    is_right = isinstance(counts, xr.DataArray) and "correct" in counts.dims
+    return is_right or has_more_options(counts)
 
 
 def faint_confidence(counts: xr.DataArray, result: xr.Dataset) -> list[Notice]:

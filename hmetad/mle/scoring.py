@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
+from hmetad.likelihood.tape import add_value_and_gradient, tape_of
 from hmetad.mle.climb import Stop, climb
 
 __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
@@ -143,6 +144,8 @@ class CellLikelihood:
         partials = list[Floats]()
         if kernel:
             value, *partials = kernel.evaluate(self.counts, *arguments)
+        if not kernel and self.is_compiled:
+            return self.scored_outcomes(vectors)
         if hasattr(kernel, "expected_information"):
             slopes = slopes_of(joined_arguments, self, vectors)
             information = kernel.expected_information(trials, *arguments)
@@ -157,6 +160,30 @@ class CellLikelihood:
         trials = trials.reshape(len(trials), -1)
         expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // trials.shape[1], axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
+        return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a tape leads from vectors to probabilities, of more outcomes than two by two."""
+        own = self.likelihood
+        is_plain = own.compiled_kernel and not any(p.prior_centre for p in own.parameters)
+        return bool(is_plain) and own.layout != TWO_ALTERNATIVES
+
+    def scored_outcomes(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
+        """`evaluate` by the compiled probability of each outcome."""
+        log_p = np.zeros((len(vectors), self.counts[0].size))
+        outcomes, tape = log_p.shape[1], tape_of(self.likelihood, self.counts.shape[-1])
+        given = [own[:, None] for own in self.given.values()]
+        rows = np.repeat(np.hstack([*given, vectors]), outcomes, axis=0)
+        slopes = np.zeros(rows.shape)
+        single = np.tile(np.eye(outcomes), (len(vectors), 1))
+        add_value_and_gradient(rows, single, tape, log_p.reshape(-1), slopes)
+        slopes = slopes.reshape(len(vectors), outcomes, -1)[..., len(given) :]
+        counts, trials = self.counts.reshape(log_p.shape), self.trials.reshape(len(vectors), -1)
+        expected = np.exp(log_p) * np.repeat(trials, outcomes // trials.shape[1], axis=1)
+        # What never came may be as improbable as it likes.
+        value = np.where(counts > 0, counts * log_p, 0.0).sum(axis=1)
+        gradient = np.einsum("inp,in->ip", slopes, counts)
         return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
 
     def log_outcomes(self, vectors: Floats) -> Floats:

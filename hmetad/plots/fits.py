@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, with_variables
+from hmetad.counts.checks import CORRECT, STIMULI, has_more_options
+from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.plots.panels import (
     AxesLike,
@@ -69,7 +71,8 @@ def fit(
         What `predicted_counts` returned, of at most 24 cells.
     kind : {"ratings", "roc"}, optional
         Trials of each response and rating, from surely S1 to surely S2, a colour for each
-        stimulus; or the type-2 ROC. Markers are observed, bands and lines predicted.
+        stimulus; or the type-2 ROC. Markers are observed, bands and lines predicted. With more
+        options ratings are those of wrong and of right choices.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per cell; a new figure by default.
 
@@ -97,7 +100,9 @@ def fit(
         draw(axis, {name: values[place] for name, values in arrays.items()})
         name_panel(axis, cell)
         dress(axis, grid="y" if kind == "ratings" else None)
-    name_outer_axes(axes, *NAMES[kind], share_y=kind == "roc")
+    is_pair = predicted.sizes.get("stimulus") == 2
+    x_name, y_name = NAMES[kind] if is_pair or kind == "roc" else ("rating", NAMES[kind][1])
+    name_outer_axes(axes, x_name, y_name, share_y=kind == "roc")
     if not len(cells):
         nothing_to_draw(axes[0])
     share_legend(axes)
@@ -123,27 +128,35 @@ def describe_fit(predicted: xr.Dataset) -> str:
 
 
 def array_of(values: xr.DataArray) -> Floats:
-    """Values with dim cell first, and of counts stimulus, response and rating after it."""
-    order = [dim for dim in ("cell", "stimulus", "response", "rating") if dim in values.dims]
-    return values.transpose(*order, ...).to_numpy().astype(float)
+    """Values with dim cell first, and of counts stimulus, response and rating after it.
+
+    Those of more than two options are summed to wrong and right; sums of limits are no limits.
+    """
+    if has_more_options(values):
+        is_summed = values.name in ("counts", "mean")
+        values = type2_counts(values.reset_coords(drop=True)) * (1.0 if is_summed else np.nan)
+    order = ("cell", "correct", "stimulus", "response", "rating")
+    return values.transpose(*(x for x in order if x in values.dims), ...).to_numpy().astype(float)
 
 
 def draw_ratings(ax: Axes, one: dict[str, Floats]) -> None:
-    """Counts of each response and rating of one cell, by stimulus."""
-    number = one["counts"].shape[-1]
-    x = np.arange(2 * number)
-    for place, stimulus in enumerate(("S1", "S2")):
-        observed, mean, lower, upper = (on_one_axis(one[name][place]) for name in DRAWN["ratings"])
+    """Counts of each response and rating of one cell, by stimulus; of ratings, by correctness."""
+    number, is_pair = one["counts"].shape[-1], one["counts"].ndim == 3
+    x = np.arange(2 * number if is_pair else number)
+    for place, stimulus in enumerate(STIMULI if is_pair else CORRECT):
+        own = (one[name][place] for name in DRAWN["ratings"])
+        observed, mean, lower, upper = (on_one_axis(y) if is_pair else y for y in own)
         color, marker = COLORS[place], MARKERS[place]
         ax.fill_between(x, lower, upper, color=color, alpha=0.18, linewidth=0)
         look: dict[str, Any] = {"color": color, "linestyle": LINES[place], "linewidth": 1.1}
         ax.plot(x, mean, label=f"{stimulus} predicted", **look)
         ax.plot(x, observed, marker, color=color, markersize=3.8, label=f"{stimulus} observed")
-    labels = np.array([*range(number, 0, -1), *range(1, number + 1)])
+    labels = np.array([*range(number, 0, -1), *range(1, number + 1)])[-len(x) :]
     # Of many ratings only the ends are named, for the others would touch.
     named = (number < 6) | (labels == 1) | (labels == number)
     ax.set_xticks(x[named], labels[named].astype(str), fontsize=SMALL)
-    ax.axvline(number - 0.5, color=SOFT, linewidth=0.7)
+    if is_pair:
+        ax.axvline(number - 0.5, color=SOFT, linewidth=0.7)
     ax.set_ylim(bottom=0)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
-from hmetad.plots.panels import AxesLike, is_left_of, name_panel, panel_axes
+from hmetad.plots.panels import AxesLike, is_left_of, name_panel, panel_axes, share_legend
 from hmetad.plots.style import (
     INK,
     SOFT,
@@ -24,6 +24,7 @@ from hmetad.plots.style import (
     new_axes,
     nothing_to_draw,
     put_legend,
+    told_apart,
 )
 from hmetad.text.cells import format_cell
 from hmetad.text.escape import shorten
@@ -188,6 +189,7 @@ def interval_panels(
     lower: str = "lower",
     upper: str = "upper",
     strong: str | None = None,
+    hue: str | None = None,
     xlabel: str | None = None,
     columns: int = 3,
     ax: AxesLike | None = None,
@@ -204,6 +206,8 @@ def interval_panels(
         Columns with numbers; without a number nothing is drawn.
     strong : str, optional
         Column with whether the marker is filled.
+    hue : str, optional
+        Column whose values share a row, one below the other, each with a colour and a marker.
     xlabel : str, optional
         Column with the name of the axis of a panel.
     columns : int, optional
@@ -228,21 +232,30 @@ def interval_panels(
     >>> [axes.get_title(loc="left") for axes in interval_panels(frame, rows="model", panels="set")]
     ['x']
     """
-    asked = [name for name in (strong, xlabel) if name is not None]
+    asked = [name for name in (strong, hue, xlabel) if name is not None]
     require_column(table, rows, panels, estimate, lower, upper, *asked)
     names = list(dict.fromkeys(table[rows]))
+    hues = [None] if hue is None else list(dict.fromkeys(table[hue]))
+    told_apart("hue", len(hues), "values")
     parts = [(key, part) for key, part in table.groupby(panels, sort=False)]
-    height = 0.85 + 0.19 * max(len(names), 1)
+    # Above what shares a row stands a legend.
+    first, each = (0.85, 0.19) if hue is None else (1.2, 0.1 + 0.18 * len(hues))
+    height = first + each * max(len(names), 1)
     axes = panel_axes(ax, len(parts), (2.15, height), columns=columns, margins=(1.7, 0.1))
     for panel, (key, part) in zip(axes, parts, strict=False):
-        drawn = part.set_index(rows).reindex(names)
-        values = number_rows(drawn, estimate, lower, upper)
         dress(panel, grid="x")
-        limit_across(panel, values.ravel())
-        is_strong = [False] * len(names) if strong is None else drawn[strong].eq(True)
-        intervals(panel, values, [("o", INK if one else "white") for one in is_strong])
+        limit_across(panel, number_rows(part, estimate, lower, upper).ravel())
+        for place, value in enumerate(hues):
+            own = part if hue is None else part[part[hue] == value]
+            drawn = own.set_index(rows).reindex(names)
+            values = number_rows(drawn, estimate, lower, upper)
+            is_strong = [False] * len(names) if strong is None else drawn[strong].eq(True)
+            looks = [("o", INK if one else "white") for one in is_strong]
+            intervals(panel, values, looks, None if hue is None else (place, len(hues), value))
         name_panel(panel, key)
         name_axes(panel, part[xlabel].iloc[0] if xlabel is not None else "")
+    if hue is not None and parts:
+        share_legend(axes)
     if not parts:
         nothing_to_draw(axes[0])
     name_first_column(axes, names)

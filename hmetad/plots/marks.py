@@ -40,6 +40,9 @@ __all__ = [
     "wilson",
 ]
 
+# Share of a row that several intervals in it take.
+SPREAD = 0.66
+
 
 def limit_across(ax: Axes, numbers: Sequence[float] | np.ndarray) -> None:
     """Limits of the horizontal axis that hold all finite numbers, and what is drawn already."""
@@ -53,28 +56,38 @@ def limit_across(ax: Axes, numbers: Sequence[float] | np.ndarray) -> None:
     ax.set_xlim(left - margin, right + margin)
 
 
-def intervals(ax: Axes, values: np.ndarray, markers: Sequence[tuple[str, str]]) -> None:
+def intervals(
+    ax: Axes,
+    values: np.ndarray,
+    markers: Sequence[tuple[str, str]],
+    shared: tuple[int, int, object] | None = None,
+) -> None:
     """Horizontal intervals in rows from the top; rows of `values` are estimate, lower, upper.
 
-    An end at infinity is at the edge of the axes. `markers` are the shape and face of each.
+    An end at infinity is at the edge of the axes. `markers` are the shape and face of each. Where
+    several share a row, `shared` is the place of these, of how many, and their name in the legend:
+    they have a colour and a shape of their own.
     """
-    places = np.arange(len(markers))
+    place, number, name = shared or (0, 1, "")
+    look = look_of(place) if shared else {"color": INK, "marker": None, "markersize": 5.5}
+    places = np.arange(len(markers)) + SPREAD * ((place + 0.5) / number - 0.5)
     estimate, lower, upper = values
     left, right = ax.get_xlim()
     known = ~(np.isnan(lower) | np.isnan(upper))
     ends = np.clip([lower[known], upper[known]], left, right)
-    ax.hlines(places[known], *ends, color=INK, linewidth=1.4, zorder=2)
-    for look in dict.fromkeys(markers):
-        mine = np.array([one == look for one in markers])
+    ax.hlines(places[known], *ends, color=look["color"], linewidth=1.4, zorder=2)
+    for shape, face in dict.fromkeys(markers):
+        mine = np.array([one == (shape, face) for one in markers])
         ax.plot(
             estimate[mine],
             places[mine],
-            marker=look[0],
-            markersize=7 if look[0] == "X" else 5.5,
-            markerfacecolor=look[1],
-            markeredgecolor=INK,
+            marker=look["marker"] or shape,
+            markersize=7 if shape == "X" else look["markersize"],
+            markerfacecolor=look["color"] if shared else face,
+            markeredgecolor=look["color"],
             linestyle="none",
             zorder=3,
+            label=drawable(name) if shared else None,
         )
 
 

@@ -10,4 +10,5 @@ from hmetad.report.contents.paragraph import results_paragraph as results_paragr
 from hmetad.report.contents.population import population_table as population_table
 from hmetad.report.contents.selection_report import conclusion as conclusion
 from hmetad.report.contents.selection_report import selection_report as selection_report
+from hmetad.report.contents.signals_report import signals_report as signals_report
 from hmetad.report.page.records import decisions_record as decisions_record

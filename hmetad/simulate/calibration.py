@@ -14,14 +14,14 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
-from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
+from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.predictive import draw_prior
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.family import Family
 from hmetad.monte_carlo import effective_draws, rank_rhat
 from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.design import given_of
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
 from hmetad.uniformity import uniformity
@@ -137,8 +137,8 @@ def calibrate_sampler(
     found = []
     for i, tree in enumerate(fits_of(tables, other, seeds, options)):
         truth = {"posterior": prior.isel(draw=[i]), "observed_data": tree["observed_data"]}
-        true = parameter_values(xr.DataTree.from_dict(truth), names, spec.record)
-        drawn_values = parameter_values(tree, names, other.record)
+        true = parameter_values(xr.DataTree.from_dict(truth), names, spec)
+        drawn_values = parameter_values(tree, names, other)
         ranked = rank_simulation(drawn_values, true.isel(chain=0, draw=0), size)
         diverged = int(tree["sample_stats"].to_dataset()["diverging"].sum())
         found.append(ranked.assign(divergences=diverged))
@@ -187,9 +187,12 @@ def fits_of(
     # Cells without anything in common: those of all tables are fitted side by side.
     shape, cells = tables.shape, tables["cell"].values
     labels = [f"{i} | {cell}" for i in range(shape[0]) for cell in cells.tolist()]
-    levels = {name: tables[name].values for name in OUTCOME[1:]}
+    dims = [str(dim) for dim in tables.dims[1:]]
+    levels: dict[str, Any] = {name: tables[name].values for name in dims[1:]}
+    if "options" in tables.coords:
+        levels["options"] = ("cell", np.tile(tables["options"].values, shape[0]))
     joined = xr.DataArray(
-        tables.to_numpy().reshape(-1, *shape[2:]), {"cell": labels, **levels}, OUTCOME
+        tables.to_numpy().reshape(-1, *shape[2:]), {"cell": labels, **levels}, dims
     )
     together = fit(joined, spec, random_seed=seeds[0], **options)
     for i in range(shape[0]):
@@ -202,7 +205,7 @@ def fits_of(
         yield xr.DataTree.from_dict({**groups, "sample_stats": together["sample_stats"]})
 
 
-def parameter_values(tree: xr.DataTree, names: Sequence[str], likelihood: Family) -> xr.DataArray:
+def parameter_values(tree: xr.DataTree, names: Sequence[str], spec: ModelSpec) -> xr.DataArray:
     """Draws (chain, draw, parameter) of variables, and last of the log-likelihood."""
     posterior = tree["posterior"].to_dataset()
     parts, labels, owners = [], [], []
@@ -220,10 +223,10 @@ def parameter_values(tree: xr.DataTree, names: Sequence[str], likelihood: Family
         labels += [f"{name}[{place}]" if place else name for place in own]
         owners += [name] * len(own)
     counts = tree["observed_data"].to_dataset()["counts"]
-    observed = counts.transpose(*OUTCOME).to_numpy()
-    log_p = outcome_draws(posterior, likelihood).to_numpy()
+    observed = counts.transpose("cell", *spec.record.layout.dims).to_numpy()
+    log_p = outcome_draws(posterior, spec.record, given_of(counts, spec)).to_numpy()
     # An outcome that never came may be as improbable as it likes.
-    loglik = np.where(observed > 0, observed * log_p, 0.0).sum(axis=(2, 3, 4, 5))
+    loglik = np.where(observed > 0, observed * log_p, 0.0).sum(axis=(*range(2, log_p.ndim),))
     return xr.DataArray(
         np.concatenate([*parts, loglik[..., None]], axis=-1),
         dims=("chain", "draw", "parameter"),

@@ -74,7 +74,7 @@ def recover(
     trials : array_like of int, shape (numbers,)
         Trials of a cell.
     m_ratio, c : float, optional
-        True M, of the meta-d′ model alone, and c.
+        True M, of likelihoods that have one, and c.
     n : int, optional
         Cells of each design.
     var : str, optional
@@ -122,11 +122,13 @@ def recover(
         np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
     )
     is_meta_d = likelihood == "meta-d"
-    truths = true_values(likelihood, d, c, {"m_ratio": m_ratio} if is_meta_d else design)
+    has_m = is_meta_d or "m_ratio" in load_likelihood(likelihood).results
+    of_m = {"m_ratio": m_ratio} if has_m else {}
+    truths = true_values(likelihood, d, c, of_m if is_meta_d else of_m | design)
     if var not in truths:
         allowed = f"a quantity whose truth is known: {', '.join(truths)}"
         raise InputError("var", repr(var), allowed, nearest(str(var), truths))
-    given: dict[str, Any] = {"m_ratio": m_ratio} if is_meta_d else {"likelihood": likelihood}
+    given: dict[str, Any] = of_m if is_meta_d else of_m | {"likelihood": likelihood}
     counts = simulate_counts(d, c, trials=per_cell, seed=seed, **given, **design)
     errors = []
     for name, estimator in estimators.items():

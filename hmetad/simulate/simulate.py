@@ -4,6 +4,7 @@ Parameters → count table (cell, stimulus, response, rating), or → trials (pa
 Source: the likelihoods of `hmetad.likelihood`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,7 +72,8 @@ def simulate_counts(
         κ = M·c or κ = c.
     likelihood : str, optional
         Name of another likelihood, which takes d′, c, gaps and its own choices, quantities or
-        parameters: ``likelihood="linear-gaussian", process="wev", visibility=0.4, noise=0.6``.
+        parameters: ``likelihood="linear-gaussian", process="wev", visibility=0.4, noise=0.6``, or
+        ``likelihood="alternatives", options=4``.
         What it lacks, and what follows from values given, is not set to a default.
     coords : mapping of str to sequence, optional
         Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
@@ -107,7 +109,7 @@ def simulate_counts(
     came = {"c": c, "m_ratio": m_ratio, "s": s}
     others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
     others |= {} if gaps is None else {"gaps": gaps}
-    chosen = {name: value for name, value in values.items() if isinstance(value, str)}
+    chosen = chosen_values(likelihood, values)
     values = {name: value for name, value in values.items() if name not in chosen}
     asked = ({} if dprime is None else {"dprime": dprime}) | others | values
     if likelihood == "meta-d":
@@ -124,7 +126,7 @@ def simulate_counts(
         record = load_likelihood(likelihood, **own_rule, **chosen)
         given = design_values(record, asked, {**usual, "first_gap": 0.5}, ratings)
     stimuli = record.layout.shape(ratings)[: len(record.layout.given)]
-    totals = trials_per_stimulus(trials, *stimuli)
+    totals = trials_per_stimulus(trials, math.prod(stimuli))
     own = {
         name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
         for name, value in given.items()
@@ -135,14 +137,18 @@ def simulate_counts(
         for name, value in given.items()
     }
     log_p = log_outcomes(record, by_cell)
-    outcomes = np.exp(log_p).reshape(*log_p.shape[: -len(record.layout.answers)], -1)
+    outcomes = np.exp(log_p).reshape(len(log_p), math.prod(stimuli), -1)
     drawn = np.random.default_rng(seed).multinomial(totals, outcomes)
     if record.layout == TWO_ALTERNATIVES:
         first, second = np.moveaxis(classic_order(drawn), 1, 0)
         named: dict[str, Any] = dict(coords or {})
         return from_nr(first, second, covariates=covariates, **named)
     table, labels = labelled_cells(len(drawn), coords or {}, covariates or {})
-    of_cells = {**cell_coords(table), "cell": labels}
+    # What a fit has to know of the cells.
+    has_options = "options" in by_cell
+    known = {"options": ("cell", by_cell["options"].astype(np.int64))} if has_options else {}
+    refuse_same_names(table, known)
+    of_cells = {**cell_coords(table), **known, "cell": labels}
     return xr.DataArray(
         drawn.reshape(len(drawn), *log_p.shape[1:]),
         {**of_cells, **record.layout.labels(log_p.shape[-1])},
@@ -178,7 +184,8 @@ def simulate_trials(
     -------
     DataFrame
         One row per trial: the columns of `coords` ("cell" if there are none and several
-        cells) and of `covariates`, then stimulus and response ("S1", "S2") and confidence (1..K).
+        cells) and of `covariates`, then stimulus and response ("S1", "S2") and confidence (1..K);
+        of a likelihood of right and wrong, options and correct ("wrong", "right").
 
     Examples
     --------
@@ -190,15 +197,23 @@ def simulate_trials(
     counts = simulate_counts(
         dprime, c, m_ratio, coords=coords, covariates=covariates, seed=rng, **design
     )
-    outcomes = counts.to_series().reset_index()
-    added = [*(coords or ()), *(covariates or ())]
+    outcomes = counts.drop_vars(["options"], errors="ignore").to_series().reset_index()
+    answers = [str(dim) for dim in counts.dims if dim not in ("cell", "rating")]
+    added = [*(coords or ()), *(covariates or ()), *(x for x in ("options",) if x in counts.coords)]
     refuse_same_names(added, ["confidence"])
     names = [] if coords or counts.sizes["cell"] == 1 else ["cell"]
     for name in added:
         outcomes[name] = counts[name].sel(cell=outcomes["cell"].to_numpy()).to_numpy()
     rows = np.repeat(np.arange(len(outcomes)), outcomes["counts"])
     trials = outcomes.iloc[rng.permutation(rows)].rename(columns={"rating": "confidence"})
-    return trials[[*names, *added, "stimulus", "response", "confidence"]].reset_index(drop=True)
+    return trials[[*names, *added, *answers, "confidence"]].reset_index(drop=True)
+
+
+def chosen_values(likelihood: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Choices of the likelihood among the values: those that are text, and numbers of options."""
+    names = [choice.name for choice in load_likelihood(likelihood).choices]
+    is_chosen = {name: isinstance(x, str) or name in names for name, x in values.items()}
+    return {name: str(x) for name, x in values.items() if is_chosen[name]}
 
 
 def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -334,7 +349,7 @@ def log_outcomes(likelihood: Family, values: Mapping[str, Floats]) -> Floats:
     for name in likelihood.arguments:
         if name not in known:
             needed = " and ".join(needed_for(likelihood, name, known))
-            allowed = name if name == needed else f"{name}, or {needed}"
+            allowed = name if needed in (name, "") else f"{name}, or {needed}"
             raise InputError("values", f"no {name}, nor what it follows from", allowed)
     # What is out of its range is answered below.
     with np.errstate(all="ignore"):

@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 
 from hmetad.counts.checks import (
     Axes,
+    counted_options,
     refuse_falling_ratings,
     refuse_impossible_counts,
     refuse_other_dims,
+    require_options,
     require_stimulus,
 )
-from hmetad.counts.columns import as_text
+from hmetad.counts.columns import as_correct, as_text
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
 from hmetad.measures.sdt import sdt
@@ -79,9 +81,17 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
         allowed = f"a count table with dims {', '.join(layout.dims)}"
         refuse_other_dims(counts, allowed, f"{used_by} needs them.", axes)
         for dim, labels in axes.labels.items():
-            found = counts[dim].values.tolist()
-            if found != [*labels]:
+            found, own = counts[dim].values.tolist(), [*labels]
+            # Numbers stand for options, whatever their labels.
+            is_numbered = own == [str(i + 1) for i in range(len(own))]
+            if is_numbered and len(found) != len(own):
+                step = f"Set it in the card: options='{len(found)}'."
+                raise InputError("counts", f"{len(found)} labels in {dim}", f"{len(own)}", step)
+            is_judged = dim == "correct" and [*map(as_correct, found)] == [False, True]
+            if not (is_numbered or is_judged or found == own):
                 raise InputError("counts", f"{dim} {found}", ", ".join(labels))
+        if "stimulus" in counts.dims:
+            require_options(counts)
         refuse_falling_ratings(counts)
         refuse_impossible_counts(counts)
     if set(counts.dims) != set(dims):
@@ -100,15 +110,20 @@ def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
         raise InputError("model", "a model of estimates", "a model of counts", step)
     refuse_other_tables(counts, layout)
     shown = counts.sum(layout.answers)
-    lacking = counts["cell"].values[(shown == 0).any(layout.given).values]
-    # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
-    if lacking.size and not {"dprime", "c"} <= set(spec.formula):
+    is_shown = (shown > 0).sum(layout.given) if layout.given else (shown > 0).astype(int)
+    least = min(2, math.prod(len(layout.axes[dim]) for dim in layout.given))
+    lacking = counts["cell"].values[(is_shown < least).values]
+    # Where d′ and biases have formulas, cells borrow from each other: one trial of an item is
+    # enough.
+    of_choices = {p.name for p in spec.record.parameters} & {"dprime", "c", "bias"}
+    if lacking.size and not of_choices <= set(spec.formula):
         needed = [label for dim in layout.given for label in layout.axes[dim]]
+        allowed = f"trials of {' and of '.join(needed)}" if len(needed) == 2 else "trials of two"
         raise InputError(
             "counts",
             f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
-            f"trials of {' and of '.join(needed)} in every cell",
-            "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
+            f"{allowed if layout.given else 'trials'} in every cell",
+            f"Drop those cells, or give {' and '.join(sorted(of_choices))} formulas.",
         )
     labels = layout.labels(counts.sizes["rating"])
     unlabelled = {dim: own for dim, own in labels.items() if dim not in counts.coords}
@@ -117,11 +132,13 @@ def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
 
 def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
     """Quantities that a model sets to their values from the counts, (cells,) each."""
-    if not spec.record.from_counts:
-        return {}
-    # HMeta-d adds 1/(2K) to every count.
-    estimates = sdt(counts, correction="cell")
-    return {name: estimates[name].to_numpy() for name in spec.record.from_counts}
+    given = {}
+    for name in spec.record.from_counts:
+        # HMeta-d adds 1/(2K) to every count.
+        is_number = name == "options"
+        own = counted_options(counts) if is_number else sdt(counts, correction="cell")[name]
+        given[name] = np.asarray(own, dtype=float)
+    return given
 
 
 def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:

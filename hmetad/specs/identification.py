@@ -188,7 +188,8 @@ def even_ratings_notices(counts: xr.DataArray, designs: Mapping[str, Design]) ->
     blocks = [block for design in designs.values() for block in design.blocks]
     if not blocks:
         return []
-    used = counts.sum(["stimulus", "response"]).transpose("cell", "rating").to_numpy()
+    others = [dim for dim in counts.dims if dim not in ("cell", "rating")]
+    used = counts.sum(others).transpose("cell", "rating").to_numpy()
     rows = {"cell": np.arange(len(used)), **{block.factor: block.index for block in blocks}}
     for name, index in rows.items():
         table = np.zeros((index.max() + 1, used.shape[1]), dtype=np.int64)

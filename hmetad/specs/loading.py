@@ -8,6 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import xarray as xr
+
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.registry import REGISTERED
@@ -21,7 +23,7 @@ from hmetad.specs.spec import (
 )
 from hmetad.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
-__all__ = ["as_model", "card_names", "load_model", "models_folder", "names_with_prior"]
+__all__ = ["as_model", "card_names", "load_model", "model_of", "models_folder", "names_with_prior"]
 
 MAX_BYTES = 100_000
 MAX_LINE = 4_000
@@ -78,6 +80,42 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
 def as_model(model: str | Path | ModelSpec) -> ModelSpec:
     """The model itself, or that of a card, by its name or path."""
     return model if isinstance(model, ModelSpec) else load_model(model)
+
+
+def model_of(counts: xr.DataArray, model: str | Path | ModelSpec | None) -> ModelSpec:
+    """Model that `hmetad.fit` takes for a table.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table of two or more options, or of right and wrong.
+    model : str, Path, ModelSpec or None
+        Name or path of a card, or what `load_model` returned. None is the default: ``"individual"``
+        of two stimuli, ``"alternatives_biased"`` of more, ``"alternatives"`` of right and wrong.
+
+    Returns
+    -------
+    ModelSpec
+        With as many options as the table has stimuli, where the likelihood has that choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = xr.DataArray(np.ones((1, 5, 5, 4)), dims=("cell", "stimulus", "response", "rating"))
+    >>> found = model_of(table, None)
+    >>> found.name, found.choices["options"]
+    ('alternatives_biased', '5')
+    """
+    is_pair = not isinstance(counts, xr.DataArray) or counts.sizes.get("stimulus", 2) == 2
+    if model is None:
+        is_right = isinstance(counts, xr.DataArray) and "correct" in counts.dims
+        default = "individual" if is_pair else "alternatives_biased"
+        model = "alternatives" if is_right else default
+    spec = as_model(model)
+    number = "2" if is_pair else str(counts.sizes["stimulus"])
+    if spec.choices.get("options", number) == number or "stimulus" not in counts.dims:
+        return spec
+    return with_changes(spec, options=number)
 
 
 def names_with_prior(spec: ModelSpec) -> list[str]:

@@ -76,6 +76,16 @@ def fitted_estimates():
     return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1 + (1 | model)", draws=50, seed=1)
 
 
+def with_signals():
+    """Trials with signals of confidence."""
+    return hmetad.logs.signals(made("trials"), chosen="target")
+
+
+def compared_signals():
+    """Intervals and draws of signals."""
+    return hmetad.select.compare_signals(made("signals"), by="model", n=20, seed=1)
+
+
 def pooled():
     """Draws of measures of two models in two sets, with trials."""
     trials = made("trials").assign(set=["s", "t"] * 60)
@@ -109,6 +119,9 @@ MADE = {
     ),
     "estimates": fitted_estimates,
     "draws of sets": pooled,
+    "signals": with_signals,
+    "intervals of signals": lambda: compared_signals()[0],
+    "draws of signals": lambda: compared_signals()[1],
     "one cell": lambda: counts_of_four().sel(cell="a | x"),
     "one model": lambda: counts_of_four().isel(cell=[0, 1]),
     "three stimuli": lambda: xr.concat([counts_of_four()] * 2, "stimulus"),
@@ -360,6 +373,13 @@ RIGHT = {
     "plots.accuracy_by_rating.counts": pool("counts, one cell"),
     "read_log.kind": ["auto", *READERS],
     "contrast.draws, rank.draws": pool(OF_SETS),
+    "signals.chosen": ["target", None],
+    "signals.probabilities": ["option_probabilities", ["sure", "age"]],
+    "compare_signals.trials": pool("signals"),
+    "compare_signals.signals": [["lead", "sure"], ("top_probability", "minus_entropy")],
+    "compare_signals.options": ["options", None],
+    "intervals": pool("intervals of signals"),
+    "signal_differences.draws, signals_report.draws": pool("draws of signals"),
     "save_draws.draws": pool("draws of sets"),
     "fit_estimates.estimates": pool("draws of sets, sdt, estimates"),
     "fit_estimates.formula": [

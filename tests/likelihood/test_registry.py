@@ -34,9 +34,11 @@ def test_probabilities_of_every_likelihood_sum_to_one_and_follow_from_what_a_fit
         p.variable: rng.normal(0, 0.5, (20, *likelihood.shape(p.name, 4)))
         for p in likelihood.parameters
     }
+    given = {name: rng.uniform(2, 5, 20) for name in likelihood.from_counts}
+    values |= given
     log_p, everything = likelihood.outcomes(values), likelihood.derived(values)
     np.testing.assert_allclose(np.exp(log_p).sum(axis=(-2, -1)), 1, rtol=1e-12)
-    kept = {name: everything[name] for name in likelihood.results}
+    kept = {name: everything[name] for name in likelihood.results} | given
     np.testing.assert_allclose(likelihood.outcomes(kept), log_p, rtol=1e-9)
 
 
@@ -181,8 +183,8 @@ def test_what_cannot_be_registered_is_refused(own, change, message):
 @pytest.mark.parametrize("criteria", ["log_gap", "group_sorted_normal"])
 def test_those_of_the_package_with_any_choices_could_be_registered(own, name, scale, criteria):
     choices = {"scale": scale, "criteria": criteria, "type1": "plug_in"}
-    legal = {choice.name for choice in load_likelihood(name).choices}
-    own_choices = {key: value for key, value in choices.items() if key in legal}
+    legal = {choice.name: choice.values for choice in load_likelihood(name).choices}
+    own_choices = {key: value for key, value in choices.items() if value in legal.get(key, ())}
     likelihood = load_likelihood(name, **own_choices)
     assert register(replace(likelihood, name=own.name)).name == "mine"
 

@@ -15,7 +15,9 @@ MODELS = [
     (name, dict(zip((choice.name for choice in record.choices), values, strict=True)))
     for name in likelihood_names()
     for record in [load_likelihood(name)]
-    for values in product(*(choice.values for choice in record.choices))
+    for values in product(
+        *(choice.values or (record.chosen[choice.name],) for choice in record.choices)
+    )
 ]
 
 
@@ -26,7 +28,8 @@ def log_density(family, rows, counts):
     parts = np.split(rows, ends[:-1], axis=1)
     own = {n: part.reshape(len(rows), *shapes[n]) for n, part in zip(shapes, parts, strict=True)}
     values = family.derived({n: x for n, x in own.items() if not n.startswith("criteria_")})
-    value = log_likelihood(counts, family.outcomes(values))
+    axes = len(family.layout.dims)
+    value = log_likelihood(counts, family.outcomes(values), axes=axes)
     if "criteria_mu" in own:
         mu, sigma = own["criteria_mu"][:, None], own["criteria_sigma"][:, None]
         edges = np.broadcast_to(values["meta_c"].reshape(len(rows), -1), (len(rows), 2))
@@ -46,12 +49,14 @@ def test_value_and_gradient_are_those_of_the_readable_probabilities(name, choice
     columns = sum(int(np.prod(shape)) for shape in column_shapes(family, ratings).values())
     rows = rng.normal(0.4, 0.3, (CELLS, columns))
     rows[:, -1] = abs(rows[:, -1]) + 0.5
-    counts = rng.poisson(6, (CELLS, 2, 2, ratings)).astype(float)
+    if "options" in family.from_counts:
+        rows[:, 0] = [2, 2, 3, 4, 10]
+    counts = rng.poisson(6, (CELLS, *family.layout.shape(ratings))).astype(float)
     value, gradient = np.zeros(CELLS), np.zeros(rows.shape)
     tape = tape_of(family, ratings)
     add_value_and_gradient(rows, counts.reshape(CELLS, -1), tape, value, gradient)
     np.testing.assert_allclose(value, log_density(family, rows, counts), rtol=1e-10)
-    for j in range(columns):
+    for j in range("options" in family.from_counts, columns):
         step = STEP * np.eye(columns)[j]
         ends = [log_density(family, rows + sign * step, counts) for sign in (1, -1)]
         # Central differences of ℓ, about 100, lose 1e-8 of it over the step.

@@ -77,6 +77,24 @@ def test_panels_share_their_rows_and_fill_what_is_strong():
     assert filled.get_markerfacecolor() != "white" == open_one.get_markerfacecolor()
 
 
+def test_values_of_hue_share_a_row_each_with_a_colour_and_a_marker():
+    axes = plots.interval_panels(ESTIMATES.assign(all="x"), rows="task", panels="all", hue="model")
+    first, second = axes[0].lines
+    assert first.get_color() != second.get_color()
+    assert first.get_markerfacecolor() != second.get_markerfacecolor()
+    assert first.get_marker() != second.get_marker()
+    # Rows are tasks, from the top; in each the models stand one below the other.
+    assert first.get_ydata() == pytest.approx([-0.165, 0.835])
+    assert second.get_ydata() == pytest.approx([0.165, 1.165])
+    assert first.get_xdata() == pytest.approx([0.86, 0.87])
+    bars = [line for lines in axes[0].collections for line in lines.get_segments()]
+    assert [line[:, 0].tolist() for line in bars] == [[0.8, 0.92], [0.8, 0.94], [0.85, 0.95]]
+    (legend,) = axes[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["GPT-5", "Mistral"]
+    low, high = axes[0].get_xlim()
+    assert low < 0.8 < 0.95 < high
+
+
 def test_description_says_each_row_and_how_many_more():
     words = describe_intervals(ESTIMATES, label="model", group="task", quantity="M-ratio", most=3)
     assert words == (

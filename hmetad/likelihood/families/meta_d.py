@@ -13,6 +13,7 @@ Source: Maniscalco & Lau (2012, 2014); Fleming (2017).
 """
 
 import math
+from collections.abc import Mapping
 from functools import cache, partial
 
 from hmetad.errors import InputError
@@ -40,11 +41,16 @@ from hmetad.likelihood.ratings import (
 )
 
 __all__ = [
+    "CHOICES",
     "FAMILIES",
+    "LIMITS",
+    "efficiency",
     "log_conditional_probabilities",
     "log_joint_probabilities",
     "log_response_probabilities",
     "meta_criterion_value",
+    "other_rule",
+    "scale_parameter",
 ]
 
 CHOICES = (
@@ -118,10 +124,10 @@ def meta_d(
     )
 
 
-def other_rule(meta_criterion: str) -> dict[str, dict[str, str]]:
+def other_rule(meta_criterion: str, rules: Mapping[str, str] = RULES) -> dict[str, dict[str, str]]:
     """The other rule for κ; HMeta-d's criteria, whose prior begins at κ = c, have none."""
-    other = next(rule for rule in RULES if rule != meta_criterion)
-    said = f"{RULES[other]} instead of {RULES[meta_criterion]}"
+    other = next(rule for rule in rules if rule != meta_criterion)
+    said = f"{rules[other]} instead of {rules[meta_criterion]}"
     return {said: {"meta_criterion": other}}
 
 

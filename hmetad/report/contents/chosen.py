@@ -18,7 +18,7 @@ from hmetad.report.contents.tables import early_notices
 from hmetad.report.page.blocks import Block, Cell, Figure, Numbers, Prose, Table, interval_cell
 from hmetad.text.names import in_percent
 
-__all__ = ["capital", "first_screen", "in_a_row"]
+__all__ = ["answer_prose", "answer_table", "capital", "first_screen", "in_a_row"]
 
 # Names that stand in a sentence or a cell.
 MOST_NAMES = 4

@@ -320,14 +320,15 @@ def data_blocks(fit: xr.DataTree) -> list[Block]:
         counts, _ = counts_together(counts, by)
     # Cells are named by their label alone: a grouping column may be called like a measure.
     measured = measure(counts.reset_coords(drop=True))
-    empty = (counts.sum(["stimulus", "response"]) == 0).sum("rating")
+    others = [dim for dim in counts.dims if dim not in ("cell", "rating")]
+    empty = (counts.sum(others) == 0).sum("rating")
+    of_choices = {"d′": "dprime", "c": "c"}
     frame = pd.DataFrame(
         {
             "Cell": counts["cell"].to_numpy(),
             "Trials": measured["trials"].to_numpy().astype(int),
             "Right": measured["share_right"].to_numpy(),
-            "d′": measured["dprime"].to_numpy(),
-            "c": measured["c"].to_numpy(),
+            **{x: measured[name].to_numpy() for x, name in of_choices.items() if name in measured},
             "AUROC2": measured["auroc2"].to_numpy(),
             "Unused ratings": empty.to_numpy().astype(int),
         }

@@ -13,7 +13,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
-from hmetad.counts.tables import items_together
+from hmetad.counts.tables import items_together, without_columns
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import first_few, notices
 from hmetad.notice_registry import short_words
@@ -172,7 +172,7 @@ def sign_sentences(fit: xr.DataTree) -> Iterator[str]:
     if "meta_d" not in spec_of(fit).record.results:
         return
     counts = fit["observed_data"].to_dataset()["counts"]
-    alone = fit_mle(items_together(counts).reset_coords(drop=True))
+    alone = fit_mle(without_columns(items_together(counts)))
     own = [name for name in grouping_columns(fit) if name in PEOPLE][:1]
     whose = counts[own[0]].to_numpy() if own else counts["cell"].to_numpy()
     unit = PEOPLE[own[0]] if own else "cells"
