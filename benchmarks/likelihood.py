@@ -9,7 +9,9 @@ Compares, in one run and on the same numbers:
   cheaper, and 0 (so -inf) beyond 38 standard deviations;
 - NumPy: `hmetad.likelihood.families.meta_d`, the value alone.
 
-Values and gradients must agree to 1e-8 before anything is timed.
+Values and gradients must agree to 1e-8 before anything is timed. A second table has the kernels of
+a choice among m options, K = 4, as ratios to that of meta-d′ in the same run: of right and wrong
+answers, and of tables with biases.
 
     python benchmarks/likelihood.py
 """
@@ -25,10 +27,13 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood import ratings
-from hmetad.likelihood.families import meta_d
+from hmetad.likelihood.families import alternatives, meta_d
+from hmetad.likelihood.kernels.alternatives import log_likelihood as of_right_and_wrong
+from hmetad.likelihood.kernels.biased_alternatives import log_likelihood as with_biases
 from hmetad.likelihood.kernels.meta_d import evaluate
 
 SIZES = ((100, 4), (100, 2), (100, 6), (100, 11), (1000, 4))
+OPTIONS = (2, 3, 4, 10)
 TOLERANCE = 1e-8
 ROUNDS = 15
 SECONDS_A_ROUND = 0.02
@@ -59,6 +64,35 @@ def main() -> None:
     functions = compiled(log_area_by_logs), compiled(log_area_by_erfc)
     header = ("cells", "K", "kernel", "log tails", "ratio", "erfc", "ratio", "NumPy value", "ratio")
     print_table(header, [row(example(*size), functions) for size in SIZES])
+    print("\nChoices among m options: µs per cell, and ratio to the kernel of meta-d′\n")
+    header = ("options", "meta-d′", "right or wrong", "ratio", "with biases", "ratio")
+    print_table(header, [options_row(m) for m in OPTIONS])
+
+
+def options_row(options: int, cells: int = 100, levels: int = 4) -> tuple[object, ...]:
+    """Times of the kernels of a choice among so many options."""
+    rng, two = np.random.default_rng(options), example(cells, levels)
+    b = rng.normal(0, 0.3, (cells, options))
+    b -= b.mean(-1, keepdims=True)
+    numbers, gaps = np.full(cells, float(options)), two.gaps[:, 0]
+    leads = two.d, two.m[:, 0]
+    shared = np.broadcast_to(gaps[:, None], (cells, options, levels - 1))
+    p = [
+        np.exp(alternatives.log_probabilities(*leads, gaps, numbers)).reshape(cells, 1, -1),
+        np.exp(
+            alternatives.log_biased_probabilities(two.d, b, two.m[:, 0], b, shared, options=options)
+        ).reshape(cells, options, -1),
+    ]
+    counts = [rng.multinomial(400 // x.shape[1], x).reshape(cells, -1).astype(float) for x in p]
+    at = np.column_stack([*leads, numbers, 0 * numbers, gaps])
+    biased = np.column_stack([*leads, numbers, b, b, gaps])
+    runs = (
+        lambda: evaluate(*two),
+        lambda: of_right_and_wrong(counts[0], at, True),
+        lambda: with_biases(counts[1], biased, True),
+    )
+    kernel, *others = (1e6 * seconds / cells for seconds in best_in_turn(runs))
+    return (str(options), kernel, *(v for t in others for v in (t, t / kernel)))
 
 
 def row(x: Arguments, functions: Sequence[Compiled]) -> tuple[object, ...]:

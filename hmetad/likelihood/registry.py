@@ -92,8 +92,8 @@ def load_likelihood(name: str, **choices: str) -> Family:
     Parameters
     ----------
     name : str
-        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, ``"signal-detection"``, or
-        that of one that was registered.
+        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, ``"signal-detection"``,
+        ``"alternatives"``, ``"biased-alternatives"``, or that of one that was registered.
     **choices : str
         By name of the choice: ``meta_criterion="absolute"``.
 

@@ -122,7 +122,7 @@ def test_the_margin_tells_right_from_wrong_as_by_quadrature(noise, options, auro
 )
 def test_single_areas_keep_their_digits_far_out(chosen, means, numbers, lower, upper):
     size, slopes = len(means), np.empty(len(means) + 2)
-    found = alternatives.add_area(chosen, np.array(means), np.array(numbers), lower, upper, slopes)
+    found = alternatives.add_area(chosen, np.array([means, numbers]), lower, upper, slopes)
     with mp.workdps(DIGITS):
         value, exact = exact_slopes(
             lambda at: exact_area(chosen, at[:size], numbers, *at[size:]), [*means, lower, upper]

@@ -84,7 +84,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     for i in range(cells):
         most = max(most, at[i, OPTIONS])
     room = np.empty((ROWS, 2 * levels * nodes_of(SPREAD, step_of(most))))
-    sums, y, by_y = np.zeros((levels + 1, SUMS)), np.zeros(levels), np.zeros(levels + 1)
+    y, by_y = np.zeros(levels), np.zeros(levels + 1)
     totals = np.empty((2, 1))
     for i in range(cells):
         outcomes = counts[i].reshape(2, levels)
@@ -93,9 +93,11 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
         for k in range(1, levels):
             y[k] = y[k - 1] + SQRT2 * at[i, GAPS + k - 1]
         by_y[:] = 0.0
-        own, by_d = level_value(at[i, D] / SQRT2, at[i], y[:1], totals, 0.0, room, sums, by_y)
+        own, by_d = level_value(at[i, D] / SQRT2, at[i], y[:1], totals, room, by_y)
         by_y[:] = 0.0
-        rated, by_meta = level_value(at[i, META] / SQRT2, at[i], y, outcomes, 1.0, room, sums, by_y)
+        rated = by_meta = 0.0
+        if levels > 1:
+            rated, by_meta = level_value(at[i, META] / SQRT2, at[i], y, outcomes, room, by_y)
         value[i] = own + rated
         if is_sloped:
             slopes[i, D], slopes[i, META] = by_d / SQRT2, by_meta / SQRT2
@@ -120,26 +122,21 @@ def nodes_of(spread: float, step: float) -> int:
 
 @compiled
 def level_value(
-    d: float,
-    at: Floats,
-    y: Floats,
-    counts: Floats,
-    given: float,
-    room: Floats,
-    sums: Floats,
-    by_y: Floats,
+    d: float, at: Floats, y: Floats, counts: Floats, room: Floats, by_y: Floats
 ) -> tuple[float, float]:
-    """Σ n log P(correct, margin), and its derivative by d; those by the edges y are added.
+    """Σ n log P(margin | correct), and its derivative by d; those by the edges y are added.
 
-    With `given` 1 it is P(margin | correct), with 0 the margin's own probability.
+    With a single edge it is P(correct).
     """
     levels, is_gumbel = counts.shape[1], at[GUMBEL] > 0
+    given = 1.0 if levels > 1 else 0.0
     m = float(round(max(at[OPTIONS], 2.0)))
     is_summed = not is_gumbel and abs(d) <= SPREAD
+    sums = np.zeros((levels + 1, SUMS))
     if is_summed:
         fill_sums(d, m, y, room, sums)
     value = by_d = 0.0
-    means, numbers, slopes = np.empty(2), np.empty(2), np.empty(4)
+    slopes = np.empty(4)
     for correct in range(2):
         total = counts[correct].sum()
         for k in range(levels + 1):
@@ -161,11 +158,10 @@ def level_value(
             if is_gumbel:
                 own = log_gumbel_area(correct, d, m, y[lower], edge, slopes)
             else:
-                others = fill_others(correct, d, m, means, numbers)
-                chosen = d if correct else 0.0
-                own = add_area(chosen, means[:others], numbers[:others], y[lower], edge, slopes)
+                others = others_of(correct, d, m)
+                own = add_area(d if correct else 0.0, others, y[lower], edge, slopes)
                 slopes[0] = -slopes[0] if correct else slopes[0]
-                slopes[1:3] = slopes[others : others + 2]
+                slopes[1:3] = slopes[len(others[0]) : len(others[0]) + 2]
                 own += 0.0 if correct else math.log(m - 1)
             value += n * own
             by_d += n * slopes[0]
@@ -175,11 +171,11 @@ def level_value(
 
 
 @compiled
-def fill_others(correct: int, d: float, m: float, means: Floats, numbers: Floats) -> int:
-    """Means of the options that were not chosen, and how many have each; how many means."""
-    means[0], numbers[0] = (0.0, m - 1) if correct else (d, 1.0)
-    means[1], numbers[1] = 0.0, m - 2
-    return 1 if correct or m == 2 else 2
+def others_of(correct: int, d: float, m: float) -> Floats:
+    """Means of the options that were not chosen, and how many have each."""
+    if correct:
+        return np.array([[0.0], [m - 1]])
+    return np.array([[d], [1.0]]) if m == 2 else np.array([[d, 0.0], [1.0, m - 2]])
 
 
 @compiled
@@ -197,15 +193,8 @@ def fill_sums(d: float, m: float, y: Floats, room: Floats, sums: Floats) -> None
     for e in range(2 * half):
         room[SIGNED, e] += room[BELOW, e]
     fill_power(half, room[SIGNED], int(m) - 3, room[POWER], room[ROOM])
-    # Of the first edge, 0, densities are those of the chosen option.
-    wrong, right = room[DENSITY, :n], room[DENSITY, half : half + n]
-    sums[:] = 0.0
     for k in range(levels):
-        one, two = k * n, half + k * n
-        a, a_by, b, by_one, by_two = edge_sums(
-            n, wrong, right, room[SIGNED, one:], room[DENSITY, one:], room[SIGNED, two:],
-            room[DENSITY, two:], room[POWER, one:],
-        )  # fmt: skip
+        a, a_by, b, by_one, by_two = edge_sums(n, k * n, half, room)
         own, others = step * (m - 1), step * (m - 1) * (m - 2)
         sums[k, A], sums[k, B] = step * a, own * b
         sums[k, A_BY_D], sums[k, A_BY_Y] = own * a_by, -own * a_by
@@ -234,25 +223,18 @@ def fill_power(number: int, base: Floats, exponent: int, out: Floats, room: Floa
 
 
 @summed
-def edge_sums(
-    n: int,
-    wrong: Floats,
-    right: Floats,
-    below: Floats,
-    density: Floats,
-    lead_below: Floats,
-    lead_density: Floats,
-    power: Floats,
-) -> tuple[float, float, float, float, float]:
+def edge_sums(n: int, at: int, half: int, room: Floats) -> tuple[float, float, float, float, float]:
     """Sums over x of an edge: right and by its options; wrong, by the right and by its others."""
+    density, below, power = room[DENSITY], room[SIGNED], room[POWER]
     a = a_by = b = by_one = by_two = 0.0
     for j in range(n):
-        rest = below[j] * power[j]
-        a += right[j] * below[j] * rest
-        a_by += right[j] * density[j] * rest
-        b += wrong[j] * lead_below[j] * rest
-        by_one += wrong[j] * lead_density[j] * rest
-        by_two += wrong[j] * lead_below[j] * density[j] * power[j]
+        # Of the first edge, 0, densities are those of the chosen option.
+        wrong, right, rest = density[j], density[half + j], below[at + j] * power[at + j]
+        a += right * below[at + j] * rest
+        a_by += right * density[at + j] * rest
+        b += wrong * below[half + at + j] * rest
+        by_one += wrong * density[half + at + j] * rest
+        by_two += wrong * below[half + at + j] * density[at + j] * power[at + j]
     return a, a_by, b, by_one, by_two
 
 
@@ -279,16 +261,14 @@ def log_gumbel_area(
 
 
 @compiled
-def add_area(
-    chosen: float, means: Floats, numbers: Floats, lower: float, upper: float, slopes: Floats
-) -> float:
+def add_area(chosen: float, others: Floats, lower: float, upper: float, slopes: Floats) -> float:
     """Log P(an option wins by lower to upper), exact however far out that is.
 
     Parameters
     ----------
     chosen : float
         Mean of the option.
-    means, numbers : array, shape (J,)
+    others : array, shape (2, J)
         Means of the others, and how many of them have each.
     lower, upper : float
         Edges of the margin; the upper one may be infinite.
@@ -296,25 +276,25 @@ def add_area(
         Is filled with derivatives by the means of the others and by both edges. That by the mean of
         the option is minus the sum of the former.
     """
-    size = len(means) + 2
-    own, work = np.empty(size), np.empty((4, len(means)))
-    if not math.isfinite(chosen + lower + means.sum()) or math.isnan(upper):
+    size = others.shape[1] + 2
+    own, work = np.empty(size), np.empty((4, size))
+    if not math.isfinite(chosen + lower + others.sum()) or math.isnan(upper):
         slopes[:size] = math.nan
         return math.nan
-    x, bend = find_top(chosen, means, numbers, lower, upper, own, work)
-    top = log_integrand(x, chosen, means, numbers, lower, upper, own, work)
+    x, bend = find_top(chosen, others, lower, upper, own, work)
+    top = log_integrand(x, chosen, others, lower, upper, own, work)
     if not top > -math.inf:
         slopes[:size] = 0.0
         return top
     step, before, area = 0.8 / math.sqrt(bend), 0.0, 0.0
     for _ in range(HALVINGS):
         total = 1.0
-        log_integrand(x, chosen, means, numbers, lower, upper, own, work)
+        log_integrand(x, chosen, others, lower, upper, own, work)
         slopes[:size] = own
         for side in (-1.0, 1.0):
             for j in range(1, MOST_NODES):
                 place = x + side * j * step
-                log_f = log_integrand(place, chosen, means, numbers, lower, upper, own, work)
+                log_f = log_integrand(place, chosen, others, lower, upper, own, work)
                 if not log_f > top - NEGLIGIBLE:
                     break
                 weight = math.exp(log_f - top)
@@ -332,30 +312,24 @@ def add_area(
 
 @compiled
 def find_top(
-    chosen: float,
-    means: Floats,
-    numbers: Floats,
-    lower: float,
-    upper: float,
-    slopes: Floats,
-    work: Floats,
+    chosen: float, others: Floats, lower: float, upper: float, slopes: Floats, work: Floats
 ) -> tuple[float, float]:
     """Where the log integrand is highest, to some .02, and its curvature there, at least 1."""
     # It falls by at least 1 in the slope per unit of x.
     left = right = chosen
-    pull = slope_of_integrand(chosen, chosen, means, numbers, lower, upper, slopes, work)
+    pull = slope_of_integrand(chosen, chosen, others, lower, upper, slopes, work)
     left, right = min(chosen, chosen + pull), max(chosen, chosen + pull)
     for _ in range(BISECTIONS):
         middle = (left + right) / 2
         if right - left < 2 * NEAR:
             break
-        if slope_of_integrand(middle, chosen, means, numbers, lower, upper, slopes, work) > 0:
+        if slope_of_integrand(middle, chosen, others, lower, upper, slopes, work) > 0:
             left = middle
         else:
             right = middle
     x = (left + right) / 2
-    fall = slope_of_integrand(x - NEAR, chosen, means, numbers, lower, upper, slopes, work)
-    fall -= slope_of_integrand(x + NEAR, chosen, means, numbers, lower, upper, slopes, work)
+    fall = slope_of_integrand(x - NEAR, chosen, others, lower, upper, slopes, work)
+    fall -= slope_of_integrand(x + NEAR, chosen, others, lower, upper, slopes, work)
     return x, max(1.0, fall / (2 * NEAR))
 
 
@@ -363,17 +337,16 @@ def find_top(
 def slope_of_integrand(
     x: float,
     chosen: float,
-    means: Floats,
-    numbers: Floats,
+    others: Floats,
     lower: float,
     upper: float,
     slopes: Floats,
     work: Floats,
 ) -> float:
     """Derivative of the log integrand by x, which moves against all means."""
-    log_integrand(x, chosen, means, numbers, lower, upper, slopes, work)
+    log_integrand(x, chosen, others, lower, upper, slopes, work)
     total = chosen - x
-    for j in range(len(means)):
+    for j in range(others.shape[1]):
         total -= slopes[j]
     return total
 
@@ -382,8 +355,7 @@ def slope_of_integrand(
 def log_integrand(
     x: float,
     chosen: float,
-    means: Floats,
-    numbers: Floats,
+    others: Floats,
     lower: float,
     upper: float,
     slopes: Floats,
@@ -394,7 +366,7 @@ def log_integrand(
     `slopes` are filled as by `add_area`. Of each other option δ is the share of Φ(x - lower - mean)
     that lies beyond x - upper - mean: the bracket is ∏Φ·[1 - ∏(1 - δ)].
     """
-    size = len(means)
+    size, means, numbers = others.shape[1], others[0], others[1]
     value = -(x - chosen) * (x - chosen) / 2
     slopes[size] = slopes[size + 1] = 0.0
     lost, top = 0.0, -math.inf
@@ -424,7 +396,7 @@ def log_integrand(
         work[1, j], work[2, j], work[3, j] = hazard - tilt, hazard - at_inner, rest
     if upper == math.inf:
         return value
-    share = math.log(-math.expm1(lost)) if top > TINY else log_sum_of(work[0], top)
+    share = math.log(-math.expm1(lost)) if top > TINY else log_sum_of(work[0, :size], top)
     for j in range(size):
         part = math.exp(work[0, j] + lost - work[3, j] - share)
         slopes[j] += part * work[1, j]

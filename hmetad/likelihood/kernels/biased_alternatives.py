@@ -82,20 +82,20 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
                 totals[s, r, 0] = own[s, r].sum()
         by_means[:] = 0.0
         b, meta_b = at[i, BIASES : BIASES + m], at[i, BIASES + m : gaps]
-        value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, 0, m, 0.0, rooms, by_means, by_y)
+        value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, (0, m), rooms, (by_means, by_y))
         if is_sloped:
             slopes[i, D] = by_means[m] / SQRT2
             slopes[i, BIASES : BIASES + m] = by_means[:m]
         by_means[:] = 0.0
-        for group in range(groups):
-            first, start = group * (m // groups), gaps + group * (levels - 1)
+        for group in range(groups if levels > 1 else 0):
+            choices = group * (m // groups), (group + 1) * (m // groups)
+            start = gaps + group * (levels - 1)
             for k in range(1, levels):
                 y[k] = y[k - 1] + SQRT2 * at[i, start + k - 1]
             by_y[:] = 0.0
             value[i] += level_value(
-                at[i, META] / SQRT2, meta_b, y, own, first, first + m // groups, 1.0, rooms,
-                by_means, by_y,
-            )  # fmt: skip
+                at[i, META] / SQRT2, meta_b, y, own, choices, rooms, (by_means, by_y)
+            )
             beyond = 0.0
             for k in range(levels - 1 if is_sloped else 0, 0, -1):
                 beyond += by_y[k]
@@ -112,19 +112,17 @@ def level_value(
     b: Floats,
     y: Floats,
     counts: Floats,
-    first: int,
-    last: int,
-    given: float,
+    choices: tuple[int, int],
     rooms: tuple[Floats, Floats],
-    by_means: Floats,
-    by_y: Floats,
+    slopes: tuple[Floats, Floats],
 ) -> float:
-    """Σ n log P(choice, margin | right option) of choices first to last - 1.
+    """Σ n log P(margin | right option, choice), of choices from the first to before the last.
 
-    With `given` 1 it is P(margin | right option, choice). Derivatives by the biases and d are added
-    to `by_means`, those by the edges y to `by_y`.
+    With a single edge it is P(choice | right option). Derivatives by the biases and d, and those by
+    the edges y, are added to `slopes`.
     """
-    m, levels = len(b), len(y)
+    m, levels, (first, last), (by_means, by_y) = len(b), len(y), choices, slopes
+    given = 1.0 if levels > 1 else 0.0
     spread = b.max() - b.min() + abs(d)
     sums, weights = np.zeros((m, m, levels + 1)), np.zeros((m, m, levels + 1))
     n, step = nodes_of(min(spread, SPREAD), step_of(m)), step_of(m)
@@ -149,7 +147,7 @@ def level_value(
                     weights[s, r, upper] -= weight * step / area
                     continue
                 edge = y[upper] if upper < levels else math.inf
-                own, by_lower, by_upper = far_area(s, r, weight, d, b, y[lower], edge, by_means)
+                own, by_lower, by_upper = far_area((s, r), weight, d, b, (y[lower], edge), by_means)
                 value += weight * own
                 by_y[lower] += by_lower
                 by_y[upper] += by_upper
@@ -160,23 +158,20 @@ def level_value(
 
 @compiled
 def far_area(
-    s: int,
-    r: int,
+    at: tuple[int, int],
     weight: float,
     d: float,
     b: Floats,
-    lower: float,
-    upper: float,
+    edges: tuple[float, float],
     by_means: Floats,
 ) -> tuple[float, float, float]:
     """Log area of a margin, and its weighted derivatives by both edges; the others are added."""
-    others, slopes = len(b) - 1, np.empty(len(b) + 1)
-    means = b.copy()
+    (s, r), (lower, upper), others = at, edges, np.ones((2, len(b) - 1))
+    means, slopes = b.copy(), np.empty(len(b) + 1)
     means[s] += d
-    chosen = means[r]
-    means[r:-1] = means[r + 1 :].copy()
-    value = add_area(chosen, means[:-1], np.ones(others), lower, upper, slopes)
-    for j in range(others):
+    others[0, :r], others[0, r:] = means[:r], means[r + 1 :]
+    value = add_area(means[r], others, lower, upper, slopes)
+    for j in range(len(b) - 1):
         option, pull = j if j < r else j + 1, weight * slopes[j]
         by_means[option] += pull
         by_means[r] -= pull
@@ -184,7 +179,7 @@ def far_area(
             by_means[-1] += pull
         if r == s:
             by_means[-1] -= pull
-    return value, weight * slopes[others], weight * slopes[others + 1]
+    return value, weight * slopes[-2], weight * slopes[-1]
 
 
 @compiled
