@@ -32,7 +32,7 @@ from hmetad.counts.checks import (
     require_options,
     require_stimulus,
 )
-from hmetad.counts.columns import as_text
+from hmetad.counts.columns import as_correct, as_text
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
 from hmetad.measures.sdt import sdt
@@ -87,7 +87,8 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
             if is_numbered and len(found) != len(own):
                 step = f"Set it in the card: options='{len(found)}'."
                 raise InputError("counts", f"{len(found)} labels in {dim}", f"{len(own)}", step)
-            if not is_numbered and found != own:
+            is_judged = dim == "correct" and [*map(as_correct, found)] == [False, True]
+            if not (is_numbered or is_judged or found == own):
                 raise InputError("counts", f"{dim} {found}", ", ".join(labels))
         if "stimulus" in counts.dims:
             require_options(counts)

@@ -63,7 +63,7 @@ EVERY, OF_RATINGS = (fit_mle, fit_dmc, uvsdt, sdt), (fit_mle, fit_dmc, uvsdt)
     [
         (EVERY, A.where(A != 5, -1), "got -1, allowed is counts of 0 or more"),
         (EVERY, A.where(A != 5, np.nan), "got nan, allowed is counts of 0 or more"),
-        (EVERY, TYPE_2, "stimulus"),
+        (EVERY, TYPE_2, "stimulus|give options="),
         (OF_RATINGS, A.sum("rating", keepdims=True), "one rating"),
     ],
     ids=["below 0", "missing", "type 2", "one rating"],

@@ -1,0 +1,82 @@
+"""`hmetad measures` and `hmetad fit` of choices among more than two options."""
+
+import pandas as pd
+import pytest
+from command_line import refused, run
+
+import hmetad
+
+
+@pytest.fixture(scope="module")
+def choices(tmp_path_factory):
+    """Folder with files of right and wrong answers, and of letters."""
+    folder = tmp_path_factory.mktemp("choices")
+    right = hmetad.simulate_trials(
+        [1.5, 2.2], trials=500, seed=1, likelihood="alternatives", options=[3, 4],
+        coords={"model": ["a", "b"]},
+    )  # fmt: skip
+    right.rename(columns={"options": "number"}).to_csv(folder / "right.csv", index=False)
+    letters = hmetad.simulate_trials(
+        1.8, trials=600, seed=1, likelihood="biased-alternatives", options=3, bias=[0.2, 0.0]
+    )
+    names = dict(zip("123", "ABC", strict=True))
+    for column in ("stimulus", "response"):
+        letters[column] = letters[column].map(names)
+    letters.to_csv(folder / "letters.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("options", ["number", "4"])
+def test_measures_of_right_and_wrong_have_m(choices, options):
+    rows = run(choices, f"measures right.csv --by model --options {options} --json").answer["rows"]
+    trials = pd.read_csv(choices / "right.csv")
+    own = hmetad.count_correct(
+        trials, by="model", options=options if options == "number" else int(options)
+    )
+    fitted = hmetad.fit_mle(own)
+    for name in ("dprime", "m_ratio", "meta_d"):
+        assert [row[name] for row in rows] == pytest.approx(fitted[name].values), name
+    assert [row["auroc2"] for row in rows] == pytest.approx(hmetad.measures.auroc2(own).values)
+    named = run(
+        choices, f"measures right.csv --by model --correct correct --options {options} --json"
+    )
+    assert named.answer["rows"] == rows
+    assert "M-ratio" in run(choices, f"measures right.csv --by model --options {options}").stdout
+
+
+@pytest.mark.parametrize("options", ["3", "A,B,C"])
+def test_letters_make_the_full_table(choices, options):
+    rows = run(choices, f"measures letters.csv --options {options} --json").answer["rows"]
+    counts = hmetad.count_trials(pd.read_csv(choices / "letters.csv"), options=3)
+    assert rows[0]["m_ratio"] == pytest.approx(hmetad.fit_mle(counts)["m_ratio"].item())
+
+
+def test_fits_take_the_card_of_the_table(choices):
+    done = run(choices, "fit right.csv --by model --options number --seed 1 --draws 200 -o a.nc")
+    assert "M-ratio" in done.stdout
+    fit = hmetad.load_fit(choices / "a.nc")
+    assert fit.attrs["model"] == "alternatives"
+    assert fit["posterior"]["options"].values.tolist() == [3, 4]
+    run(choices, "fit letters.csv --options 3 --seed 1 --draws 200 -o b.nc")
+    assert hmetad.load_fit(choices / "b.nc").attrs["model"] == "alternatives_biased"
+    for name in ("a", "b"):
+        run(choices, f"report {name}.nc -o {name}.html")
+        assert "M-ratio" in (choices / f"{name}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("measures right.csv --options 1", "--options: got 1"),
+        ("measures letters.csv --options D", "A column of numbers of options goes with --correct"),
+        ("measures letters.csv --options A,B", "--labels"),
+        ("measures letters.csv", "give --options 3"),
+        ("measures right.csv --correct correct --meta-d", "--options 4"),
+        ("fit right.csv -o x.nc", "for M --options 4"),
+        ("fit right.csv --correct correct -o x.nc", "give options="),
+        ("fit letters.csv --options 2 -o x.nc", "3 labels"),
+        ("fit right.csv --options 4 --covariates model -o x.nc", "--covariates"),
+    ],
+)
+def test_what_cannot_be_is_refused(choices, line, said):
+    assert said.replace("options=", "") in refused(choices, line).replace("options=", "")
