@@ -224,7 +224,7 @@ def count_trials(
     cuts = cut_notices(values, cells, where, response_from_confidence) if is_pair else []
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
-    mixed = item_notices(items, cells, where)
+    mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
     if sample is not None:
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
@@ -323,7 +323,10 @@ def count_correct(
     rows, (names,) = rows_in_use(trials, roles, groupings, (quantiles_within, n), missing_codes)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *names]
-    (tallied,), seen, scale = rated_answers(rows, scale, used, [], n)
+    # Without a number of options there is no M that a mixture of items would raise.
+    items = [] if options is None else [*filter(is_item_name, unused_columns(rows, used))]
+    queries = [Spread((*names, correct), name) for name in items]
+    (tallied, *found), seen, scale = rated_answers(rows, scale, used, queries, n)
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
@@ -336,10 +339,13 @@ def count_correct(
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
     counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs, rows)
-    alike = alike_notices(cells, counts["cell"].to_numpy().tolist())
+    where = counts["cell"].to_numpy().tolist()
+    told = {name: values for name, values in zip(items, found, strict=True) if values is not None}
+    mixed = item_notices(told, cells, where, "mixed-items.options")
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
-    return with_notices(counts, [*of_rows, *count_notices(counts), *alike])
+    thin = [*count_notices(counts), *alike_notices(cells, where)]
+    return with_notices(counts, [*of_rows, *mixed, *thin])
 
 
 # From rows to counts

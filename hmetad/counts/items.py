@@ -291,9 +291,9 @@ def has_fractions(column: pd.Series) -> bool:
 
 
 def item_notices(
-    columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str]
+    columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str], code: str
 ) -> list[Notice]:
-    """Notice of cells whose trials are of several items for one stimulus.
+    """Notice of cells whose trials are of several items for one stimulus, or of right answers.
 
     `columns` has, of those that are named like items, what they hold within the grouping columns
     and the stimulus; `cells` one row of grouping columns per cell. Numbers that no two trials
@@ -308,7 +308,7 @@ def item_notices(
         return []
     together = np.any([*mixed.values()], axis=0)
     told = [label for label, holds in zip(labels, together, strict=True) if holds]
-    return [notice_of("mixed-items", told, columns=", ".join(mixed))]
+    return [notice_of(code, told, columns=", ".join(mixed))]
 
 
 def same_item_cells(

@@ -240,3 +240,16 @@ def test_what_is_thin_in_a_table_of_options_is_said():
     assert "one-stimulus" not in {x.code for x in notices(count_trials(letters(3), options=4))}
     pair = from_nr([0, 0, 0, 0], [5, 3, 2, 1])
     assert "one-stimulus" in {x.code for x in notices(pair)}
+
+
+def test_questions_of_one_cell_are_said_to_differ_in_difficulty_where_there_is_an_m():
+    trials = letters()
+    trials["item"] = np.arange(len(trials)) % 40
+    assert "mixed-items" not in [one.code for one in notices(count_correct(trials))]
+    said = [one for one in notices(count_correct(trials, options=4)) if one.code == "mixed-items"]
+    assert "questions (item)" in said[0].message
+    assert "alternatives_crossed" in said[0].next_step
+    alone = count_correct(trials.drop(columns="item"), options=4)
+    assert "mixed-items" not in [one.code for one in notices(alone)]
+    by_item = count_correct(trials, by="item", options=4)
+    assert "mixed-items" not in [one.code for one in notices(by_item)]
