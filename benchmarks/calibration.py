@@ -50,6 +50,19 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
     "lognormal_noise": {},
     "gaussian_noise_group": PEOPLE,
     "lognormal_noise_group": PEOPLE,
+    "alternatives": {},
+    "alternatives_biased": {},
+    "alternatives_group": PEOPLE,
+}
+# Numbers of options of the cells, where there may be more than two.
+CHOICES: dict[str, dict[str, Any]] = {
+    "alternatives": {"likelihood": "alternatives", "options": 4},
+    "alternatives_biased": {
+        "likelihood": "biased-alternatives",
+        "options": "4",
+        "bias": np.zeros(3),
+    },
+    "alternatives_group": {"likelihood": "alternatives", "options": 4},
 }
 # Draws among which truths are ranked, and options of the fits.
 RANKS = 49
@@ -76,8 +89,9 @@ def design_of(card: str) -> xr.DataArray:
     coords = DESIGNS[card]
     # Without a formula cells have nothing in common: one is enough.
     size = len(next(iter(coords.values()))) if coords else 1
+    own = CHOICES.get(card, {})
     return hmetad.simulate_counts(
-        np.ones(size), trials=TRIALS, ratings=RATINGS, coords=coords, seed=0
+        np.ones(size), trials=TRIALS, ratings=RATINGS, coords=coords, seed=0, **own
     )
 
 

@@ -209,7 +209,7 @@ def test_two_options_are_the_meta_d_model(rule, ratings):
         add_value_and_gradient(rows, counts, tape, value, slopes)
         found.append((value, slopes))
     np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-12)
-    np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-12, atol=1e-12)
 
 
 def test_right_and_wrong_of_two_options_are_the_meta_d_model_without_a_criterion():
@@ -228,7 +228,7 @@ def test_right_and_wrong_of_two_options_are_the_meta_d_model_without_a_criterion
     np.testing.assert_allclose(value, other, rtol=1e-12)
     by_gaps = by[:, 3:5] + by[:, 5:]
     by = np.column_stack([by[:, 0], by[:, 2], by_gaps])
-    np.testing.assert_allclose(slopes[:, 1:], by, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(slopes[:, 1:], by, rtol=1e-12, atol=1e-12)
 
 
 def test_other_labels_of_the_options_permute_their_biases():
