@@ -294,3 +294,13 @@ def test_a_page_of_draws_answers_in_words_with_both_values(gain, rope, words):
     assert "with accuracy" in page
     row = f"| b | 300 | {0.7 + gain:.1f}"
     assert row in page.replace("0.72", "0.7")
+
+
+def test_a_page_takes_draws_of_resampling_and_refuses_estimates():
+    counts = hmetad.simulate_counts([1.0, 2.0], trials=300, seed=1, coords={"model": ["a", "b"]})
+    draws = hmetad.resample(counts, hmetad.measures.auroc2, n=100, seed=1)
+    judged = hmetad.decide(hmetad.contrast(draws, var="auroc2", over="model"), rope=(-0.02, 0.02))
+    page = hmetad.report.decisions_report(judged, draws).markdown()
+    assert "What is compared: each model by itself." in page
+    with pytest.raises(hmetad.InputError, match="^draws: got dims"):
+        hmetad.report.decisions_report(judged, hmetad.fit_mle(counts))

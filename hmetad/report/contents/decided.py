@@ -16,6 +16,7 @@ from hmetad.arguments import check_inputs
 from hmetad.compare.averaging import counted_trials
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.words import pool_words
+from hmetad.counts.checks import dims_text
 from hmetad.errors import InputError
 from hmetad.report.contents.rankings import held_equal, ranking_table, ranking_tables, ranks_of
 from hmetad.report.contents.tables import (
@@ -145,6 +146,11 @@ def decisions_report(
     -------
     Report
 
+    Raises
+    ------
+    InputError
+        If `draws` has no dim draw.
+
     Examples
     --------
     >>> from hmetad.compare.verdicts import decide_normal
@@ -154,6 +160,8 @@ def decisions_report(
     """
     told = decisions if is_many(decisions) else with_words(decisions, labels)
     if isinstance(draws, xr.Dataset):
+        if "draw" not in draws.dims:
+            raise InputError("draws", dims_text(draws), "draws, with dim draw")
         draws = xr.DataTree.from_dict({"/posterior": draws})
     blocks: list[Block] = [
         Prose("Question", (question or question_of(decisions),)),
@@ -244,7 +252,7 @@ def compared_levels(decisions: Decisions, draws: Fits | None) -> list[Block]:
     names = [*(x for x in ("accuracy", "share_right") if x in drawn), decisions.quantity]
     tail = (1 - decisions.ci_prob) / 2
     values = {
-        name: drawn[name].stack(sample=("chain", "draw")).transpose("cell", "sample").to_numpy()
+        name: drawn[name].transpose("cell", ...).to_numpy().reshape(drawn.sizes["cell"], -1)
         for name in dict.fromkeys(names)
     }
     trials = counted_trials(draws)
