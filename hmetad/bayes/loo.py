@@ -78,7 +78,9 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     fitted = Fitted.of(fit)
     found = loo_trials(fitted) if by is None else loo_groups(fitted, by, seed)
     badly = [notice for notice in notices(fit) if notice.code in SAMPLED_BADLY]
-    pointwise = found.elpd_i.assign_attrs(found.elpd_i.attrs | notice_attrs(badly))
+    # What a trial can be: estimates of other outcomes are of other data.
+    own = {"outcome": ", ".join(fitted.outcome[1:]), **notice_attrs(badly)}
+    pointwise = found.elpd_i.assign_attrs(found.elpd_i.attrs | own)
     return replace(found, elpd_i=pointwise)
 
 

@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.options import TrialOptions, chosen_limits, columns_of, parse_by, split
+from hmetad.commands.options import (
+    TrialOptions,
+    chosen_limits,
+    columns_of,
+    options_named,
+    parse_by,
+    split,
+)
 from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
 
@@ -120,8 +127,9 @@ def count_scanned(
         "quantiles": asked.quantiles,
         "quantiles_within": [*asked.quantiles_within],
     }
-    shared["options"] = parsed_options(options_of(asked), correct)
-    with warnings_said():
+    options = shared["options"] = parsed_options(options_of(asked), correct)
+    typed = {"labels": "--options"} if isinstance(options, list) else {}
+    with warnings_said(), options_named(typed):
         if correct is not None:
             if covariates:
                 raise InputError("--covariates", "it with right or wrong", "a table of stimuli")

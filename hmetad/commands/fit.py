@@ -134,7 +134,7 @@ def fit(asked: FitOptions) -> None:
     options = {**sampling_options(), **given_options(**given)}
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
-    answer = fit_answer(result, spec, cell_heading(asked.by))
+    answer = fit_answer(result, spec, cell_heading(asked.by, asked.options))
     give(replace(answer, whole=notices_command([path])), chosen, [path])
 
 

@@ -415,7 +415,7 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
     of_cells = [*options.by, "signal"] if options.signals else options.by
-    shown["cell"] = cell_heading(of_cells)
+    shown["cell"] = cell_heading(of_cells, options.options)
     title = "Measures"
     if "from" in shown.values():
         title += f"; from, to: {in_percent(options.ci_prob)} interval"

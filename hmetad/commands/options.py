@@ -458,6 +458,13 @@ def columns_of(by: Iterable[str] | None) -> list[str]:
     return [*parsed.values()] if isinstance(parsed, dict) else parsed
 
 
-def cell_heading(by: Iterable[str]) -> str:
-    """Heading over labels of cells: the names of the columns that make them."""
-    return " | ".join(parse_by(by)) or "cell"
+def cell_heading(by: Iterable[str], options: str = "") -> str:
+    """Heading over labels of cells: the names of the columns that make them.
+
+    The column of the number of options, if `options` names one, is the last unless it is among
+    these.
+    """
+    own = [*parse_by(by)]
+    is_column = options and not options.strip().isdecimal() and "," not in options
+    more = [options] if is_column and options not in own else []
+    return " | ".join([*own, *more]) or "cell"

@@ -92,6 +92,14 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     if len(set(trials.values())) > 1:
         step = "Models are compared on the same data: fit them to one count table."
         raise InputError("results", f"numbers of trials {trials}", "one number", step)
+    outcomes = {
+        name: result.elpd_i.attrs["outcome"]
+        for name, result in results.items()
+        if result.elpd_i is not None and "outcome" in result.elpd_i.attrs
+    }
+    if len(set(outcomes.values())) > 1:
+        step = "Models are compared on the same data: fit them to one count table."
+        raise InputError("results", f"outcomes {outcomes}", "the same outcomes", step)
     table = arviz_stats.compare(dict(results), **{"round_to": "none", **compare_kwargs})
     words = [in_words(row, doubts_of(row, results[name])) for name, row in table.iterrows()]
     return table.assign(in_words=words)

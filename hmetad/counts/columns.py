@@ -369,7 +369,8 @@ def with_options_column(by: By, options: int | str | None) -> By:
     if not isinstance(options, str):
         return by
     named = dict(by) if isinstance(by, Mapping) else {x: x for x in listed("by", by)}
-    return {new: old for new, old in named.items() if old != options} | {options: options}
+    own = {options if old == options else new: old for new, old in named.items()}
+    return own | {options: options}
 
 
 def with_options(

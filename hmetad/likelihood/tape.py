@@ -9,7 +9,7 @@ begin, is added here too.
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -27,7 +27,14 @@ from hmetad.likelihood import kernels
 from hmetad.likelihood.family import NUMPY, Family, Values
 from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
 
-__all__ = ["MOMENTS", "add_value_and_gradient", "column_shapes", "compiled_outcomes", "tape_of"]
+__all__ = [
+    "MOMENTS",
+    "add_value_and_gradient",
+    "column_shapes",
+    "compiled_outcomes",
+    "single_outcomes",
+    "tape_of",
+]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -39,8 +46,8 @@ MOMENTS = ("criteria_mu", "criteria_sigma")
 # steps, three numbers each; the places of the arguments; and those of both inner edges, of the
 # gaps, of their logarithms and of the moments.
 KERNEL, COLUMNS, STEPS, ARGUMENTS, SORTED, HEAD = range(6)
-# Outcomes whose probabilities are computed together.
-AT_ONCE = 100_000
+# Counts in the tables of single outcomes whose probabilities are computed together.
+AT_ONCE = 4_000_000
 CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, LOG, SQRT, TANH = range(9)
 
 
@@ -324,16 +331,23 @@ def compiled_outcomes(family: Family, values: Values, ratings: int) -> Floats:
         for x, rank in zip(arrays, ranks, strict=True)
     ]
     shape = family.layout.shape(ratings)
-    at, found = np.hstack(rows), np.empty((math.prod(leading), math.prod(shape)))
+    at, found = np.hstack(rows), np.empty(math.prod((*leading, *shape)))
     own = import_module(f"{kernels.__name__}.{family.compiled_kernel}")
-    single, step = np.eye(found.shape[1]), max(1, AT_ONCE // found.shape[1])
-    for start in range(0, len(at), step):
-        part = at[start : start + step]
-        counts = np.tile(single, (len(part), 1))
-        counts = counts.reshape(len(counts), *getattr(own, "AXES", ()), -1)
-        value, _ = own.log_likelihood(counts, np.repeat(part, len(single), axis=0), False)
-        found[start : start + step] = value.reshape(len(part), -1)
+    for cells, part, single in single_outcomes(len(at), math.prod(shape)):
+        counts = single.reshape(len(single), *getattr(own, "AXES", ()), -1)
+        found[part], _ = own.log_likelihood(counts, at[cells], False)
     return found.reshape(*leading, *shape)
+
+
+def single_outcomes(cells: int, outcomes: int) -> Iterator[tuple[Integers, slice, Floats]]:
+    """Places of cells, places of their outcomes in a row, and counts of one of each, in parts."""
+    number = cells * outcomes
+    step = max(1, AT_ONCE // outcomes)
+    for start in range(0, number, step):
+        at = np.arange(start, min(start + step, number))
+        single = np.zeros((len(at), outcomes))
+        single[np.arange(len(at)), at % outcomes] = 1.0
+        yield at // outcomes, slice(start, start + len(at)), single
 
 
 @compiled

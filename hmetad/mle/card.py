@@ -293,10 +293,11 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
     """Notices of choices among options that are not clearly right more often than by chance."""
     if not ("correct" in counts.dims or has_more_options(counts)):
         return []
-    z, step = choice_z(counts), sentence("compare-meta-d")
+    # An observer of a single response has any d′ by the letters, and a z of 0.
+    is_below, is_near = result["dprime"] <= 0, choice_z(counts) < CLEAR_Z
     return [
-        *notice_where(z <= 0, "dprime-sign.below-with-m"),
-        *notice_where((z > 0) & (z < CLEAR_Z), "dprime-sign.near", step=step),
+        *notice_where(is_below, "dprime-sign.below-with-m"),
+        *notice_where(is_near & ~is_below, "dprime-sign.near", step=sentence("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),
     ]
 

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
-from hmetad.likelihood.tape import add_value_and_gradient, tape_of
+from hmetad.likelihood.tape import add_value_and_gradient, single_outcomes, tape_of
 from hmetad.mle.climb import Stop, climb
 
 __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
@@ -171,14 +171,16 @@ class CellLikelihood:
 
     def scored_outcomes(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """`evaluate` by the compiled probability of each outcome."""
-        log_p = np.zeros((len(vectors), self.counts[0].size))
-        outcomes, tape = log_p.shape[1], tape_of(self.likelihood, self.counts.shape[-1])
-        given = [own[:, None] for own in self.given.values()]
-        rows = np.repeat(np.hstack([*given, vectors]), outcomes, axis=0)
-        slopes = np.zeros(rows.shape)
-        single = np.tile(np.eye(outcomes), (len(vectors), 1))
-        add_value_and_gradient(rows, single, tape, log_p.reshape(-1), slopes)
-        slopes = slopes.reshape(len(vectors), outcomes, -1)[..., len(given) :]
+        cells, outcomes = len(vectors), self.counts[0].size
+        tape = tape_of(self.likelihood, self.counts.shape[-1])
+        rows = np.hstack([*(own[:, None] for own in self.given.values()), vectors])
+        log_p = np.zeros(cells * outcomes)
+        slopes = np.empty((cells * outcomes, vectors.shape[1]))
+        for places, part, single in single_outcomes(cells, outcomes):
+            gradient = np.zeros((len(single), rows.shape[1]))
+            add_value_and_gradient(rows[places], single, tape, log_p[part], gradient)
+            slopes[part] = gradient[:, len(self.given) :]
+        log_p, slopes = log_p.reshape(cells, outcomes), slopes.reshape(cells, outcomes, -1)
         counts, trials = self.counts.reshape(log_p.shape), self.trials.reshape(len(vectors), -1)
         expected = np.exp(log_p) * np.repeat(trials, outcomes // trials.shape[1], axis=1)
         # What never came may be as improbable as it likes.

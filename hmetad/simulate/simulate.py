@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
-from hmetad.counts.checks import whole_number
+from hmetad.counts.checks import whole_number, whole_options
 from hmetad.counts.tables import cell_coords, plain_attrs
 from hmetad.counts.vectors import from_nr, labelled_cells
 from hmetad.errors import InputError, nearest
@@ -146,7 +146,8 @@ def simulate_counts(
     table, labels = labelled_cells(len(drawn), coords or {}, covariates or {})
     # What a fit has to know of the cells.
     has_options = "options" in by_cell
-    known = {"options": ("cell", by_cell["options"].astype(np.int64))} if has_options else {}
+    number = whole_options(by_cell["options"], "the values") if has_options else None
+    known = {"options": ("cell", number)} if has_options else {}
     refuse_same_names(table, known)
     of_cells = {**cell_coords(table), **known, "cell": labels}
     return xr.DataArray(

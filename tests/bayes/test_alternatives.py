@@ -15,6 +15,7 @@ from hmetad.bayes import (
 )
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.program import build_program
+from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.likelihood.family import NUMPY
 from hmetad.notice import notices
@@ -217,3 +218,14 @@ def test_tables_that_do_not_fit_are_refused():
     assert isinstance(
         hmetad.fit(table("all options")[:1], draws=50, chains=1, **QUIET), xr.DataTree
     )
+
+
+def test_estimates_of_other_outcomes_are_not_compared():
+    counts = hmetad.simulate_counts(
+        1.8, trials=200, seed=1, likelihood="biased-alternatives", options=3, bias=[0.1, 0.0]
+    )
+    run = {"draws": 200, "tune": 100, "chains": 2, "random_seed": 1, "quiet": True}
+    tables = {"letters": counts, "right": type2_counts(counts)}
+    found = {name: hmetad.loo(hmetad.fit(table, **run)) for name, table in tables.items()}
+    with pytest.raises(InputError, match="outcomes"):
+        hmetad.compare_models(found)

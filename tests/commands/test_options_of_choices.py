@@ -69,7 +69,7 @@ def test_fits_take_the_card_of_the_table(choices):
     [
         ("measures right.csv --options 1", "--options: got 1"),
         ("measures letters.csv --options D", "A column of numbers of options goes with --correct"),
-        ("measures letters.csv --options A,B", "--labels"),
+        ("measures letters.csv --options A,B", "--options"),
         ("measures letters.csv", "give --options 3"),
         ("measures right.csv --correct correct --meta-d", "--options 4"),
         ("fit right.csv -o x.nc", "for M --options 4"),
@@ -80,3 +80,12 @@ def test_fits_take_the_card_of_the_table(choices):
 )
 def test_what_cannot_be_is_refused(choices, line, said):
     assert said.replace("options=", "") in refused(choices, line).replace("options=", "")
+
+
+def test_cells_are_headed_by_all_their_columns(choices):
+    for by, heading in (("model", "model | number"), ("number,model", "number | model")):
+        asked = f"measures right.csv --by {by} --correct correct --options number"
+        done = run(choices, asked)
+        assert heading in done.stdout
+        first = run(choices, f"{asked} --json").answer["rows"][0]["cell"]
+        assert first == {"model | number": "a | 3", "number | model": "3 | a"}[heading]

@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad import count_correct, count_trials, measure, resample, sdt, to_nr, uvsdt
+from hmetad import (
+    count_correct,
+    count_trials,
+    measure,
+    resample,
+    sdt,
+    simulate_counts,
+    to_nr,
+    uvsdt,
+)
 from hmetad.counts.checks import counted_options
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
@@ -253,3 +262,9 @@ def test_questions_of_one_cell_are_said_to_differ_in_difficulty_where_there_is_a
     assert "mixed-items" not in [one.code for one in notices(alone)]
     by_item = count_correct(trials, by="item", options=4)
     assert "mixed-items" not in [one.code for one in notices(by_item)]
+
+
+@pytest.mark.parametrize("options", [2.5, 3.9])
+def test_parts_of_an_option_are_not_simulated(options):
+    with pytest.raises(InputError, match="whole numbers of options"):
+        simulate_counts(2.0, trials=100, seed=1, likelihood="alternatives", options=options)

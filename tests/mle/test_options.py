@@ -20,6 +20,7 @@ from hmetad import (
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
+from hmetad.likelihood.tape import AT_ONCE, single_outcomes
 from hmetad.mle.scoring import CellLikelihood, penalised_modes
 from hmetad.notice import notices
 
@@ -241,3 +242,38 @@ def test_counted_trials_are_fitted():
     assert again["options"].values.tolist() == [3, 5]
     np.testing.assert_array_equal(again.values, counts.values)
     np.testing.assert_allclose(fit_mle(again)["m_ratio"], fit_mle(counts)["m_ratio"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["alternatives", "biased-alternatives"])
+def test_scores_are_the_same_if_outcomes_come_in_small_parts(likelihood, monkeypatch):
+    counts = simulate_counts(
+        [1.5, 2.0], trials=300, seed=1, likelihood=likelihood, options=3,
+        **({} if likelihood == "alternatives" else {"bias": [0.2, 0.1]}),
+    )  # fmt: skip
+    together = fit_mle(counts)
+    monkeypatch.setattr("hmetad.likelihood.tape.AT_ONCE", 100)
+    xr.testing.assert_equal(fit_mle(counts), together)
+
+
+def test_tables_of_many_outcomes_are_scored_in_parts():
+    # 2,400 outcomes: a table with a row for each would take 46 MB.
+    parts = [(part, single.nbytes) for _, part, single in single_outcomes(2, 2400)]
+    assert max(size for _, size in parts) <= 8 * AT_ONCE
+    assert [part.start for part, _ in parts] == [0, *(part.stop for part, _ in parts[:-1])]
+    assert parts[-1][0].stop == 4800
+
+
+def test_a_single_response_is_not_said_to_go_against_the_stimuli():
+    shown = np.zeros((1, 3, 3, 2), dtype=np.int64)
+    shown[0, :, 0] = [[20, 30], [25, 25], [24, 26]]
+    labels = [*"ABC"]
+    counts = xr.DataArray(
+        shown,
+        {"cell": ["x"], "stimulus": labels, "response": labels},
+        ("cell", "stimulus", "response", "rating"),
+    )
+    fitted = fit_mle(counts)
+    assert fitted["dprime"].item() > 0
+    said = [str(one) for one in notices(fitted) if one.code == "dprime-sign"]
+    assert len(said) == 1
+    assert "is not clearly above 0" in said[0]
