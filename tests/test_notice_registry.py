@@ -127,7 +127,7 @@ def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name
     assert filled_in("all-tied", {}) == "all-tied"
     with pytest.raises(KeyError, match="all-tide"):
         filled_in("@all-tide", {})
-    said = notice_of("mixed-items", columns="{first}, @all-tied")
+    said = notice_of("mixed-items", columns="{first}, @all-tied", card="c")
     assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
     assert notice_of("meta-d-sign.faint", step="@cf/meta/llama").next_step == "@cf/meta/llama"
     # A next step may be given where it is noticed.

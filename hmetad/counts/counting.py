@@ -67,6 +67,8 @@ MOST_ANSWERS = 1000
 MOST_SAMPLED = 100_000
 # More different confidences of cells are not looked through.
 MOST_VALUES = 100_000
+# Card of items crossed with observers, of more options than two.
+CROSSED = "alternatives_crossed"
 
 
 @check_inputs(skip=("trials", "labels", "levels", "missing_codes", "options"))
@@ -224,7 +226,7 @@ def count_trials(
     cuts = cut_notices(values, cells, where, response_from_confidence) if is_pair else []
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
-    mixed = item_notices(items, cells, where)
+    mixed = item_notices(items, cells, where, "crossed_items" if is_pair else CROSSED)
     if sample is not None:
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
@@ -323,7 +325,10 @@ def count_correct(
     rows, (names,) = rows_in_use(trials, roles, groupings, (quantiles_within, n), missing_codes)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *names]
-    (tallied,), seen, scale = rated_answers(rows, scale, used, [], n)
+    # Difficulty distorts what is read from chance: M, which a number of options gives.
+    items = [] if options is None else [x for x in unused_columns(rows, used) if is_item_name(x)]
+    spreads: list[Query] = [Spread((*names, correct), name) for name in items]
+    (tallied, *spread), seen, scale = rated_answers(rows, scale, used, spreads, n)
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
@@ -336,10 +341,13 @@ def count_correct(
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
     counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs, rows)
-    alike = alike_notices(cells, counts["cell"].to_numpy().tolist())
+    where = counts["cell"].to_numpy().tolist()
+    alike = alike_notices(cells, where)
+    found = {name: one for name, one in zip(items, spread, strict=True) if one is not None}
+    mixed = item_notices(found, cells, where, CROSSED)
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
-    return with_notices(counts, [*of_rows, *count_notices(counts), *alike])
+    return with_notices(counts, [*of_rows, *mixed, *count_notices(counts), *alike])
 
 
 # From rows to counts

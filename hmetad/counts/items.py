@@ -291,13 +291,13 @@ def has_fractions(column: pd.Series) -> bool:
 
 
 def item_notices(
-    columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str]
+    columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str], card: str
 ) -> list[Notice]:
-    """Notice of cells whose trials are of several items for one stimulus.
+    """Notice of cells whose trials are of several items for one stimulus, and a card for them.
 
     `columns` has, of those that are named like items, what they hold within the grouping columns
-    and the stimulus; `cells` one row of grouping columns per cell. Numbers that no two trials
-    share number the trials.
+    and the stimulus, or right and wrong; `cells` one row of grouping columns per cell. Numbers that
+    no two trials share number the trials.
     """
     mixed = {}
     for name, values in real_items(columns).items():
@@ -308,7 +308,7 @@ def item_notices(
         return []
     together = np.any([*mixed.values()], axis=0)
     told = [label for label, holds in zip(labels, together, strict=True) if holds]
-    return [notice_of("mixed-items", told, columns=", ".join(mixed))]
+    return [notice_of("mixed-items", told, columns=", ".join(mixed), card=card)]
 
 
 def same_item_cells(
