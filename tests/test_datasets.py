@@ -382,6 +382,11 @@ def test_published_areas_of_the_atlas_follow_from_its_trials(shared):
     counts = public.load("cacioli2026_atlas")
     assert counts.dims == ("cell", "correct", "rating")
     assert (counts.sizes["cell"], int(counts.sum())) == (198, 47_151)
+    assert (counts["options"] == 4).all()
+    # M of 33 models as computed before the package could: from -.38 to .86.
+    whole = hmetad.count_correct(trials, by="model", confidence="rating", options=4)
+    m_ratio = hmetad.fit_mle(whole)["m_ratio"]
+    assert (round(float(m_ratio.min()), 2), round(float(m_ratio.max()), 2)) == (-0.38, 0.86)
 
 
 # Names in the published table of results, where they are not those of the files.

@@ -1,6 +1,7 @@
 """Every notebook runs, answers the question it opens with, and is kept clean."""
 
 import ast
+import gzip
 import re
 import shutil
 from pathlib import Path
@@ -19,8 +20,11 @@ LARGEST = 600_000
 WIDEST = 88
 MACHINE = re.compile(r"/(?:work|home|tmp|root|Users)/|file://|<ipython-input|[A-Z]:\\\\")
 
-# Notebook → data set that it loads, and the file of it beside the checkout.
-DATA = {"10_which_process": ("hellmann2023", "hellmann2023_maskori/MaskOri.RData")}
+# Notebook → data set that it loads, and its files beside the checkout, which may be gzipped.
+DATA = {
+    "10_which_process": ("hellmann2023", "hellmann2023_maskori/MaskOri.RData"),
+    "11_multiple_choice": ("cacioli2026_atlas", "cacioli2026_profile_atlas/raw/*.csv.gz"),
+}
 
 of_every_notebook = pytest.mark.parametrize("name", NAMES)
 
@@ -60,14 +64,22 @@ def complaints(cell):
     return [x for x in cell.outputs if x.output_type == "error" or x.get("name") == "stderr"]
 
 
+def install_data(name, pattern, source, cache):
+    """Put the files of a data set where hmetad keeps what it fetched."""
+    (cache / name).mkdir()
+    for path in source.glob(pattern):
+        if path.suffix == ".gz":
+            (cache / name / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+        else:
+            shutil.copy(path, cache / name)
+
+
 @pytest.mark.integration
 @of_every_notebook
 def test_it_runs_quietly_and_shows_what_is_committed(name, monkeypatch, tmp_path, request):
     monkeypatch.setenv("HMETAD_DRAWS", DRAWS)
     if name in DATA:
-        kept, file = DATA[name]
-        (tmp_path / kept).mkdir()
-        shutil.copy(request.getfixturevalue("shared") / "data" / file, tmp_path / kept)
+        install_data(*DATA[name], request.getfixturevalue("shared") / "data", tmp_path)
         monkeypatch.setenv("HMETAD_DATA", str(tmp_path))
     # Kernels that start side by side must not share a history.
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

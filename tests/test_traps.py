@@ -239,6 +239,14 @@ def test_5_items_are_a_mixture_and_a_column_of_something_else_is_none(trials):
     items = trials.assign(item_id=np.arange(400) % 200)
     assert the(count_trials(items, by="model"), "mixed-items") == ("info", ("m1", "m2"))
     assert notices(count_trials(trials.assign(trial=np.arange(400)), by="model")) == []
+    judged = items.assign(correct=items["stimulus"] == items["response"])
+    assert not said(count_correct(judged, by="model"), "mixed-items")
+    for options in (4, "m"):
+        counts = count_correct(judged.assign(m=4), by="model", options=options)
+        assert the(counts, "mixed-items")[0] == "info"
+        assert len(said(counts, "mixed-items")[0].cells) == 2
+        assert "alternatives_crossed" in said(counts, "mixed-items")[0].next_step
+    assert the(count_correct(judged, options=4), "mixed-items") == ("info", ("all",))
     lists = trials.assign(question=[["a"], ["b"]] * 200)
     assert notices(count_trials(lists, by="model")) == []
 

@@ -17,13 +17,16 @@ from hmetad.plots.style import (
     INK,
     SIGNS_PER_INCH,
     SIZE,
-    drawable,
     legend_columns,
     name_axes,
+    on_lines,
     put_legend,
 )
 
 __all__ = ["AxesLike", "name_outer_axes", "name_panel", "panel_axes", "share_legend"]
+
+# Most and fewest letters of a line above a panel; bold ones are wider.
+LONGEST, SHORTEST, BOLD = 40, 8, 0.75
 
 type AxesLike = Axes | Sequence[Axes] | NDArray[Any]
 
@@ -83,8 +86,12 @@ def panel_axes(
 
 
 def name_panel(ax: Axes, name: object) -> None:
-    """Name above a panel, on the left."""
-    ax.set_title(drawable(name, 34), fontsize=SIZE, fontweight="bold", color=INK, loc="left")
+    """Name above a panel, on the left, on lines that end before the next panel."""
+    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    share = 1 / place.get_gridspec().ncols if place else ax.get_position().width
+    fitting = int(BOLD * SIGNS_PER_INCH * share * figure.get_figwidth()) if figure else LONGEST
+    text = on_lines(name, max(SHORTEST, min(fitting, LONGEST)), LONGEST)
+    ax.set_title(text, fontsize=SIZE, fontweight="bold", color=INK, loc="left")
 
 
 def name_outer_axes(axes: NDArray[Any], xlabel: str, ylabel: str, *, share_y: bool) -> None:
