@@ -204,7 +204,7 @@ def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:
     return TYPE1_DIMS
 
 
-def dims_text(counts: xr.DataArray) -> str:
+def dims_text(counts: xr.DataArray | xr.Dataset) -> str:
     """Dims of a table, for a message."""
     return f"dims ({', '.join(map(str, counts.dims))})"
 
