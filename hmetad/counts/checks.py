@@ -74,11 +74,7 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     responses are read by position. The counts of a lazy table are not checked.
     """
     if isinstance(counts, xr.DataArray) and "correct" in counts.dims:
-        step = (
-            f"{used_by} needs the stimulus, which a table of right and wrong answers does not "
-            "have. With correctness in its place M-ratio is nearly the same whatever the truth. "
-            f"To this table apply {type2_measures()}. {M_OF_OPTIONS}"
-        )
+        step = f"{lacks_stimulus(used_by)} {M_OF_OPTIONS}"
         raise InputError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
     refuse_other_dims(counts, COUNT_TABLE, "Make one with count_trials or from_nr.", TYPE1)
     if has_more_options(counts):
@@ -130,14 +126,23 @@ def require_options(counts: xr.DataArray) -> None:
         raise InputError("counts", f"responses {said} for stimuli {shown}", "the same", step)
 
 
+def lacks_stimulus(used_by: str) -> str:
+    """Why a table of right and wrong answers has no M by itself, and what applies to it."""
+    return (
+        f"{used_by} needs the stimulus, which a table of right and wrong answers does not have. "
+        "With correctness in its place M-ratio is nearly the same whatever the truth. To this "
+        f"table apply {type2_measures()}."
+    )
+
+
 def counted_options(counts: xr.DataArray) -> NDArray[np.int64]:
     """Number of options of each cell of a type-2 table, (cells,), or why it is not known."""
     if "options" not in counts.coords:
         got = f"a type-2 table with {dims_text(counts)}, without the number of options"
         step = (
             "give options= where it is known: count_correct(trials, options=4), or "
-            "counts.assign_coords(options=('cell', ...)). To the table as it is apply "
-            f"{type2_measures()}."
+            "counts.assign_coords(options=('cell', ...)). "
+            f"{lacks_stimulus('Any other model of ratings')}"
         )
         raise InputError("counts", got, "a coordinate options of the cells", step)
     own = counts["options"]

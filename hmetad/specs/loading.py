@@ -82,6 +82,7 @@ def as_model(model: str | Path | ModelSpec) -> ModelSpec:
     return model if isinstance(model, ModelSpec) else load_model(model)
 
 
+@check_inputs(skip=("counts",))
 def model_of(counts: xr.DataArray, model: str | Path | ModelSpec | None) -> ModelSpec:
     """Model that `hmetad.fit` takes for a table.
 
