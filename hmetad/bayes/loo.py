@@ -129,7 +129,7 @@ def influence(
     --------
     >>> from hmetad.bayes.fit import fit
     >>> from hmetad.simulate.simulate import simulate_counts
-    >>> m = [0.8] * 7 + [0.2]
+    >>> m = [0.8] * 7 + [0.4]
     >>> options = {"coords": {"subject": list("abcdefgh")}, "trials": 2000, "seed": 1}
     >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
     >>> drawn = fit(simulate_counts([1.5] * 8, m_ratio=m, **options), "group", **quiet)
