@@ -223,7 +223,7 @@ def log_likelihood_at(_: Any, address: Any, counts: Any, at: Any, is_sloped: Any
     """Call the compiled log-likelihood at an address."""
     arguments = counts, at, is_sloped
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
         of_function = context.call_conv.get_function_type(VALUE_AND_SLOPES, arguments)
         function = builder.inttoptr(given[0], of_function.as_pointer())
         status, found = context.call_conv.call_function(

@@ -5,7 +5,7 @@ table; then meta-d′ and the type-2 criteria maximise the likelihood of the rat
 and response. Source: Maniscalco & Lau (2012, 2014).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -143,12 +143,7 @@ def fit_mle(
             step = "Set it in the card: load_model('individual', meta_criterion='absolute')."
             got = "meta_criterion, s or response_conditional"
             raise InputError("model", got, "a model alone", step)
-        spec = model_of(counts, model)
-        # M may be negative where there is no prior of log M.
-        if model is None:
-            spec = with_changes(spec, scale="m")
-            return fit_cells(counts, spec, correction=correction, starts=starts, seed=seed)
-        return fit_card(counts, spec, correction=correction, starts=starts, seed=seed)
+        return fit_model(counts, model, correction=correction, starts=starts, seed=seed)
     ordered, table = table_of(counts, "The meta-d′ model")
     ratings = table.shape[-1]
     if meta_criterion not in ("relative", "absolute"):
@@ -191,6 +186,14 @@ def fit_mle(
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
     return copy_notices(result, counts, found)
+
+
+def fit_model(counts: xr.DataArray, model: str | ModelSpec | None, **options: Any) -> xr.Dataset:
+    """Maximise a card, or that of the table, whose M may then be negative: no prior bars it."""
+    spec = model_of(counts, model)
+    if model is None:
+        return fit_cells(counts, with_changes(spec, scale="m"), **options)
+    return fit_card(counts, spec, **options)
 
 
 def has_options(counts: xr.DataArray) -> bool:

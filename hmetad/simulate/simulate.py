@@ -139,23 +139,37 @@ def simulate_counts(
     log_p = log_outcomes(record, by_cell)
     outcomes = np.exp(log_p).reshape(len(log_p), math.prod(stimuli), -1)
     drawn = np.random.default_rng(seed).multinomial(totals, outcomes)
-    if record.layout == TWO_ALTERNATIVES:
-        first, second = np.moveaxis(classic_order(drawn), 1, 0)
-        named: dict[str, Any] = dict(coords or {})
-        return from_nr(first, second, covariates=covariates, **named)
-    table, labels = labelled_cells(len(drawn), coords or {}, covariates or {})
-    # What a fit has to know of the cells.
-    has_options = "options" in by_cell
-    number = whole_options(by_cell["options"], "the values") if has_options else None
-    known = {"options": ("cell", number)} if has_options else {}
-    refuse_same_names(table, known)
-    of_cells = {**cell_coords(table), **known, "cell": labels}
-    return xr.DataArray(
+    return labelled_counts(
         drawn.reshape(len(drawn), *log_p.shape[1:]),
-        {**of_cells, **record.layout.labels(log_p.shape[-1])},
-        ("cell", *record.layout.dims),
+        record.layout,
+        by_cell.get("options"),
+        coords or {},
+        covariates or {},
+    )
+
+
+def labelled_counts(
+    drawn: NDArray[np.int64],
+    layout: OutcomeLayout,
+    options: NDArray[np.float64] | None,
+    coords: Mapping[str, Sequence[Any]],
+    covariates: Mapping[str, Sequence[Any]],
+) -> xr.DataArray:
+    """Count table of counts (cells, ...) of a layout; a fit has to know the numbers of options."""
+    if layout == TWO_ALTERNATIVES:
+        flat = drawn.reshape(len(drawn), 2, -1)
+        first, second = np.moveaxis(classic_order(flat), 1, 0)
+        return from_nr(first, second, covariates=covariates or None, **dict[str, Any](coords))
+    table, labels = labelled_cells(len(drawn), coords, covariates)
+    number = None if options is None else whole_options(options, "the values")
+    known = {} if number is None else {"options": ("cell", number)}
+    refuse_same_names(table, known)
+    return xr.DataArray(
+        drawn,
+        {**cell_coords(table), **known, "cell": labels, **layout.labels(drawn.shape[-1])},
+        ("cell", *layout.dims),
         "counts",
-        plain_attrs({"by": [*(coords or {})], "covariates": [*(covariates or {})]}),
+        plain_attrs({"by": [*coords], "covariates": [*covariates]}),
     )
 
 
