@@ -68,7 +68,7 @@ def test_only_the_log_likelihood_shows_a_posterior_that_ignores_the_data():
             parameter_values(
                 xr.DataTree.from_dict({"posterior": prior.isel(draw=part), **data}),
                 names,
-                load_model("individual").record,
+                load_model("individual"),
             )
             for part in (slice(n + i * size, n + (i + 1) * size), [i])
         )
