@@ -79,7 +79,8 @@ class CompareOptions(GateOptions):
         --var. Required, as in --rope=-0.05,0.05.
     var : NAME
         Quantity to compare: log_m, m_ratio, dprime, a coefficient such as log_m_task, or a
-        measure that the model predicts, such as auroc2. Default: log_m (auroc2 for draws).
+        measure that the model predicts, such as auroc2. Default: log_m, or m_ratio of models
+        whose M may be negative (auroc2 for draws).
     population : flag
         Compare the means of the population in each condition, not the cells of the data.
     new : COLUMNS

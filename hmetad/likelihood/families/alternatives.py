@@ -32,6 +32,7 @@ from hmetad.likelihood.families.meta_d import (
     efficiency,
     meta_criterion_value,
     other_rule,
+    scale_compared,
     scale_parameter,
 )
 from hmetad.likelihood.family import (
@@ -45,6 +46,7 @@ from hmetad.likelihood.family import (
     Quantity,
     Values,
 )
+from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
     LOG_GAP,
     LOG_SQRT_2PI,
@@ -76,6 +78,8 @@ META_CRITERION = replace(RULE, description="Biases at the meta level (relative: 
 NOISE = Choice("noise", "Noise of the evidence of an option", ("normal", "gumbel"))
 OPTIONS = Choice("options", "Number of options", ())
 CRITERIA = Choice("criteria", "Criteria of the margin", ("shared", "by_response"))
+# Wider than elsewhere: models of language often give one rating in nine answers of ten.
+WIDE_GAP = replace(LOG_GAP, prior=Prior("Normal", mu=math.log(0.5), sigma=2))
 SYMMETRIC = OutcomeLayout({"correct": ("wrong", "right"), "rating": ()}, given=())
 METHOD = (
     "a choice among options with independent {noise} noise, by d′ of the choices, and meta-d′ and "
@@ -96,7 +100,7 @@ def alternatives(*, scale: str = "log_m", noise: str = "normal") -> Family:
     return Family(
         name="alternatives",
         title="A choice among m options, none of them preferred, and M of its confidence.",
-        parameters=(TYPE1[0], scale_parameter(scale, ()), replace(LOG_GAP, dims=("criterion",))),
+        parameters=(TYPE1[0], scale_parameter(scale, ()), replace(WIDE_GAP, dims=("criterion",))),
         quantities=(
             *choice_quantities(scale, unit),
             *margin_criteria(("criterion",), unit),
@@ -107,7 +111,7 @@ def alternatives(*, scale: str = "log_m", noise: str = "normal") -> Family:
         parameter_of_interest=scale,
         symbol="M",
         plotted="m_ratio",
-        compared="log_m",
+        compared=scale_compared(scale),
         tabulated=("dprime", "meta_d", "m_ratio"),
         method=METHOD,
         limits=LIMITS + UNEVEN,
@@ -145,7 +149,7 @@ def biased_alternatives(
     return Family(
         name="biased-alternatives",
         title="A choice among m options, with a bias for each, and M of its confidence.",
-        parameters=(TYPE1[0], bias, scale_parameter(scale, ()), replace(LOG_GAP, dims=own)),
+        parameters=(TYPE1[0], bias, scale_parameter(scale, ()), replace(WIDE_GAP, dims=own)),
         quantities=(
             *choice_quantities(scale, DIFFERENCE),
             *bias_quantities(m, meta_criterion),
@@ -157,7 +161,7 @@ def biased_alternatives(
         parameter_of_interest=scale,
         symbol="M",
         plotted="m_ratio",
-        compared="log_m",
+        compared=scale_compared(scale),
         tabulated=("dprime", "meta_d", "m_ratio"),
         method=BIASED_METHOD,
         limits=LIMITS,

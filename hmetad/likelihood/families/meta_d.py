@@ -109,7 +109,7 @@ def meta_d(
         parameter_of_interest=scale,
         symbol="M",
         plotted="m_ratio",
-        compared="log_m",
+        compared=scale_compared(scale),
         tabulated=("dprime", "c", "meta_d", "m_ratio"),
         method=METHOD,
         limits=LIMITS,
@@ -139,6 +139,11 @@ def scale_parameter(scale: str, dims: tuple[str, ...]) -> Parameter:
         return Parameter("m", "M = meta-d′/d′", Prior("Normal", mu=1, sigma=1), dims)
     prior = Prior("Normal", mu=0, sigma=math.sqrt(2))
     return Parameter("meta_d", "meta-d′", prior, dims, has_formula=False, prior_centre="dprime")
+
+
+def scale_compared(scale: str) -> str:
+    """What cells are compared in: log M, unless M itself carries the prior and may be negative."""
+    return "m_ratio" if scale == "m" else "log_m"
 
 
 def criteria_parameter(criteria: str) -> Parameter:
