@@ -40,7 +40,14 @@ from hmetad.counts.items import (
     same_item_cells,
     unused_columns,
 )
-from hmetad.counts.noticed import choice_notices, missing_answers, trial_notices
+from hmetad.counts.noticed import (
+    choice_notices,
+    letter_columns,
+    letter_notices,
+    missing_answers,
+    trial_notices,
+    unseen_options,
+)
 from hmetad.counts.ratings import Scale, rated_answers, rating_numbers
 from hmetad.counts.tables import (
     CUT_TRIALS,
@@ -229,7 +236,7 @@ def count_trials(
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
-    thin = binned_flat(count_notices(counts), rows, scale, by_names)
+    thin = binned_flat(count_notices(counts), rows, scale, by_names) + unseen_options(counts)
     return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])
 
 
@@ -325,8 +332,11 @@ def count_correct(
     used = [*roles.values(), *names]
     # Without a number of options there is no M that a mixture of items would raise.
     items = [] if options is None else [*filter(is_item_name, unused_columns(rows, used))]
-    queries = [Spread((*names, correct), name) for name in items]
+    queries: list[Query] = [Spread((*names, correct), name) for name in items]
+    letters = [] if options is None else letter_columns(unused_columns(rows, used))
+    queries += [Distinct((*names, *letters), MOST_VALUES)] if letters else []
     (tallied, *found), seen, scale = rated_answers(rows, scale, used, queries, n)
+    uneven = letter_notices(found.pop(), names, options) if letters else []
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
@@ -345,7 +355,7 @@ def count_correct(
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
-    return with_notices(counts, [*of_rows, *mixed, *thin])
+    return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
 
 
 # From rows to counts

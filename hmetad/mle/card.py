@@ -22,7 +22,7 @@ from hmetad.measures.type2 import CLEAR_Z, choice_z
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import Maxima, Units, maximise_units, units_of
-from hmetad.notice import Notice, copy_notices, notice_of, notice_where, notices
+from hmetad.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
 from hmetad.notice_registry import sentence
 from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
@@ -46,6 +46,12 @@ DIFFERENCE = 1e-5
 TOGETHER = 128
 # What each cell has beside its estimates.
 OF_CELLS = ("loglik", "converged", "at_edge")
+# What follows from parameters that counts may leave open.
+OPEN = {
+    "dprime": ("dprime", "option_d", "meta_d", "m_ratio", "log_m"),
+    "m": ("meta_d", "m_ratio", "log_m"),
+    "bias": ("biases",),
+}
 # Starts keep these from the counts.
 FROM_COUNTS = ("dprime", "c", "bias", "first_gap", "log_gap")
 
@@ -129,7 +135,7 @@ def fit_cells(
 ) -> xr.Dataset:
     """`fit_card` of a model without formulas, for tables with any dims, or none, before their own.
 
-    What is of a unit has these dims too.
+    What is of a unit has these dims too. Estimates that the counts do not determine are NaN.
     """
     inner = spec.record.layout.dims
     table = counts.transpose(..., *inner)
@@ -148,7 +154,7 @@ def fit_cells(
     own = xr.DataArray(flat, coords, ("cell", *inner))
     # The first start finds the maximum, but for some at an edge.
     starts = 1 if starts is None and not is_cells else starts
-    found = fit_card(own, spec, correction=correction, starts=starts, seed=seed)
+    found = without_open(fit_card(own, spec, correction=correction, starts=starts, seed=seed))
     found = found.drop_vars(set(found) - {*OF_CELLS, *of_results(spec)})
     refuse_same_names(like.coords, found)
     result = xr.Dataset(coords=like.coords)
@@ -160,6 +166,26 @@ def fit_cells(
     # Of resampled tables there is nothing to say.
     said = notices(found) if is_cells else []
     return copy_notices(result.assign_coords(known).assign_attrs(attrs), counts, said)
+
+
+def without_open(found: xr.Dataset) -> xr.Dataset:
+    """Fit without the estimates of what counts leave open: of units that are cells, in order."""
+    is_open = {x: np.array([x in own.split(", ") for own in found["edge"].values]) for x in OPEN}
+    is_lost = is_open["dprime"] | is_open["m"]
+    own = {}
+    for parameter, names in OPEN.items():
+        is_known = xr.DataArray(~is_open[parameter], dims="cell")
+        for name in (x for y in names for x in (y, f"{y}_se") if x in found):
+            own[name] = own.get(name, found[name]).where(is_known)
+    own["converged"] = found["converged"] & ~is_lost
+    lost = {*found["cell"].values[is_lost].tolist()}
+    of_m = is_open["m"] & ~is_open["dprime"]
+    said = [
+        *(x for x in notices(found) if x.code != "at-edge" or not {*x.cells} <= lost),
+        *notice_where(found["cell"].copy(data=is_open["dprime"]), "undefined-dprime.options"),
+        *notice_where(found["cell"].copy(data=of_m), "meta-d-unbounded.likelihood"),
+    ]
+    return found.assign(own).assign_attrs(notice_attrs(said))
 
 
 def of_results(spec: ModelSpec) -> list[str]:
@@ -296,7 +322,7 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
     # An observer of a single response has any d′ by the letters, and a z of 0.
     is_below, is_near = result["dprime"] <= 0, choice_z(counts) < CLEAR_Z
     return [
-        *notice_where(is_below, "dprime-sign.below-with-m"),
+        *notice_where(is_below, "dprime-sign.below-chance"),
         *notice_where(is_near & ~is_below, "dprime-sign.near", step=sentence("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),
     ]
