@@ -31,6 +31,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
 from hmetad.memory import refuse_memory
 from hmetad.notice import notice_where, notices, with_notices
+from hmetad.notice_registry import limit
 from hmetad.specs.design import given_of
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec
@@ -124,8 +125,11 @@ def predicted_counts(
     result["outside"] = misses.where(shown).mean(outcome[1:])
     result = result.assign(predicted_curve(observed, replicated, levels))
     result.attrs = {"ci_prob": ci_prob, "draws": int(draws), "seed": seed}
-    poor = notice_where(result["outside"] > MANY_OUTSIDE, "poor-fit")
-    return with_notices(result, [*notices(fit), *poor])
+    result["p_ratings"] = p_of_ratings(observed, replicated)
+    is_poor = result["outside"] > MANY_OUTSIDE
+    poor = notice_where(is_poor, "poor-fit")
+    is_odd = (result["p_ratings"] < limit("poor-fit")) & ~is_poor
+    return with_notices(result, [*notices(fit), *poor, *notice_where(is_odd, "poor-fit.ratings")])
 
 
 @check_inputs(fit=with_posterior)
@@ -260,6 +264,21 @@ def predicted_curve(
         of_curve = (drawn[name].mean("draw"), *sides)
         found |= {f"{name}_{k}": own for k, own in zip(SUMMARIES, of_curve, strict=True)}
     return {name: values.drop_attrs() for name, values in found.items()}
+
+
+def p_of_ratings(observed: xr.DataArray, replicated: Floats) -> xr.DataArray:
+    """Share of replicated tables whose ratings of right and wrong answers, by χ², are as far off.
+
+    The distance is that from the mean of the tables, in which responses are put together.
+    """
+    coords = dict(observed.reset_coords(drop=True).coords)
+    drawn = type2_counts(xr.DataArray(replicated, coords, ("draw", *observed.dims)))
+    expected = drawn.mean("draw")
+    seen, ours = (
+        ((table - expected) ** 2 / expected.where(expected > 0)).sum(["correct", "rating"])
+        for table in (type2_counts(observed), drawn)
+    )
+    return (ours >= seen).mean("draw").drop_attrs()
 
 
 @check_inputs(skip=("design",), draws=whole(1), seed=seed_or_none)

@@ -40,14 +40,7 @@ from hmetad.counts.items import (
     same_item_cells,
     unused_columns,
 )
-from hmetad.counts.noticed import (
-    choice_notices,
-    letter_columns,
-    letter_notices,
-    missing_answers,
-    trial_notices,
-    unseen_options,
-)
+from hmetad.counts.noticed import choice_notices, letter_notices, missing_answers, trial_notices
 from hmetad.counts.ratings import Scale, rated_answers, rating_numbers
 from hmetad.counts.tables import (
     CUT_TRIALS,
@@ -72,6 +65,8 @@ type Ints = NDArray[np.int64]
 MOST_ANSWERS = 1000
 # Trials at random that are looked at for columns of difficulty.
 MOST_SAMPLED = 100_000
+# What tables call the right option, and the chosen one.
+RIGHT_OPTION, CHOSEN_OPTION = ("stimulus", "target"), ("response", "chosen", "answer")
 # More different confidences of cells are not looked through.
 MOST_VALUES = 100_000
 
@@ -236,7 +231,7 @@ def count_trials(
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
-    thin = binned_flat(count_notices(counts), rows, scale, by_names) + unseen_options(counts)
+    thin = binned_flat(count_notices(counts), rows, scale, by_names)
     return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])
 
 
@@ -333,10 +328,14 @@ def count_correct(
     # Without a number of options there is no M that a mixture of items would raise.
     items = [] if options is None else [*filter(is_item_name, unused_columns(rows, used))]
     queries: list[Query] = [Spread((*names, correct), name) for name in items]
-    letters = [] if options is None else letter_columns(unused_columns(rows, used))
+    unused = unused_columns(rows, used)
+    sides = [[name for name in own if name in unused][:1] for own in (RIGHT_OPTION, CHOSEN_OPTION)]
+    letters = sum(sides, []) if options is not None and all(sides) else []
     queries += [Distinct((*names, *letters), MOST_VALUES)] if letters else []
     (tallied, *found), seen, scale = rated_answers(rows, scale, used, queries, n)
-    uneven = letter_notices(found.pop(), names, options) if letters else []
+    uneven = []
+    if options is not None and letters and (own_letters := found.pop()) is not None:
+        uneven = letter_notices(own_letters, names, letters, options)
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)

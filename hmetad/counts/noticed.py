@@ -33,11 +33,9 @@ __all__ = [
     "choice_notices",
     "dependence",
     "frame_notices",
-    "letter_columns",
     "letter_notices",
     "missing_answers",
     "trial_notices",
-    "unseen_options",
 ]
 
 type Floats = NDArray[np.float64]
@@ -53,8 +51,6 @@ PAIRS = ("item", WRONG_OPTION, "stimulus", "response", CONFIDENCE)
 LOOKED_AT = 1000
 # Relative difference of numbers that files keep in single precision.
 SINGLE = 1e-6
-# What tables call the right option, and the chosen one.
-RIGHT_OPTION, CHOSEN_OPTION = ("stimulus", "target"), ("response", "chosen", "answer")
 # Standard deviations by which chance alone hardly sets one of a few options apart.
 UNLIKELY_Z = 3
 # Cells in which answers have no grade, in words.
@@ -219,56 +215,35 @@ def is_made_of(first: pd.DataFrame, counted: str) -> bool:
     return bool(steps.size and (steps >= 0).all() and (steps > 0).any())
 
 
-# Options that are chosen unevenly, or not at all
-
-
-def letter_columns(names: Sequence[str]) -> list[str]:
-    """Columns of the right and of the chosen option among these, or none."""
-    found = [[x for x in own if x in names][:1] for own in (RIGHT_OPTION, CHOSEN_OPTION)]
-    return sum(found, []) if all(found) else []
+# Options that are chosen unevenly
 
 
 def letter_notices(
-    found: Tally | None, by: Sequence[str], options: int | str | None
+    found: Tally, by: Sequence[str], letters: Sequence[str], options: int | str
 ) -> list[Notice]:
     """Notice of cells in which one of a few options is chosen too often, and its bias left out.
 
-    The distinct rows have the grouping columns, the right option, and the chosen one. Of W wrong
-    answers without a bias, those that choose an option less those that should have chosen it have
-    a variance of 2W/m.
+    Distinct rows have the grouping columns, the right option and the chosen one. Of W wrong answers
+    without a bias, those that choose an option less those that should have chosen it have a
+    variance of 2W/m.
     """
-    if found is None:
-        return []
     complete = found[0].notna().all(axis=1).to_numpy()
-    frame, n = found[0][complete].reset_index(drop=True), found[1][complete]
-    right, said = (frame.iloc[:, -2 + i].map(as_text).to_numpy() for i in (0, 1))
-    labels, place = np.unique(np.concatenate([right, said]), return_inverse=True)
-    m = frame[options].astype(float).min() if isinstance(options, str) else options
-    if m is None or not 2 <= len(labels) <= m:
+    rows, n = found[0][complete].reset_index(drop=True), found[1][complete]
+    index, cells = cells_of(rows, by, [])
+    right, said = (rows[name].map(as_text) for name in letters)
+    m = rows[options].astype(float) if isinstance(options, str) else options
+    own = pd.DataFrame({"cell": np.array(cell_labels(cells))[index], "n": n, "m": m})
+    own["wrong"] = own["n"] * (right != said)
+    sums = own.groupby("cell").agg({"n": "sum", "wrong": "sum", "m": "min"})
+    chosen, missed = (own.groupby(["cell", side])["wrong"].sum() for side in (said, right))
+    excess = chosen.sub(missed, fill_value=0).unstack(fill_value=0)
+    if not 2 <= excess.shape[1] <= sums["m"].min():
         return []
-    index, cells = cells_of(frame, by, [])
-    excess, both = np.zeros((2, len(cells), len(labels)))
-    for i, sign in ((0, -1), (1, 1)):
-        np.add.at(excess, (index, place.reshape(2, -1)[i]), sign * n)
-        np.add.at(both, (index, place.reshape(2, -1)[i]), (right != said) * n)
-    wrong, trials = both.sum(axis=1) / 2, np.bincount(index, n)
-    most = excess.max(axis=1)
-    is_uneven = most > np.maximum(limit(UNEVEN) * trials, UNLIKELY_Z * np.sqrt(2 * wrong / m))
-    rows = zip(cell_labels(cells), labels[excess.argmax(axis=1)], most / trials, strict=True)
-    told = [(cell, f"{cell} ({label}: {share:.0%})") for cell, label, share in rows]
-    told = [one for one, own in zip(told, is_uneven, strict=True) if own]
-    listed = first_few(text.replace("%", " %") for _, text in told)
-    return [notice_of(UNEVEN, [cell for cell, _ in told], listed=listed)] if told else []
-
-
-def unseen_options(counts: xr.DataArray) -> list[Notice]:
-    """Notice of options that no trial shows or chooses, of more than two."""
-    if counts.sizes["stimulus"] <= 2:
-        return []
-    others = ["cell", "rating"]
-    seen = counts.sum([*others, "response"]).to_numpy() + counts.sum([*others, "stimulus"])
-    lacking = counts["response"][seen.to_numpy() == 0].to_numpy().tolist()
-    return [notice_of("unseen-options", listed=first_few(lacking))] if lacking else []
+    least = np.maximum(limit(UNEVEN) * sums["n"], UNLIKELY_Z * np.sqrt(2 * sums["wrong"] / sums["m"]))
+    uneven = excess[excess.max(axis=1) > least]
+    shares = (uneven.max(axis=1) / sums["n"]).dropna()
+    told = [f"{x} ({uneven.loc[x].idxmax()}: {100 * own:.0f} %)" for x, own in shares.items()]
+    return [notice_of(UNEVEN, shares.index, listed=first_few(told))] if told else []
 
 
 # Answers without a grade, or without confidence

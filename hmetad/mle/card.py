@@ -18,10 +18,10 @@ from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.type2 import CLEAR_Z, choice_z
+from hmetad.measures.type2 import CLEAR_Z, at_chance, choice_z, reversed_scale
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
-from hmetad.mle.units import Maxima, Units, maximise_units, units_of
+from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of
 from hmetad.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
 from hmetad.notice_registry import sentence
 from hmetad.results import attrs_of, names_of
@@ -46,12 +46,8 @@ DIFFERENCE = 1e-5
 TOGETHER = 128
 # What each cell has beside its estimates.
 OF_CELLS = ("loglik", "converged", "at_edge")
-# What follows from parameters that counts may leave open.
-OPEN = {
-    "dprime": ("dprime", "option_d", "meta_d", "m_ratio", "log_m"),
-    "m": ("meta_d", "m_ratio", "log_m"),
-    "bias": ("biases",),
-}
+# Notices that say nothing more where d′ or M is undefined.
+OF_OPEN = ("at-edge", "negative-meta-d")
 # Starts keep these from the counts.
 FROM_COUNTS = ("dprime", "c", "bias", "first_gap", "log_gap")
 
@@ -169,22 +165,24 @@ def fit_cells(
 
 
 def without_open(found: xr.Dataset) -> xr.Dataset:
-    """Fit without the estimates of what counts leave open: of units that are cells, in order."""
-    is_open = {x: np.array([x in own.split(", ") for own in found["edge"].values]) for x in OPEN}
-    is_lost = is_open["dprime"] | is_open["m"]
-    own = {}
-    for parameter, names in OPEN.items():
-        is_known = xr.DataArray(~is_open[parameter], dims="cell")
-        for name in (x for y in names for x in (y, f"{y}_se") if x in found):
-            own[name] = own.get(name, found[name]).where(is_known)
-    own["converged"] = found["converged"] & ~is_lost
-    lost = {*found["cell"].values[is_lost].tolist()}
-    of_m = is_open["m"] & ~is_open["dprime"]
+    """Fit of cells without the estimates that counts leave open, by their errors; M needs both d′.
+
+    Near a d′ of 0 M is unknown, and meta-d′ is not.
+    """
+    no_d, no_meta = (~(found[f"{x}_se"] <= LARGEST_ERROR) for x in ("dprime", "meta_d"))
+    masks = dict.fromkeys(("dprime", "option_d"), no_d)
+    masks |= dict.fromkeys(("meta_d", "m_ratio", "log_m"), no_d | no_meta)
+    if "biases" in found:
+        masks["biases"] = (~(found["biases_se"] <= LARGEST_ERROR)).any("response")
+    own = {x: found[x].where(~no) for name, no in masks.items() for x in (name, f"{name}_se")}
+    lost = {*found["cell"].values[no_d | no_meta].tolist()}
+    converged = found["converged"].values & ~(no_d | no_meta).values
     said = [
-        *(x for x in notices(found) if x.code != "at-edge" or not {*x.cells} <= lost),
-        *notice_where(found["cell"].copy(data=is_open["dprime"]), "undefined-dprime.options"),
-        *notice_where(found["cell"].copy(data=of_m), "meta-d-unbounded.likelihood"),
+        *(x for x in notices(found) if x.code not in OF_OPEN or not {*x.cells} <= lost),
+        *notice_where(no_d, "undefined-dprime.options"),
+        *notice_where(no_meta & ~no_d, "meta-d-unbounded.likelihood"),
     ]
+    own["converged"] = found["converged"].copy(data=converged)
     return found.assign(own).assign_attrs(notice_attrs(said))
 
 
@@ -322,6 +320,8 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
     # An observer of a single response has any d′ by the letters, and a z of 0.
     is_below, is_near = result["dprime"] <= 0, choice_z(counts) < CLEAR_Z
     return [
+        *reversed_scale(counts, "reversed-scale.measured"),
+        *at_chance(counts, result),
         *notice_where(is_below, "dprime-sign.below-chance"),
         *notice_where(is_near & ~is_below, "dprime-sign.near", step=sentence("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),

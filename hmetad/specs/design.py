@@ -69,11 +69,7 @@ type Labels = NDArray[np.str_] | None
 # All that a formula can reach beside the columns and the transforms of formulae.
 REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
 MAX_COLUMNS = 10_000
-COUNT_CORRECT = (
-    "Count right and wrong, count_correct(trials, options=...), or take the card "
-    "alternatives_biased, of options and their biases."
-)
-NO_RATINGS = "measure() has the share of right answers, which needs no ratings."
+COUNT_CORRECT = "Count by count_correct(trials, options=...), or take the card alternatives_biased."
 ONE_AT_A_TIME = Lock()
 
 
@@ -107,8 +103,8 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
     if counts.dtype.kind not in "iu":
         raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
-        step = "sdt() needs no ratings." if layout == TWO_ALTERNATIVES else NO_RATINGS
-        raise InputError("counts", "one rating", "at least two", step)
+        function = "sdt" if layout == TWO_ALTERNATIVES else "measure"
+        raise InputError("counts", "one rating", "at least two", f"{function}() needs no ratings.")
 
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
