@@ -85,8 +85,10 @@ def predicted_counts(
         Dims (cell, stimulus, response, rating): ``counts`` (observed trials), ``mean``, ``lower``
         and ``upper`` (predicted). Per cell and point of the type-2 ROC: ``false_alarm_rate`` and
         ``hit_rate``, and their predictions with ``_mean``, ``_lower`` and ``_upper``. Per
-        cell ``outside``, the share of outcomes whose interval misses the count. Where it is more
-        than a fifth, there is a notice ``"poor-fit"``.
+        cell ``outside``, the share of outcomes whose interval misses the count, and ``p_ratings``,
+        the share of replicated tables whose ratings of right and wrong answers are as far from
+        their mean as the observed ones, by χ². Where the first is more than a fifth or the second
+        below .05, there is a notice ``"poor-fit"``.
 
     Raises
     ------
@@ -112,7 +114,7 @@ def predicted_counts(
     fitted = Fitted.of(fit)
     outcome, layout = fitted.outcome, fitted.record.layout
     cells = fitted.counts.transpose(*outcome)
-    refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
+    refuse_same_names(cells.coords, [*SUMMARIES, "outside", "p_ratings", *CURVES, *BESIDE])
     names = column_names("by", by)
     observed, index = counts_together(cells, names) if names else (cells, None)
     replicated = replicate(fitted, cells, index, draws, np.random.default_rng(seed))

@@ -329,13 +329,11 @@ def count_correct(
     items = [] if options is None else [*filter(is_item_name, unused_columns(rows, used))]
     queries: list[Query] = [Spread((*names, correct), name) for name in items]
     unused = unused_columns(rows, used)
-    sides = [[name for name in own if name in unused][:1] for own in (RIGHT_OPTION, CHOSEN_OPTION)]
-    letters = sum(sides, []) if options is not None and all(sides) else []
-    queries += [Distinct((*names, *letters), MOST_VALUES)] if letters else []
+    sides = (RIGHT_OPTION, CHOSEN_OPTION) if options is not None else ()
+    letters = [next(x for x in own if x in unused) for own in sides if {*own} & {*unused}]
+    queries += [Distinct((*names, *letters), MOST_VALUES)] if len(letters) == 2 else []
     (tallied, *found), seen, scale = rated_answers(rows, scale, used, queries, n)
-    uneven = []
-    if options is not None and letters and (own_letters := found.pop()) is not None:
-        uneven = letter_notices(own_letters, names, letters, options)
+    of_letters = found.pop() if len(letters) == 2 else None
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
@@ -351,6 +349,7 @@ def count_correct(
     where = counts["cell"].to_numpy().tolist()
     told = {name: values for name, values in zip(items, found, strict=True) if values is not None}
     mixed = item_notices(told, cells, where, "mixed-items.options")
+    uneven = letter_notices(of_letters, names, letters, options)
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]

@@ -219,7 +219,7 @@ def is_made_of(first: pd.DataFrame, counted: str) -> bool:
 
 
 def letter_notices(
-    found: Tally, by: Sequence[str], letters: Sequence[str], options: int | str
+    found: Tally | None, by: Sequence[str], letters: Sequence[str], options: int | str | None
 ) -> list[Notice]:
     """Notice of cells in which one of a few options is chosen too often, and its bias left out.
 
@@ -227,6 +227,8 @@ def letter_notices(
     without a bias, those that choose an option less those that should have chosen it have a
     variance of 2W/m.
     """
+    if found is None:
+        return []
     complete = found[0].notna().all(axis=1).to_numpy()
     rows, n = found[0][complete].reset_index(drop=True), found[1][complete]
     index, cells = cells_of(rows, by, [])
@@ -239,7 +241,9 @@ def letter_notices(
     excess = chosen.sub(missed, fill_value=0).unstack(fill_value=0)
     if not 2 <= excess.shape[1] <= sums["m"].min():
         return []
-    least = np.maximum(limit(UNEVEN) * sums["n"], UNLIKELY_Z * np.sqrt(2 * sums["wrong"] / sums["m"]))
+    least = np.maximum(
+        limit(UNEVEN) * sums["n"], UNLIKELY_Z * np.sqrt(2 * sums["wrong"] / sums["m"])
+    )
     uneven = excess[excess.max(axis=1) > least]
     shares = (uneven.max(axis=1) / sums["n"]).dropna()
     told = [f"{x} ({uneven.loc[x].idxmax()}: {100 * own:.0f} %)" for x, own in shares.items()]

@@ -571,8 +571,9 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
 def at_chance(counts: xr.DataArray, fitted: xr.Dataset | None = None) -> list[Notice]:
     """Notice of a whole table in which responses do not follow the stimuli.
 
-    Of more options d′ is taken from a fit of them. The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be. Cells
-    with fewer than ten trials of a stimulus are not asked: the correction makes their d′ small.
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be; of
+    more options it is taken from a fit of them. Cells with fewer than ten trials of a stimulus are
+    not asked: the correction makes their d′ small.
 
     Examples
     --------
