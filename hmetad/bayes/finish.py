@@ -139,9 +139,8 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     not_kept = notice_of("cells-not-kept", number=f"{len(cells):,}", size=size)
     # Priors of criteria weigh on M where there are many.
     many = notice_of("many-ratings", number=ratings)
-    signs, whole, chance = list[Notice](), list[Notice](), list[Notice]()
-    if fitted.record.layout == TWO_ALTERNATIVES:
-        whole, chance = reversed_scale(counts, "reversed-scale"), at_chance(counts)
+    signs = list[Notice]()
+    whole, chance = reversed_scale(counts, "reversed-scale"), at_chance(counts)
     if "meta_d" in drawn:
         signs = sign_notices(fitted, counts, drawn, is_reversed=bool(whole))
     return [

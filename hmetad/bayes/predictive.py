@@ -31,6 +31,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
 from hmetad.memory import refuse_memory
 from hmetad.notice import notice_where, notices, with_notices
+from hmetad.notice_registry import limit
 from hmetad.specs.design import given_of
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec
@@ -84,8 +85,10 @@ def predicted_counts(
         Dims (cell, stimulus, response, rating): ``counts`` (observed trials), ``mean``, ``lower``
         and ``upper`` (predicted). Per cell and point of the type-2 ROC: ``false_alarm_rate`` and
         ``hit_rate``, and their predictions with ``_mean``, ``_lower`` and ``_upper``. Per
-        cell ``outside``, the share of outcomes whose interval misses the count. Where it is more
-        than a fifth, there is a notice ``"poor-fit"``.
+        cell ``outside``, the share of outcomes whose interval misses the count, and ``p_ratings``,
+        the share of replicated tables whose ratings of right and wrong answers are as far from
+        their mean as the observed ones, by χ². Where the first is more than a fifth or the second
+        below .05, there is a notice ``"poor-fit"``.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def predicted_counts(
     fitted = Fitted.of(fit)
     outcome, layout = fitted.outcome, fitted.record.layout
     cells = fitted.counts.transpose(*outcome)
-    refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
+    refuse_same_names(cells.coords, [*SUMMARIES, "outside", "p_ratings", *CURVES, *BESIDE])
     names = column_names("by", by)
     observed, index = counts_together(cells, names) if names else (cells, None)
     replicated = replicate(fitted, cells, index, draws, np.random.default_rng(seed))
@@ -124,8 +127,11 @@ def predicted_counts(
     result["outside"] = misses.where(shown).mean(outcome[1:])
     result = result.assign(predicted_curve(observed, replicated, levels))
     result.attrs = {"ci_prob": ci_prob, "draws": int(draws), "seed": seed}
-    poor = notice_where(result["outside"] > MANY_OUTSIDE, "poor-fit")
-    return with_notices(result, [*notices(fit), *poor])
+    result["p_ratings"] = p_of_ratings(observed, replicated)
+    is_poor = result["outside"] > MANY_OUTSIDE
+    poor = notice_where(is_poor, "poor-fit")
+    is_odd = (result["p_ratings"] < limit("poor-fit")) & ~is_poor
+    return with_notices(result, [*notices(fit), *poor, *notice_where(is_odd, "poor-fit.ratings")])
 
 
 @check_inputs(fit=with_posterior)
@@ -260,6 +266,21 @@ def predicted_curve(
         of_curve = (drawn[name].mean("draw"), *sides)
         found |= {f"{name}_{k}": own for k, own in zip(SUMMARIES, of_curve, strict=True)}
     return {name: values.drop_attrs() for name, values in found.items()}
+
+
+def p_of_ratings(observed: xr.DataArray, replicated: Floats) -> xr.DataArray:
+    """Share of replicated tables whose ratings of right and wrong answers, by χ², are as far off.
+
+    The distance is that from the mean of the tables, in which responses are put together.
+    """
+    coords = dict(observed.reset_coords(drop=True).coords)
+    drawn = type2_counts(xr.DataArray(replicated, coords, ("draw", *observed.dims)))
+    expected = drawn.mean("draw")
+    seen, ours = (
+        ((table - expected) ** 2 / expected.where(expected > 0)).sum(["correct", "rating"])
+        for table in (type2_counts(observed), drawn)
+    )
+    return (ours >= seen).mean("draw").drop_attrs()
 
 
 @check_inputs(skip=("design",), draws=whole(1), seed=seed_or_none)

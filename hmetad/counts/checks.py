@@ -74,7 +74,8 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     responses are read by position. The counts of a lazy table are not checked.
     """
     if isinstance(counts, xr.DataArray) and "correct" in counts.dims:
-        step = f"{lacks_stimulus(used_by)} {M_OF_OPTIONS}"
+        more = "fit_mle and fit have M of it." if "options" in counts.coords else M_OF_OPTIONS
+        step = f"{lacks_stimulus(used_by)} {more}"
         raise InputError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
     refuse_other_dims(counts, COUNT_TABLE, "Make one with count_trials or from_nr.", TYPE1)
     if has_more_options(counts):

@@ -368,6 +368,9 @@ def with_options_column(by: By, options: int | str | None) -> By:
     """Grouping columns, and the column of numbers of options, which tells cells apart too."""
     if not isinstance(options, str):
         return by
+    if options.strip().isdigit() or "," in options:
+        step = "Write options=4; labels of options belong to count_trials."
+        raise InputError("options", repr(options), "a number, or the column that has it", step)
     named = dict(by) if isinstance(by, Mapping) else {x: x for x in listed("by", by)}
     own = {options if old == options else new: old for new, old in named.items()}
     return own | {options: options}

@@ -40,7 +40,7 @@ from hmetad.counts.items import (
     same_item_cells,
     unused_columns,
 )
-from hmetad.counts.noticed import choice_notices, missing_answers, trial_notices
+from hmetad.counts.noticed import choice_notices, letter_notices, missing_answers, trial_notices
 from hmetad.counts.ratings import Scale, rated_answers, rating_numbers
 from hmetad.counts.tables import (
     CUT_TRIALS,
@@ -65,6 +65,8 @@ type Ints = NDArray[np.int64]
 MOST_ANSWERS = 1000
 # Trials at random that are looked at for columns of difficulty.
 MOST_SAMPLED = 100_000
+# What tables call the right option, and the chosen one.
+RIGHT_OPTION, CHOSEN_OPTION = ("stimulus", "target"), ("response", "chosen", "answer")
 # More different confidences of cells are not looked through.
 MOST_VALUES = 100_000
 
@@ -325,8 +327,13 @@ def count_correct(
     used = [*roles.values(), *names]
     # Without a number of options there is no M that a mixture of items would raise.
     items = [] if options is None else [*filter(is_item_name, unused_columns(rows, used))]
-    queries = [Spread((*names, correct), name) for name in items]
+    queries: list[Query] = [Spread((*names, correct), name) for name in items]
+    unused = unused_columns(rows, used)
+    sides = (RIGHT_OPTION, CHOSEN_OPTION) if options is not None else ()
+    letters = [next(x for x in own if x in unused) for own in sides if {*own} & {*unused}]
+    queries += [Distinct((*names, *letters), MOST_VALUES)] if len(letters) == 2 else []
     (tallied, *found), seen, scale = rated_answers(rows, scale, used, queries, n)
+    of_letters = found.pop() if len(letters) == 2 else None
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
@@ -342,10 +349,11 @@ def count_correct(
     where = counts["cell"].to_numpy().tolist()
     told = {name: values for name, values in zip(items, found, strict=True) if values is not None}
     mixed = item_notices(told, cells, where, "mixed-items.options")
+    uneven = letter_notices(of_letters, names, letters, options)
     silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
-    return with_notices(counts, [*of_rows, *mixed, *thin])
+    return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
 
 
 # From rows to counts

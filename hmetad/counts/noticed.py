@@ -15,14 +15,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.columns import as_correct
+from hmetad.counts.columns import as_correct, as_text
 from hmetad.counts.items import item_columns
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.rows.lines import json_value
-from hmetad.rows.rows import Distinct, Rows
+from hmetad.rows.rows import Distinct, Rows, Tally
 from hmetad.rows.sources import TableLike
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "choice_notices",
     "dependence",
     "frame_notices",
+    "letter_notices",
     "missing_answers",
     "trial_notices",
 ]
@@ -41,7 +42,7 @@ type Floats = NDArray[np.float64]
 type Bools = NDArray[np.bool_]
 type RowText = Callable[[Mapping[Any, Any]], str]
 
-CHOICE, PAIRED = "confidence-of-the-choice", "paired-options"
+CHOICE, PAIRED, UNEVEN = "confidence-of-the-choice", "paired-options", "letters-uneven"
 # What readers of logs call the probabilities, and the confidence that they make of them.
 OPTIONS, CONFIDENCE = "option_probabilities", "confidence"
 # What pairs of options have: places of the right one, and a column that no other trials have.
@@ -50,6 +51,8 @@ PAIRS = ("item", WRONG_OPTION, "stimulus", "response", CONFIDENCE)
 LOOKED_AT = 1000
 # Relative difference of numbers that files keep in single precision.
 SINGLE = 1e-6
+# Standard deviations by which chance alone hardly sets one of a few options apart.
+UNLIKELY_Z = 3
 # Cells in which answers have no grade, in words.
 COUNTED = "{cell} ({without:,.0f} of {all:,.0f})"
 ROWS = "{cell} ({percent:.0f} % of {all:,.0f} rows)"
@@ -210,6 +213,41 @@ def is_made_of(first: pd.DataFrame, counted: str) -> bool:
     both = pd.DataFrame({"value": made, "rating": numbers(first[counted])}).dropna()
     steps = np.diff(both.sort_values(["value", "rating"])["rating"])
     return bool(steps.size and (steps >= 0).all() and (steps > 0).any())
+
+
+# Options that are chosen unevenly
+
+
+def letter_notices(
+    found: Tally | None, by: Sequence[str], letters: Sequence[str], options: int | str | None
+) -> list[Notice]:
+    """Notice of cells in which one of a few options is chosen too often, and its bias left out.
+
+    Distinct rows have the grouping columns, the right option and the chosen one. Of W wrong answers
+    without a bias, those that choose an option less those that should have chosen it have a
+    variance of 2W/m.
+    """
+    if found is None:
+        return []
+    complete = found[0].notna().all(axis=1).to_numpy()
+    rows, n = found[0][complete].reset_index(drop=True), found[1][complete]
+    index, cells = cells_of(rows, by, [])
+    right, said = (rows[name].map(as_text) for name in letters)
+    m = rows[options].astype(float) if isinstance(options, str) else options
+    own = pd.DataFrame({"cell": np.array(cell_labels(cells))[index], "n": n, "m": m})
+    own["wrong"] = own["n"] * (right != said)
+    sums = own.groupby("cell").agg({"n": "sum", "wrong": "sum", "m": "min"})
+    chosen, missed = (own.groupby(["cell", side])["wrong"].sum() for side in (said, right))
+    excess = chosen.sub(missed, fill_value=0).unstack(fill_value=0)
+    if not 2 <= excess.shape[1] <= sums["m"].min():
+        return []
+    least = np.maximum(
+        limit(UNEVEN) * sums["n"], UNLIKELY_Z * np.sqrt(2 * sums["wrong"] / sums["m"])
+    )
+    uneven = excess[excess.max(axis=1) > least]
+    shares = (uneven.max(axis=1) / sums["n"]).dropna()
+    told = [f"{x} ({uneven.loc[x].idxmax()}: {100 * own:.0f} %)" for x, own in shares.items()]
+    return [notice_of(UNEVEN, shares.index, listed=first_few(told))] if told else []
 
 
 # Answers without a grade, or without confidence

@@ -376,12 +376,15 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     wrong = total - right_ratings(counts).sum("rating")
     few = total < limit("few-trials")
     is_flat = ((~is_empty).sum("rating") == 1) & (counts.sizes["rating"] > 1)
+    seen = shown + counts.sum(["stimulus", "rating"]).rename(response="stimulus")
+    is_unseen = (seen == 0).any("stimulus") & (total > 0) & (seen.sizes["stimulus"] > 2)
     is_unsaid = (counts.sum("rating") == 0).any("response") & (shown.sizes["stimulus"] == 2)
     return notices_where(
         {
             "empty-ratings": is_empty.any("rating"),
             "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0) & ~is_flat,
             "all-one-rating": is_flat,
+            "unseen-options": is_unseen,
             "one-stimulus": (shown > 0).sum("stimulus") < 2,
             "few-trials": few,
             "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~few,

@@ -51,9 +51,7 @@ def measures_of(
     found = [measure_result(counts, result, options) for result in calls.values()]
     # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
-    if has_stimulus:
-        whole = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts)]
-        said = [*whole, *said]
+    said = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *said]
     known: dict[str, xr.DataArray] = {}
     parts = []
     for part in found:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1_DIMS
+from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.measures.results import described, ratio
 from hmetad.measures.sdt import Correction, added_per_response, sdt
 from hmetad.measures.type2 import auroc2, gamma, mean_confidence, phi
@@ -82,6 +82,7 @@ def relative_to_sdt(counts: xr.DataArray, *, correction: Correction = "none") ->
     >>> relative_to_sdt(lossy)["gamma_pairs_ratio"].round(2).item()
     0.64
     """
+    require_stimulus(counts, "What signal detection expects")
     found = sdt(counts, correction=correction)
     expected = expected_by_sdt(counts, found["dprime"], found["c"], correction)
     like = found["dprime"]

@@ -113,7 +113,8 @@ def meta_information(
     In a type-2 table wrong and right stand in the place of the two stimuli and ratings in that of
     the pairs, and acc is the share of right trials, which is not recoded. A rating that is right
     less than half of the time would have its answers turned round for the bounds to hold. That
-    takes two alternatives, and then the count table shows it; here ``rmi`` is NaN.
+    takes two alternatives, and then the count table shows it; here ``rmi`` is NaN. Where more than
+    two options are known this is no fault of the data, and the notice is an info.
 
     Plug-in estimates are biased, meta-I mostly upward. With θ̄ the mean over tables drawn with
     replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
@@ -153,9 +154,14 @@ def meta_information(
     masks = {"no-trials": values.sum(axis=tuple(range(1, values.ndim))) == 0}
     masks |= problems(estimates, values)
     # A rating below half is turned round, which takes two alternatives.
-    is_turned = masks.get("rating-below-half", False)
+    is_turned = masks.get("rating-below-half", np.zeros(len(values), dtype=bool))
     estimates = estimates | {"rmi": np.where(is_turned, np.nan, estimates["rmi"])}
     like = table.isel(dict.fromkeys(dims, 0), drop=True)
+    if is_turned.any() and "options" in like.coords:
+        # Guesses are right less often than half of the time.
+        is_many = (like["options"].broadcast_like(like) > 2).to_numpy().ravel()
+        masks["rating-below-half"] = is_turned & ~is_many
+        masks["rating-below-half.options"] = is_turned & is_many
     section = "information" if has_stimulus else "information_of_correctness"
     named = {name: estimates[name].reshape(like.shape) for name in names_of(section)}
     result = described(like, named, section).assign_attrs(attrs)

@@ -16,8 +16,8 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options
-from hmetad.counts.tables import items_together, type2_counts
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options, has_more_options
+from hmetad.counts.tables import items_together, type2_counts, without_columns
 from hmetad.errors import InputError
 from hmetad.measures.results import describe, described, ratio
 from hmetad.measures.scores import pairs, wrong_and_right
@@ -549,14 +549,16 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
     >>> reversed_scale(table, "reversed-scale")[0].message[:56]
     'Confidence is lower for right answers in 3 of 3 cells: t'
     """
-    if {*counts.dims} != {"cell", *TYPE1_DIMS}:
+    is_right = "correct" in counts.dims
+    dims = {"cell", *(TYPE2_DIMS if is_right else TYPE1_DIMS)}
+    if {*counts.dims} != dims or (is_right and "options" not in counts.coords):
         return []
     together = items_together(counts)
-    cells = together.transpose("cell", *TYPE1_DIMS).reset_coords(drop=True)
+    cells = without_columns(together.transpose("cell", ...))
     if together is not counts:
         # Cells of items have the sum over all items, many times.
         cells = cells.isel(cell=np.unique(cells.to_numpy(), axis=0, return_index=True)[1])
-    z = confidence_z(cells).where(sdt(cells, correction="cell")["dprime"] > 0).to_numpy()
+    z = confidence_z(cells).where(choice_z(cells) > 0).to_numpy()
     z = z[~np.isnan(z)]
     below, known = int((z < 0).sum()), len(z)
     is_clear = (z < -CLEAR_Z).sum() > known / 2
@@ -566,11 +568,12 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
     return [notice_of(name, number=below, cells=known)]
 
 
-def at_chance(counts: xr.DataArray) -> list[Notice]:
+def at_chance(counts: xr.DataArray, fitted: xr.Dataset | None = None) -> list[Notice]:
     """Notice of a whole table in which responses do not follow the stimuli.
 
-    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be. Cells
-    with fewer than ten trials of a stimulus are not asked: the correction makes their d′ small.
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be; of
+    more options it is taken from a fit of them. Cells with fewer than ten trials of a stimulus are
+    not asked: the correction makes their d′ small.
 
     Examples
     --------
@@ -578,15 +581,17 @@ def at_chance(counts: xr.DataArray) -> list[Notice]:
     >>> at_chance(from_nr([20, 10, 15, 15], [16, 14, 10, 21]))[0].code
     'at-chance'
     """
-    if {*counts.dims} != {"cell", *TYPE1_DIMS} or counts.sum() < limit("few-trials"):
+    is_of_two = {*counts.dims} == {"cell", *TYPE1_DIMS} and not has_more_options(counts)
+    if (fitted is None and not is_of_two) or counts.sum() < limit("few-trials"):
         return []
-    table = items_together(counts).reset_coords(drop=True)
-    has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
-    alone = sdt(table, correction="cell").where(has_enough)
-    weight = 1 / alone["dprime_se"] ** 2
-    if not has_enough.any():
+    if fitted is None:
+        table = items_together(counts).reset_coords(drop=True)
+        has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
+        fitted = sdt(table, correction="cell").where(has_enough)
+    weight = 1 / fitted["dprime_se"] ** 2
+    if not weight.sum() > 0:
         return []
-    mean = float((alone["dprime"] * weight).sum() / weight.sum())
+    mean = float((fitted["dprime"] * weight).sum() / weight.sum())
     return [notice_of("at-chance", mean=mean)] if abs(mean) < limit("at-chance") else []
 
 

@@ -18,11 +18,11 @@ from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.type2 import CLEAR_Z, choice_z
+from hmetad.measures.type2 import CLEAR_Z, at_chance, choice_z, reversed_scale
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
-from hmetad.mle.units import Maxima, Units, maximise_units, units_of
-from hmetad.notice import Notice, copy_notices, notice_of, notice_where, notices
+from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of
+from hmetad.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
 from hmetad.notice_registry import sentence
 from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
@@ -46,6 +46,8 @@ DIFFERENCE = 1e-5
 TOGETHER = 128
 # What each cell has beside its estimates.
 OF_CELLS = ("loglik", "converged", "at_edge")
+# Notices that say nothing more where d′ or M is undefined.
+OF_OPEN = ("at-edge", "negative-meta-d")
 # Starts keep these from the counts.
 FROM_COUNTS = ("dprime", "c", "bias", "first_gap", "log_gap")
 
@@ -129,7 +131,7 @@ def fit_cells(
 ) -> xr.Dataset:
     """`fit_card` of a model without formulas, for tables with any dims, or none, before their own.
 
-    What is of a unit has these dims too.
+    What is of a unit has these dims too. Estimates that the counts do not determine are NaN.
     """
     inner = spec.record.layout.dims
     table = counts.transpose(..., *inner)
@@ -148,7 +150,7 @@ def fit_cells(
     own = xr.DataArray(flat, coords, ("cell", *inner))
     # The first start finds the maximum, but for some at an edge.
     starts = 1 if starts is None and not is_cells else starts
-    found = fit_card(own, spec, correction=correction, starts=starts, seed=seed)
+    found = without_open(fit_card(own, spec, correction=correction, starts=starts, seed=seed))
     found = found.drop_vars(set(found) - {*OF_CELLS, *of_results(spec)})
     refuse_same_names(like.coords, found)
     result = xr.Dataset(coords=like.coords)
@@ -160,6 +162,28 @@ def fit_cells(
     # Of resampled tables there is nothing to say.
     said = notices(found) if is_cells else []
     return copy_notices(result.assign_coords(known).assign_attrs(attrs), counts, said)
+
+
+def without_open(found: xr.Dataset) -> xr.Dataset:
+    """Fit of cells without the estimates that counts leave open, by their errors; M needs both d′.
+
+    Near a d′ of 0 M is unknown, and meta-d′ is not.
+    """
+    no_d, no_meta = (~(found[f"{x}_se"] <= LARGEST_ERROR) for x in ("dprime", "meta_d"))
+    masks = dict.fromkeys(("dprime", "option_d"), no_d)
+    masks |= dict.fromkeys(("meta_d", "m_ratio", "log_m"), no_d | no_meta)
+    if "biases" in found:
+        masks["biases"] = (~(found["biases_se"] <= LARGEST_ERROR)).any("response")
+    own = {x: found[x].where(~no) for name, no in masks.items() for x in (name, f"{name}_se")}
+    lost = {*found["cell"].values[no_d | no_meta].tolist()}
+    converged = found["converged"].values & ~(no_d | no_meta).values
+    said = [
+        *(x for x in notices(found) if x.code not in OF_OPEN or not {*x.cells} <= lost),
+        *notice_where(no_d, "undefined-dprime.options"),
+        *notice_where(no_meta & ~no_d, "meta-d-unbounded.likelihood"),
+    ]
+    own["converged"] = found["converged"].copy(data=converged)
+    return found.assign(own).assign_attrs(notice_attrs(said))
 
 
 def of_results(spec: ModelSpec) -> list[str]:
@@ -296,7 +320,9 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
     # An observer of a single response has any d′ by the letters, and a z of 0.
     is_below, is_near = result["dprime"] <= 0, choice_z(counts) < CLEAR_Z
     return [
-        *notice_where(is_below, "dprime-sign.below-with-m"),
+        *reversed_scale(counts, "reversed-scale.measured"),
+        *at_chance(counts, result),
+        *notice_where(is_below, "dprime-sign.below-chance"),
         *notice_where(is_near & ~is_below, "dprime-sign.near", step=sentence("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),
     ]

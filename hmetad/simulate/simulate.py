@@ -74,7 +74,7 @@ def simulate_counts(
         Name of another likelihood, which takes d′, c, gaps and its own choices, quantities or
         parameters: ``likelihood="linear-gaussian", process="wev", visibility=0.4, noise=0.6``, or
         ``likelihood="alternatives", options=4``.
-        What it lacks, and what follows from values given, is not set to a default.
+        What it lacks, and what follows from values given, is not set to a default; a bias is 0.
     coords : mapping of str to sequence, optional
         Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
     covariates : mapping of str to sequence, optional
@@ -124,7 +124,10 @@ def simulate_counts(
     else:
         own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
         record = load_likelihood(likelihood, **own_rule, **chosen)
-        given = design_values(record, asked, {**usual, "first_gap": 0.5}, ratings)
+        usual |= {"first_gap": 0.5} | ({} if "biases" in asked else {"bias": 0.0})
+        given = design_values(record, asked, usual, ratings)
+    if "options" in given:
+        whole_options(np.ravel(given["options"]), "the values")
     stimuli = record.layout.shape(ratings)[: len(record.layout.given)]
     totals = trials_per_stimulus(trials, math.prod(stimuli))
     own = {
@@ -225,10 +228,10 @@ def simulate_trials(
 
 
 def chosen_values(likelihood: str, values: Mapping[str, Any]) -> dict[str, str]:
-    """Choices of the likelihood among the values: those that are text, and numbers of options."""
+    """Choices of the likelihood among the values, as text; other text is no number, except m."""
     names = [choice.name for choice in load_likelihood(likelihood).choices]
-    is_chosen = {name: isinstance(x, str) or name in names for name, x in values.items()}
-    return {name: str(x) for name, x in values.items() if is_chosen[name]}
+    is_text = {name: isinstance(x, str) and name != "options" for name, x in values.items()}
+    return {name: str(x) for name, x in values.items() if is_text[name] or name in names}
 
 
 def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hmetad.counts.checks import (
     Axes,
     counted_options,
+    has_more_options,
     refuse_falling_ratings,
     refuse_impossible_counts,
     refuse_other_dims,
@@ -68,6 +69,7 @@ type Labels = NDArray[np.str_] | None
 # All that a formula can reach beside the columns and the transforms of formulae.
 REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
 MAX_COLUMNS = 10_000
+COUNT_CORRECT = "Count by count_correct(trials, options=...), or take the card alternatives_biased."
 ONE_AT_A_TIME = Lock()
 
 
@@ -79,7 +81,9 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
     else:
         axes = Axes({dim: labels for dim, labels in layout.axes.items() if labels})
         allowed = f"a count table with dims {', '.join(layout.dims)}"
-        refuse_other_dims(counts, allowed, f"{used_by} needs them.", axes)
+        has_options = "correct" in layout.dims and has_more_options(counts)
+        step = COUNT_CORRECT if has_options else f"{used_by} needs them."
+        refuse_other_dims(counts, allowed, step, axes)
         for dim, labels in axes.labels.items():
             found, own = counts[dim].values.tolist(), [*labels]
             # Numbers stand for options, whatever their labels.
@@ -99,7 +103,8 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
     if counts.dtype.kind not in "iu":
         raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
-        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+        function = "sdt" if layout == TWO_ALTERNATIVES else "measure"
+        raise InputError("counts", "one rating", "at least two", f"{function}() needs no ratings.")
 
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:

@@ -78,6 +78,19 @@ def test_evidence_of_another_shape_is_noticed():
 
 
 @pytest.mark.integration
+def test_a_lump_of_the_highest_rating_is_noticed_among_many_outcomes():
+    design = {"trials": 2000, "seed": 1, "likelihood": "biased-alternatives", "options": 3}
+    fits = simulate_counts(2.0, **design)
+    values = fits.to_numpy().copy()
+    moved = np.random.default_rng(1).binomial(values[..., :-1], 0.3)
+    values[..., :-1] -= moved
+    values[..., -1] += moved.sum(axis=-1)
+    for counts, is_poor in ((fits, False), (fits.copy(data=values), True)):
+        predicted = predicted_counts(hmetad.fit(counts, **QUIET))
+        assert ("poor-fit" in [notice.code for notice in notices(predicted)]) is is_poor
+
+
+@pytest.mark.integration
 def test_the_same_seed_gives_the_same_replications(fit):
     first, again, other = (predicted_counts(fit, draws=50, seed=seed) for seed in (1, 1, 2))
     assert first.equals(again)

@@ -211,8 +211,10 @@ def test_functions_of_two_stimuli_say_what_applies_to_more(function):
     full = count_trials(letters(), options=4)
     with pytest.raises(InputError, match=r"4 labels.*two alternatives.*apply fit_mle.*auroc2"):
         function(full)
-    with pytest.raises(InputError, match=r"options=4\) does: fit_mle and fit have M"):
+    with pytest.raises(InputError, match=r"fit_mle and fit have M of it"):
         function(type2_counts(full))
+    with pytest.raises(InputError, match=r"options=4\) does: fit_mle and fit have M"):
+        function(type2_counts(full).drop_vars("options"))
 
 
 def test_measures_of_right_and_wrong_take_every_table():
@@ -268,3 +270,39 @@ def test_questions_of_one_cell_are_said_to_differ_in_difficulty_where_there_is_a
 def test_parts_of_an_option_are_not_simulated(options):
     with pytest.raises(InputError, match="whole numbers of options"):
         simulate_counts(2.0, trials=100, seed=1, likelihood="alternatives", options=options)
+
+
+@pytest.mark.parametrize("options", ["4", "A,B,C,D"])
+def test_a_number_or_labels_as_text_are_no_column_of_numbers(options):
+    with pytest.raises(InputError, match=r"options: got .*Write options=4"):
+        count_correct(letters(), options=options)
+
+
+def test_a_preferred_option_is_noticed_where_biases_are_left_out():
+    def codes(preferred, **changes):
+        # Seven in ten are right, the other answers are at random or all the same letter.
+        trials = letters(trials=1000)
+        wrong = trials["stimulus"] != trials["response"]
+        trials.loc[wrong & (np.arange(1000) % 10 < preferred), "response"] = "A"
+        trials["correct"] = trials["stimulus"] == trials["response"]
+        return {x.code for x in notices(count_correct(trials.assign(**changes), options=4))}
+
+    assert "letters-uneven" in codes(10)
+    assert "letters-uneven" not in codes(0)
+    # Words are no letters: there are more of them than a question has options.
+    assert "letters-uneven" not in codes(10, stimulus=np.arange(1000).astype(str))
+
+
+def test_an_option_that_no_trial_has_is_noticed():
+    assert "unseen-options" in {x.code for x in notices(count_trials(letters(), options=5))}
+    assert "unseen-options" not in {x.code for x in notices(count_trials(letters(), options=4))}
+
+
+def test_a_rating_below_half_is_no_fault_where_there_are_more_options():
+    def severity(table):
+        said = notices(measure(table))
+        return [x.severity for x in said if x.code == "rating-below-half"]
+
+    table = count_correct(letters(trials=800), options=4)
+    assert severity(table) == ["info"]
+    assert severity(table.drop_vars("options")) == ["warning"]

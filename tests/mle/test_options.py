@@ -273,7 +273,64 @@ def test_a_single_response_is_not_said_to_go_against_the_stimuli():
         ("cell", "stimulus", "response", "rating"),
     )
     fitted = fit_mle(counts)
-    assert fitted["dprime"].item() > 0
+    assert np.isnan(fitted["dprime"].item())
     said = [str(one) for one in notices(fitted) if one.code == "dprime-sign"]
     assert len(said) == 1
     assert "is not clearly above 0" in said[0]
+
+
+@pytest.mark.parametrize("kind", ["right and wrong", "options"])
+def test_what_answers_that_are_all_right_do_not_tell_is_missing_with_the_reason(kind):
+    table = right_and_wrong(4, RIGHT, [0, 0, 0, 0])
+    if kind == "options":
+        full = np.zeros((1, 3, 3, 4), dtype=np.int64)
+        full[0, range(3), range(3)] = RIGHT
+        table = xr.DataArray(full, {"cell": ["all"]}, ("cell", "stimulus", "response", "rating"))
+    fitted = fit_mle(table.assign_coords(rating=range(1, 5)))
+    for name in ("dprime", "dprime_se", "option_d", "meta_d", "m_ratio", "log_m"):
+        assert np.isnan(fitted[name]).all(), name
+    assert not fitted["converged"].item()
+    codes = [one.code for one in notices(fitted)]
+    assert "undefined-dprime" in codes
+    assert "at-edge" not in codes
+
+
+def test_errors_below_all_right_answers_leave_meta_d_open_and_d_not():
+    fitted = fit_mle(right_and_wrong(4, [0, 0, 50, 50], [30, 10, 0, 0]))
+    # 100 of 140 are right: SciPy has the d of this share.
+    areas = [margin_areas(d, 4, np.zeros(1))[1, 0] for d in (1.54, 1.56)]
+    assert areas[0] < 100 / 140 < areas[1]
+    assert 1.54 < fitted["option_d"].item() < 1.56
+    assert np.isnan([fitted["meta_d"].item(), fitted["m_ratio"].item()]).all()
+    assert "meta-d-unbounded" in {one.code for one in notices(fitted)}
+
+
+def test_a_scale_that_is_reversed_and_choices_at_chance_are_said_of_the_whole_table():
+    design = {"trials": 500, "seed": 1, "options": 4, "likelihood": "alternatives"}
+    backward = simulate_counts([1.5] * 4, m_ratio=-0.8, **design)
+    assert "reversed-scale" in {one.code for one in notices(fit_mle(backward))}
+    assert "reversed-scale" in {one.code for one in notices(measure(backward))}
+    chance = {one.code for one in notices(fit_mle(simulate_counts([0.0] * 4, **design)))}
+    assert "at-chance" in chance
+    forward = {one.code for one in notices(fit_mle(simulate_counts([1.5] * 4, **design)))}
+    assert not forward & {"reversed-scale", "at-chance"}
+
+
+def test_a_table_of_options_is_told_which_card_takes_it():
+    counts = simulate_counts(1.5, trials=200, seed=1, likelihood="biased-alternatives", options=3)
+    with pytest.raises(InputError, match=r"count_correct.*alternatives_biased"):
+        fit_mle(counts, "alternatives")
+    with pytest.raises(InputError, match=r"measure\(\) needs no ratings"):
+        fit_mle(right_and_wrong(4).isel(rating=[0]))
+
+
+@pytest.mark.parametrize("options", [1, 0, -3, 4.5, True])
+def test_numbers_of_options_that_no_task_has_are_refused_by_simulations(options):
+    for likelihood in ("alternatives", "biased-alternatives"):
+        with pytest.raises(InputError, match="options: got"):
+            simulate_counts(1.5, trials=20, seed=1, likelihood=likelihood, options=options)
+
+
+def test_a_card_has_its_number_of_options_as_text():
+    with pytest.raises(InputError, match="2 to 1000, as text: '4'"):
+        load_model("alternatives_biased", options=4)

@@ -73,6 +73,8 @@ STEP = 0.2
 NODES = STEP * np.arange(-50, 61)
 # Beyond all evidence: the outer edge of the last rating.
 OUTERMOST = 1e3
+# More options than any task has.
+MOST_OPTIONS = 1000
 RULE, SCALE = CHOICES[:2]
 META_CRITERION = replace(RULE, description="Biases at the meta level (relative: M·b; absolute: b)")
 NOISE = Choice("noise", "Noise of the evidence of an option", ("normal", "gumbel"))
@@ -184,8 +186,10 @@ def biased_alternatives(
 
 def number_of_options(options: str) -> int:
     """Number of options that a card says."""
-    if not (options.isascii() and options.isdigit() and int(options) >= 2):
-        raise InputError("options", repr(options)[:40], "a whole number from 2, as text")
+    is_number = isinstance(options, str) and options.isascii() and options.isdigit()
+    if not (is_number and len(options) < 5 and 2 <= int(options) <= MOST_OPTIONS):
+        allowed = f"a whole number from 2 to {MOST_OPTIONS}, as text: '4'"
+        raise InputError("options", repr(options)[:40], allowed)
     return int(options)
 
 
