@@ -273,12 +273,19 @@ def columns_of(x: Floats) -> Floats:
 
 
 @inlined
-def log_probabilities_by_outcomes(fill_outcomes: Any, room: Any, at: Floats, levels: int) -> Floats:
-    """Log-probabilities of all outcomes, (cells, 2, 2, levels), of a kernel that fills them in."""
-    log_p, is_asked = np.empty((len(at), 2, 2, levels)), np.ones((2, 2, levels))
+def log_probabilities_by_outcomes(
+    fill_outcomes: Any, room: Any, at: Floats, shape: tuple[int, int, int], is_sloped: bool
+) -> tuple[Floats, Floats]:
+    """Log-probabilities of all outcomes, (cells, *shape), of a kernel that fills them in.
+
+    And derivatives by the arguments, in a further dim, which is empty unless they are asked for.
+    """
+    numbers = at.shape[1] if is_sloped else 0
+    log_p, is_asked = np.empty((len(at), *shape)), np.ones(shape)
+    jacobian = np.zeros((len(at), *shape, numbers))
     for i in range(len(at)):
-        fill_outcomes(at[i], is_asked, log_p[i], np.empty((0, 0, 0, 0)), room)
-    return log_p
+        fill_outcomes(at[i], is_asked, log_p[i], jacobian[i], room)
+    return log_p, jacobian
 
 
 @inlined
@@ -286,11 +293,9 @@ def log_likelihood_by_outcomes(
     fill_outcomes: Any, room: Any, counts: Floats, at: Floats, is_sloped: bool
 ) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
-    (cells, numbers), levels = at.shape, counts.shape[3]
-    value = np.zeros(cells)
-    slopes = np.zeros((cells if is_sloped else 0, numbers))
-    log_p = np.empty((2, 2, levels))
-    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
+    cells, numbers = len(at), at.shape[1] if is_sloped else 0
+    value, slopes = np.zeros(cells), np.zeros((cells if is_sloped else 0, at.shape[1]))
+    log_p, jacobian = np.empty(counts.shape[1:]), np.zeros((*counts.shape[1:], numbers))
     for i in range(cells):
         fill_outcomes(at[i], counts[i], log_p, jacobian, room)
         add_outcomes(i, counts, log_p, jacobian, value, slopes)
@@ -306,7 +311,7 @@ def add_outcomes(
     Outcomes without counts are not read; impossible ones have no derivatives.
     """
     is_sloped = len(slopes) > 0
-    for stimulus in range(2):
+    for stimulus in range(counts.shape[1]):
         for response in range(2):
             total = 0.0
             for k in range(counts.shape[3]):

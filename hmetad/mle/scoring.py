@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
-from hmetad.likelihood.tape import add_value_and_gradient, single_outcomes, tape_of
+from hmetad.likelihood.tape import sloped_outcomes
 from hmetad.mle.climb import Stop, climb
 
 __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
@@ -171,22 +171,16 @@ class CellLikelihood:
 
     def scored_outcomes(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """`evaluate` by the compiled probability of each outcome."""
-        cells, outcomes = len(vectors), self.counts[0].size
-        tape = tape_of(self.likelihood, self.counts.shape[-1])
         rows = np.hstack([*(own[:, None] for own in self.given.values()), vectors])
-        log_p = np.zeros(cells * outcomes)
-        slopes = np.empty((cells * outcomes, vectors.shape[1]))
-        for places, part, single in single_outcomes(cells, outcomes):
-            gradient = np.zeros((len(single), rows.shape[1]))
-            add_value_and_gradient(rows[places], single, tape, log_p[part], gradient)
-            slopes[part] = gradient[:, len(self.given) :]
-        log_p, slopes = log_p.reshape(cells, outcomes), slopes.reshape(cells, outcomes, -1)
+        log_p, slopes = sloped_outcomes(self.likelihood, rows, self.counts.shape[-1])
+        slopes = slopes[..., len(self.given) :]
         counts, trials = self.counts.reshape(log_p.shape), self.trials.reshape(len(vectors), -1)
-        expected = np.exp(log_p) * np.repeat(trials, outcomes // trials.shape[1], axis=1)
+        each = log_p.shape[1] // trials.shape[1]
+        expected = np.exp(log_p) * np.repeat(trials, each, axis=1)
         # What never came may be as improbable as it likes.
         value = np.where(counts > 0, counts * log_p, 0.0).sum(axis=1)
         gradient = np.einsum("inp,in->ip", slopes, counts)
-        return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
+        return value, gradient, slopes.mT @ (expected[..., None] * slopes)
 
     def log_outcomes(self, vectors: Floats) -> Floats:
         """log P of every outcome, (cells, outcomes)."""
