@@ -6,7 +6,7 @@ Hierarchical models start from these.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +25,8 @@ __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
 type Floats = NDArray[np.float64]
 
 STOP = Stop(step=1e-7, steps=60)
+# Where the first step starts at the penalty's centre, it may be so long.
+FIRST_STEP = 3.0
 # What the ratings say of a parameter is at least this share of what the penalty says.
 SMALLEST_SHARE = 0.02
 # Standard deviations of the penalty from an estimate to that without it, at most: where a slope
@@ -235,7 +237,9 @@ def modes_of(problem: CellLikelihood) -> CellModes:
         value = value - (away**2 * precision).sum(axis=1) / 2
         return value, gradient - away * precision, information + np.diag(precision)
 
-    found = climb(penalised, starting_vectors(problem, middle), STOP)
+    is_near = problem.likelihood.layout == TWO_ALTERNATIVES
+    stop = STOP if is_near else replace(STOP, radius=FIRST_STEP)
+    found = climb(penalised, starting_vectors(problem, middle), stop)
     theta = found.points
     variances = np.diagonal(np.linalg.inv(found.bend), axis1=1, axis2=2)
     values = {name: problem.values(theta)[name] for name in problem.shapes}
