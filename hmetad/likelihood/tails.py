@@ -17,10 +17,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 from scipy.special import erfcx
+
+from hmetad.likelihood.compiling import compiled, inlined
 
 __all__ = [
     "FAR",
@@ -28,10 +29,8 @@ __all__ = [
     "add_information",
     "add_outcomes",
     "columns_of",
-    "compiled",
     "fill_logarithms",
     "fill_tails",
-    "inlined",
     "join_arguments",
     "log_area",
     "log_between",
@@ -41,7 +40,6 @@ __all__ = [
     "log_tail",
     "log_tail_share",
     "mills",
-    "summed",
 ]
 
 type Floats = NDArray[np.float64]
@@ -55,12 +53,6 @@ MILLS_SCALE = 4.0
 MILLS_DEGREE = 20
 SQRT_2PI = math.sqrt(2 * math.pi)
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
-
-# A function that takes another one can be cached only as a part of its caller.
-inlined = njit(inline="always")
-compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-# Where sums of positive numbers may be taken in another order, several at a time.
-summed = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
 
 def mills_coefficients() -> tuple[float, ...]:

@@ -24,8 +24,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hmetad.likelihood import kernels
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.family import NUMPY, Family, Values
-from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
+from hmetad.likelihood.tails import LOG_SQRT_2PI, log_tail, mills
 
 __all__ = [
     "MOMENTS",

@@ -19,10 +19,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled, summed
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
-    compiled,
     fill_tails,
     log_area,
     log_between,
@@ -30,7 +30,6 @@ from hmetad.likelihood.tails import (
     log_probabilities_by_outcomes,
     log_tail,
     mills,
-    summed,
 )
 
 __all__ = [

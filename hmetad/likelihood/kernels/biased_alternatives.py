@@ -18,6 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled, summed
 from hmetad.likelihood.kernels.alternatives import (
     REACH,
     SMALL,
@@ -27,7 +28,7 @@ from hmetad.likelihood.kernels.alternatives import (
     nodes_of,
     step_of,
 )
-from hmetad.likelihood.tails import FAR, compiled, fill_tails, summed
+from hmetad.likelihood.tails import FAR, fill_tails
 
 __all__ = ["log_likelihood", "log_outcomes"]
 
@@ -102,7 +103,10 @@ def evaluate(
                 totals[s, r, 0] = own[s, r].sum()
         by_means[:] = 0.0
         b, meta_b = at[i, BIASES : BIASES + m], at[i, BIASES + m : gaps]
-        found, columns = (by_means, by_y, singles[0][i:i+1], singles[1][i:i+1]), (D, BIASES, gaps)
+        found, columns = (
+            (by_means, by_y, singles[0][i : i + 1], singles[1][i : i + 1]),
+            (D, BIASES, gaps),
+        )
         value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, (0, m, columns), rooms, found)
         if is_sloped:
             slopes[i, D] = by_means[m] / SQRT2
@@ -286,7 +290,9 @@ def fill_sums(
                     of_x[OWN, 0, e] = one[e] * two[e]
                 for j in range(m - 1):
                     option = j if j < r else j + 1
-                    hazard = functions[HAZARD, (k * m + option) * n + (half if option == s else 0) :]
+                    hazard = functions[
+                        HAZARD, (k * m + option) * n + (half if option == s else 0) :
+                    ]
                     by_sums[s, r, k, j] = -step * product_sum(n, of_x[OWN, 0], hazard)
 
 

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import (
     EXP,
     EXP_DEGREE,
@@ -45,7 +46,6 @@ from hmetad.likelihood.tails import (
     LOG2_E,
     LOG_SQRT_2PI,
     MAGIC,
-    compiled,
     join_arguments,
     log_between,
     log_likelihood_by_outcomes,

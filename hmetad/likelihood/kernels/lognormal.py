@@ -22,12 +22,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
     SQRT_2PI,
     add_information,
-    compiled,
     fill_tails,
     join_arguments,
     log_between,
