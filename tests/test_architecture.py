@@ -68,7 +68,7 @@ HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
     "pytensor": {"bayes", "likelihood/tensors", "likelihood/jax_op"},
     "jax": {"likelihood/jax_op"},
-    "numba": {"likelihood/tails", "likelihood/tape", "bayes/density"},
+    "numba": {"likelihood/compiling", "likelihood/tape", "bayes/density"},
     "matplotlib": {"plots", "report", "studies"},
     "pooch": {"datasets"},
 }
@@ -81,7 +81,7 @@ LINES = {
     "compare": (1450, 2075),
     "counts": (1500, 2729),
     "floor": (900, 1835),
-    "likelihood": (1550, 3435),
+    "likelihood": (1550, 3547),
     "logs": (2000, 3233),
     "measures": (1700, 2580),
     "mle": (1300, 2155),

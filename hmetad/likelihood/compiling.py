@@ -38,7 +38,7 @@ def stamp_of(function: Callable[..., Any]) -> str:
     functions, said = [function], set[str]()
     for one in functions:
         code, cells = one.__code__, one.__closure__ or ()
-        values = {name: one.__globals__.get(name) for name in code.co_names}
+        values: dict[str, Any] = {name: one.__globals__.get(name) for name in code.co_names}
         values |= {name: x.cell_contents for name, x in zip(code.co_freevars, cells, strict=True)}
         called = [x.py_func for x in values.values() if hasattr(x, "py_func")]
         functions += [x for x in dict.fromkeys(called) if x not in functions]
@@ -61,7 +61,7 @@ def keep_compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def c_function(signature: Any, function: Callable[..., Any], **options: Any) -> Any:
     """Function that C can call, as Numba's `cfunc` makes it; its code is kept."""
-    made = CFunc(function, (signature.args, signature.return_type), {}, options)
+    made: Any = CFunc(function, (signature.args, signature.return_type), {}, options)
     made._cache = KeptCode(function)
     made.compile()
     return made

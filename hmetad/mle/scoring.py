@@ -35,8 +35,8 @@ FARTHEST_WITHOUT = 3.0
 SMALL_DPRIME = 0.01
 # Of central differences: the cube root of double precision.
 DIFFERENCE = 6e-6
-# Points at which a function is asked for together.
-AT_ONCE = 20_000
+# Points at which a function is asked for together, and slopes that are computed together.
+AT_ONCE, SLOPES_AT_ONCE = 20_000, 4_000_000
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,12 @@ class CellLikelihood:
     def scored_outcomes(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """`evaluate` by the compiled probability of each outcome."""
         rows = np.hstack([*(own[:, None] for own in self.given.values()), vectors])
-        log_p, slopes = sloped_outcomes(self.likelihood, rows, self.counts.shape[-1])
+        each = max(1, SLOPES_AT_ONCE // (self.counts[0].size * rows.shape[1]))
+        parts = [
+            sloped_outcomes(self.likelihood, rows[start : start + each], self.counts.shape[-1])
+            for start in range(0, len(rows), each)
+        ]
+        log_p, slopes = (np.concatenate(own) for own in zip(*parts, strict=True))
         slopes = slopes[..., len(self.given) :]
         counts, trials = self.counts.reshape(log_p.shape), self.trials.reshape(len(vectors), -1)
         each = log_p.shape[1] // trials.shape[1]

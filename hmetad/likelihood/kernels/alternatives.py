@@ -89,24 +89,23 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     tuple of array
         Log-likelihood (cells,), and its gradient, of the shape of `at`.
     """
-    most = at[:, OPTIONS].max() if len(at) else 2.0
     table = counts.reshape(len(at), 1, 2, counts.shape[1] // 2)
-    room = room_of(table.shape[3], most)
+    room = room_of(table.shape[3], at)
     return log_likelihood_by_outcomes(fill_outcomes, room, table, at, is_sloped)
 
 
 @compiled
 def log_outcomes(at: Floats, levels: int, is_sloped: bool) -> tuple[Floats, Floats]:
     """Log P of all outcomes, (cells, 1, 2, levels), and its derivatives in a further dim."""
-    most = at[:, OPTIONS].max() if len(at) else 2.0
-    room, shape = room_of(levels, most), (1, 2, levels)
+    room, shape = room_of(levels, at), (1, 2, levels)
     return log_probabilities_by_outcomes(fill_outcomes, room, at, shape, is_sloped)
 
 
 @compiled
-def room_of(levels: int, options: float) -> Floats:
+def room_of(levels: int, at: Floats) -> Floats:
     """Scratch space for the sums of a cell's edges."""
-    return np.empty((ROWS, 2 * levels * nodes_of(SPREAD, step_of(options))))
+    most = at[:, OPTIONS].max() if len(at) else 2.0
+    return np.empty((ROWS, 2 * levels * nodes_of(SPREAD, step_of(most))))
 
 
 @compiled
