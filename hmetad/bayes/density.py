@@ -20,11 +20,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, types
 from numpy.typing import NDArray
 
 from hmetad.bayes.warp import KINDS
-from hmetad.likelihood.tails import compiled
+from hmetad.likelihood.compiling import c_function, compiled, inlined
 from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
@@ -63,8 +63,6 @@ NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, _
 SCORE, REST, INVERSE, LATER, WORK = range(5)
 # A product of numbers below 1 is this small at most before its logarithm is taken.
 SMALLEST_PRODUCT = 1e-200
-# So that blocks of single effects have no loops over correlated ones.
-inlined = njit(inline="always")
 EULER = 0.5772156649015329
 LENTZ_STEPS = 200
 SERIES_BELOW = 1.5
@@ -629,6 +627,6 @@ def c_functions() -> tuple[Any, Any]:
     density = types.int64(number, numbers, numbers, numbers, types.voidptr)
     draw = types.int64(number, number, numbers, numbers, types.voidptr)
     return (
-        cfunc(density, cache=True, error_model="numpy")(evaluate_at),
-        cfunc(draw, cache=True)(copy_draw),
+        c_function(density, evaluate_at, error_model="numpy"),
+        c_function(draw, copy_draw),
     )

@@ -30,8 +30,8 @@ from hmetad.bayes.separate_cells import (
     statistics_of,
 )
 from hmetad.bayes.weights import places_by_weight, smooth_weights
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.family import Family
-from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
 

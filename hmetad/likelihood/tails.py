@@ -17,10 +17,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 from scipy.special import erfcx
+
+from hmetad.likelihood.compiling import compiled, inlined
 
 __all__ = [
     "FAR",
@@ -28,10 +29,8 @@ __all__ = [
     "add_information",
     "add_outcomes",
     "columns_of",
-    "compiled",
     "fill_logarithms",
     "fill_tails",
-    "inlined",
     "join_arguments",
     "log_area",
     "log_between",
@@ -41,7 +40,6 @@ __all__ = [
     "log_tail",
     "log_tail_share",
     "mills",
-    "summed",
 ]
 
 type Floats = NDArray[np.float64]
@@ -55,12 +53,6 @@ MILLS_SCALE = 4.0
 MILLS_DEGREE = 20
 SQRT_2PI = math.sqrt(2 * math.pi)
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
-
-# A function that takes another one can be cached only as a part of its caller.
-inlined = njit(inline="always")
-compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-# Where sums of positive numbers may be taken in another order, several at a time.
-summed = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
 
 def mills_coefficients() -> tuple[float, ...]:
@@ -273,12 +265,19 @@ def columns_of(x: Floats) -> Floats:
 
 
 @inlined
-def log_probabilities_by_outcomes(fill_outcomes: Any, room: Any, at: Floats, levels: int) -> Floats:
-    """Log-probabilities of all outcomes, (cells, 2, 2, levels), of a kernel that fills them in."""
-    log_p, is_asked = np.empty((len(at), 2, 2, levels)), np.ones((2, 2, levels))
+def log_probabilities_by_outcomes(
+    fill_outcomes: Any, room: Any, at: Floats, shape: tuple[int, int, int], is_sloped: bool
+) -> tuple[Floats, Floats]:
+    """Log-probabilities of all outcomes, (cells, *shape), of a kernel that fills them in.
+
+    And derivatives by the arguments, in a further dim, which is empty unless they are asked for.
+    """
+    numbers = at.shape[1] if is_sloped else 0
+    log_p, is_asked = np.empty((len(at), *shape)), np.ones(shape)
+    jacobian = np.zeros((len(at), *shape, numbers))
     for i in range(len(at)):
-        fill_outcomes(at[i], is_asked, log_p[i], np.empty((0, 0, 0, 0)), room)
-    return log_p
+        fill_outcomes(at[i], is_asked, log_p[i], jacobian[i], room)
+    return log_p, jacobian
 
 
 @inlined
@@ -286,11 +285,9 @@ def log_likelihood_by_outcomes(
     fill_outcomes: Any, room: Any, counts: Floats, at: Floats, is_sloped: bool
 ) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
-    (cells, numbers), levels = at.shape, counts.shape[3]
-    value = np.zeros(cells)
-    slopes = np.zeros((cells if is_sloped else 0, numbers))
-    log_p = np.empty((2, 2, levels))
-    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
+    cells, numbers = len(at), at.shape[1] if is_sloped else 0
+    value, slopes = np.zeros(cells), np.zeros((cells if is_sloped else 0, at.shape[1]))
+    log_p, jacobian = np.empty(counts.shape[1:]), np.zeros((*counts.shape[1:], numbers))
     for i in range(cells):
         fill_outcomes(at[i], counts[i], log_p, jacobian, room)
         add_outcomes(i, counts, log_p, jacobian, value, slopes)
@@ -306,7 +303,7 @@ def add_outcomes(
     Outcomes without counts are not read; impossible ones have no derivatives.
     """
     is_sloped = len(slopes) > 0
-    for stimulus in range(2):
+    for stimulus in range(counts.shape[1]):
         for response in range(2):
             total = 0.0
             for k in range(counts.shape[3]):

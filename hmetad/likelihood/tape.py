@@ -9,7 +9,7 @@ begin, is added here too.
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -24,15 +24,16 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hmetad.likelihood import kernels
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.family import NUMPY, Family, Values
-from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
+from hmetad.likelihood.tails import LOG_SQRT_2PI, log_tail, mills
 
 __all__ = [
     "MOMENTS",
     "add_value_and_gradient",
     "column_shapes",
     "compiled_outcomes",
-    "single_outcomes",
+    "sloped_outcomes",
     "tape_of",
 ]
 
@@ -46,8 +47,6 @@ MOMENTS = ("criteria_mu", "criteria_sigma")
 # steps, three numbers each; the places of the arguments; and those of both inner edges, of the
 # gaps, of their logarithms and of the moments.
 KERNEL, COLUMNS, STEPS, ARGUMENTS, SORTED, HEAD = range(6)
-# Counts in the tables of single outcomes whose probabilities are computed together.
-AT_ONCE = 4_000_000
 CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, LOG, SQRT, TANH = range(9)
 
 
@@ -331,23 +330,34 @@ def compiled_outcomes(family: Family, values: Values, ratings: int) -> Floats:
         for x, rank in zip(arrays, ranks, strict=True)
     ]
     shape = family.layout.shape(ratings)
-    at, found = np.hstack(rows), np.empty(math.prod((*leading, *shape)))
-    own = import_module(f"{kernels.__name__}.{family.compiled_kernel}")
-    for cells, part, single in single_outcomes(len(at), math.prod(shape)):
-        counts = single.reshape(len(single), *getattr(own, "AXES", ()), -1)
-        found[part], _ = own.log_likelihood(counts, at[cells], False)
+    found, _ = kernel_of(family).log_outcomes(np.hstack(rows), ratings, False)
     return found.reshape(*leading, *shape)
 
 
-def single_outcomes(cells: int, outcomes: int) -> Iterator[tuple[Integers, slice, Floats]]:
-    """Places of cells, places of their outcomes in a row, and counts of one of each, in parts."""
-    number = cells * outcomes
-    step = max(1, AT_ONCE // outcomes)
-    for start in range(0, number, step):
-        at = np.arange(start, min(start + step, number))
-        single = np.zeros((len(at), outcomes))
-        single[np.arange(len(at)), at % outcomes] = 1.0
-        yield at // outcomes, slice(start, start + len(at)), single
+def sloped_outcomes(family: Family, parameters: Floats, ratings: int) -> tuple[Floats, Floats]:
+    """log P of every outcome of cells, (cells, outcomes), and its derivatives by all columns.
+
+    `parameters` are as in `add_value_and_gradient`.
+    """
+    tape, (cells, columns) = tape_of(family, ratings), parameters.shape
+    start, number = HEAD + 3 * tape[STEPS], tape[ARGUMENTS]
+    places = tape[start : start + number]
+    values = np.zeros((columns + tape[STEPS], cells * number))
+    values[:columns] = np.repeat(parameters, number, axis=0).T
+    follow_tape(tape, values)
+    # Each argument of each cell is pulled by itself.
+    pulls, each = np.zeros(values.shape), np.arange(cells * number)
+    pulls[places[each % number], each] = 1.0
+    pull_back(tape, values, pulls)
+    at = np.ascontiguousarray(values[places, ::number].T)
+    log_p, slopes = kernel_of(family).log_outcomes(at, ratings, True)
+    by_columns = pulls[:columns].T.reshape(cells, number, columns)
+    return log_p.reshape(cells, -1), slopes.reshape(cells, -1, number) @ by_columns
+
+
+def kernel_of(family: Family) -> Any:
+    """Module with the kernel of a family."""
+    return import_module(f"{kernels.__name__}.{family.compiled_kernel}")
 
 
 @compiled

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.tails import compiled, inlined
+from hmetad.likelihood.compiling import compiled, inlined
 
 __all__ = ["Climbed", "Rule", "Stop", "best_of", "climb", "climb_cells", "factorise"]
 

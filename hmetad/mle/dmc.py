@@ -22,7 +22,8 @@ from scipy.special import ndtr
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.likelihood.tails import compiled, log_tail, mills
+from hmetad.likelihood.compiling import compiled
+from hmetad.likelihood.tails import log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule as Climbing
 from hmetad.mle.climb import best_of, climb_cells

@@ -15,7 +15,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
+from hmetad.likelihood.compiling import compiled
+from hmetad.likelihood.tails import log_area, log_tail, mills
 
 __all__ = ["FARTHEST", "maximise"]
 

@@ -6,7 +6,7 @@ Hierarchical models start from these.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
-from hmetad.likelihood.tape import add_value_and_gradient, single_outcomes, tape_of
+from hmetad.likelihood.tape import sloped_outcomes
 from hmetad.mle.climb import Stop, climb
 
 __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
@@ -25,6 +25,8 @@ __all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
 type Floats = NDArray[np.float64]
 
 STOP = Stop(step=1e-7, steps=60)
+# Where the first step starts at the penalty's centre, it may be so long.
+FIRST_STEP = 3.0
 # What the ratings say of a parameter is at least this share of what the penalty says.
 SMALLEST_SHARE = 0.02
 # Standard deviations of the penalty from an estimate to that without it, at most: where a slope
@@ -33,8 +35,8 @@ FARTHEST_WITHOUT = 3.0
 SMALL_DPRIME = 0.01
 # Of central differences: the cube root of double precision.
 DIFFERENCE = 6e-6
-# Points at which a function is asked for together.
-AT_ONCE = 20_000
+# Points at which a function is asked for together, and slopes that are computed together.
+AT_ONCE, SLOPES_AT_ONCE = 20_000, 4_000_000
 
 
 @dataclass(frozen=True)
@@ -171,22 +173,21 @@ class CellLikelihood:
 
     def scored_outcomes(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """`evaluate` by the compiled probability of each outcome."""
-        cells, outcomes = len(vectors), self.counts[0].size
-        tape = tape_of(self.likelihood, self.counts.shape[-1])
         rows = np.hstack([*(own[:, None] for own in self.given.values()), vectors])
-        log_p = np.zeros(cells * outcomes)
-        slopes = np.empty((cells * outcomes, vectors.shape[1]))
-        for places, part, single in single_outcomes(cells, outcomes):
-            gradient = np.zeros((len(single), rows.shape[1]))
-            add_value_and_gradient(rows[places], single, tape, log_p[part], gradient)
-            slopes[part] = gradient[:, len(self.given) :]
-        log_p, slopes = log_p.reshape(cells, outcomes), slopes.reshape(cells, outcomes, -1)
+        each = max(1, SLOPES_AT_ONCE // (self.counts[0].size * rows.shape[1]))
+        parts = [
+            sloped_outcomes(self.likelihood, rows[start : start + each], self.counts.shape[-1])
+            for start in range(0, len(rows), each)
+        ]
+        log_p, slopes = (np.concatenate(own) for own in zip(*parts, strict=True))
+        slopes = slopes[..., len(self.given) :]
         counts, trials = self.counts.reshape(log_p.shape), self.trials.reshape(len(vectors), -1)
-        expected = np.exp(log_p) * np.repeat(trials, outcomes // trials.shape[1], axis=1)
+        each = log_p.shape[1] // trials.shape[1]
+        expected = np.exp(log_p) * np.repeat(trials, each, axis=1)
         # What never came may be as improbable as it likes.
         value = np.where(counts > 0, counts * log_p, 0.0).sum(axis=1)
         gradient = np.einsum("inp,in->ip", slopes, counts)
-        return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
+        return value, gradient, slopes.mT @ (expected[..., None] * slopes)
 
     def log_outcomes(self, vectors: Floats) -> Floats:
         """log P of every outcome, (cells, outcomes)."""
@@ -241,7 +242,9 @@ def modes_of(problem: CellLikelihood) -> CellModes:
         value = value - (away**2 * precision).sum(axis=1) / 2
         return value, gradient - away * precision, information + np.diag(precision)
 
-    found = climb(penalised, starting_vectors(problem, middle), STOP)
+    is_near = problem.likelihood.layout == TWO_ALTERNATIVES
+    stop = STOP if is_near else replace(STOP, radius=FIRST_STEP)
+    found = climb(penalised, starting_vectors(problem, middle), stop)
     theta = found.points
     variances = np.diagonal(np.linalg.inv(found.bend), axis1=1, axis2=2)
     values = {name: problem.values(theta)[name] for name in problem.shapes}

@@ -16,7 +16,8 @@ from scipy.special import ndtr, ndtri, xlogy
 from scipy.stats import chi2
 
 from hmetad.arguments import check_inputs
-from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
+from hmetad.likelihood.compiling import compiled
+from hmetad.likelihood.tails import log_area, log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule, climb_cells, factorise
 from hmetad.mle.estimates import label_estimates, table_of

@@ -287,6 +287,43 @@ def test_probabilities_sum_to_one(options, dprime, meta_d, log_gaps, noise):
     assert np.exp(value).sum() == pytest.approx(1, abs=1e-11)
 
 
+ALL_AT_ONCE = {
+    "near": [1.4, 1.0, 0.3, 0.5, 0.4],
+    "far": [14.0, 11.0, 0.3, 2.5, 9.0],
+    "beyond the sums": [26.0, -30.0, 0.3, 0.5, 0.4],
+    "one rating": [1.4, 1.0],
+}
+
+
+@pytest.mark.parametrize("place", ALL_AT_ONCE)
+@pytest.mark.parametrize("kernel", ["normal", "gumbel", "shared", "by response"])
+def test_all_outcomes_at_once_are_those_one_by_one(kernel, place):
+    """The log-likelihood of a single count, which mpmath checks."""
+    dprime, meta_d, *gaps = ALL_AT_ONCE[place]
+    levels, b = len(gaps) + 1, [0.5, -0.2, -0.3]
+    if kernel in ("normal", "gumbel"):
+        own, outcomes = alternatives, 2 * levels
+        at = np.array([[dprime, meta_d, 3.0, float(kernel == "gumbel"), *gaps]])
+    else:
+        own, outcomes = biased_alternatives, 9 * levels
+        all_gaps = gaps * 3 if kernel == "by response" else gaps
+        at = np.array([[dprime, meta_d, 3.0, *b, *(0.7 * np.array(b)), *all_gaps]])
+    # Of two cells, so that nothing of one is left for the other.
+    both = np.vstack([at, at])
+    both[1, :2] -= 0.3
+    log_p, slopes = own.log_outcomes(both, levels, True)
+    assert own.log_outcomes(both, levels, False)[1].size == 0
+    expected, by = (
+        np.stack(x)
+        for x in zip(
+            *(own.log_likelihood(np.eye(outcomes), np.tile(x, (outcomes, 1)), True) for x in both),
+            strict=True,
+        )
+    )
+    np.testing.assert_allclose(log_p.reshape(2, -1), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(slopes.reshape(by.shape), by, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("options", [2, 3, 10, 50])
 def test_contrasts_are_orthonormal_and_biases_sum_to_zero(options):
     h = contrasts(options)

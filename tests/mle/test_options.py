@@ -20,7 +20,6 @@ from hmetad import (
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
-from hmetad.likelihood.tape import AT_ONCE, single_outcomes
 from hmetad.mle.scoring import CellLikelihood, penalised_modes
 from hmetad.notice import notices
 
@@ -245,22 +244,14 @@ def test_counted_trials_are_fitted():
 
 
 @pytest.mark.parametrize("likelihood", ["alternatives", "biased-alternatives"])
-def test_scores_are_the_same_if_outcomes_come_in_small_parts(likelihood, monkeypatch):
+def test_scores_are_the_same_if_cells_come_in_small_parts(likelihood, monkeypatch):
     counts = simulate_counts(
         [1.5, 2.0], trials=300, seed=1, likelihood=likelihood, options=3,
         **({} if likelihood == "alternatives" else {"bias": [0.2, 0.1]}),
     )  # fmt: skip
     together = fit_mle(counts)
-    monkeypatch.setattr("hmetad.likelihood.tape.AT_ONCE", 100)
-    xr.testing.assert_equal(fit_mle(counts), together)
-
-
-def test_tables_of_many_outcomes_are_scored_in_parts():
-    # 2,400 outcomes: a table with a row for each would take 46 MB.
-    parts = [(part, single.nbytes) for _, part, single in single_outcomes(2, 2400)]
-    assert max(size for _, size in parts) <= 8 * AT_ONCE
-    assert [part.start for part, _ in parts] == [0, *(part.stop for part, _ in parts[:-1])]
-    assert parts[-1][0].stop == 4800
+    monkeypatch.setattr("hmetad.mle.scoring.SLOPES_AT_ONCE", 100)
+    xr.testing.assert_allclose(fit_mle(counts), together, rtol=1e-12)
 
 
 def test_a_single_response_is_not_said_to_go_against_the_stimuli():

@@ -19,19 +19,30 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled, summed
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
-    compiled,
     fill_tails,
     log_area,
     log_between,
+    log_likelihood_by_outcomes,
+    log_probabilities_by_outcomes,
     log_tail,
     mills,
-    summed,
 )
 
-__all__ = ["REACH", "SMALL", "SPREAD", "add_area", "log_likelihood", "nodes_of", "step_of"]
+__all__ = [
+    "REACH",
+    "SMALL",
+    "SPREAD",
+    "add_area",
+    "add_margin",
+    "log_likelihood",
+    "log_outcomes",
+    "nodes_of",
+    "step_of",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -78,34 +89,40 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     tuple of array
         Log-likelihood (cells,), and its gradient, of the shape of `at`.
     """
-    cells, levels = len(at), counts.shape[1] // 2
-    value, slopes = np.zeros(cells), np.zeros((cells if is_sloped else 0, at.shape[1]))
-    most = 2.0
-    for i in range(cells):
-        most = max(most, at[i, OPTIONS])
-    room = np.empty((ROWS, 2 * levels * nodes_of(SPREAD, step_of(most))))
-    y, by_y = np.zeros(levels), np.zeros(levels + 1)
-    totals = np.empty((2, 1))
-    for i in range(cells):
-        outcomes = counts[i].reshape(2, levels)
-        for correct in range(2):
-            totals[correct, 0] = outcomes[correct].sum()
-        for k in range(1, levels):
-            y[k] = y[k - 1] + SQRT2 * at[i, GAPS + k - 1]
-        by_y[:] = 0.0
-        own, by_d = level_value(at[i, D] / SQRT2, at[i], y[:1], totals, room, by_y)
-        by_y[:] = 0.0
-        rated = by_meta = 0.0
-        if levels > 1:
-            rated, by_meta = level_value(at[i, META] / SQRT2, at[i], y, outcomes, room, by_y)
-        value[i] = own + rated
-        if is_sloped:
-            slopes[i, D], slopes[i, META] = by_d / SQRT2, by_meta / SQRT2
-            beyond = 0.0
-            for k in range(levels - 1, 0, -1):
-                beyond += by_y[k]
-                slopes[i, GAPS + k - 1] = SQRT2 * beyond
-    return value, slopes
+    table = counts.reshape(len(at), 1, 2, counts.shape[1] // 2)
+    room = room_of(table.shape[3], at)
+    return log_likelihood_by_outcomes(fill_outcomes, room, table, at, is_sloped)
+
+
+@compiled
+def log_outcomes(at: Floats, levels: int, is_sloped: bool) -> tuple[Floats, Floats]:
+    """Log P of all outcomes, (cells, 1, 2, levels), and its derivatives in a further dim."""
+    room, shape = room_of(levels, at), (1, 2, levels)
+    return log_probabilities_by_outcomes(fill_outcomes, room, at, shape, is_sloped)
+
+
+@compiled
+def room_of(levels: int, at: Floats) -> Floats:
+    """Scratch space for the sums of a cell's edges."""
+    most = at[:, OPTIONS].max() if len(at) else 2.0
+    return np.empty((ROWS, 2 * levels * nodes_of(SPREAD, step_of(most))))
+
+
+@compiled
+def fill_outcomes(
+    at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats, room: Floats
+) -> None:
+    """Log-probabilities of a cell's outcomes with `is_asked` above 0, and their derivatives.
+
+    The latter are left out where there is no room for them.
+    """
+    y = np.zeros(is_asked.shape[2])
+    for k in range(1, len(y)):
+        y[k] = y[k - 1] + SQRT2 * at[GAPS + k - 1]
+    log_p[:], jacobian[:] = 0.0, 0.0
+    add_level(D, at, y[:1], is_asked[0], log_p[0], jacobian[0], room)
+    if len(y) > 1:
+        add_level(META, at, y, is_asked[0], log_p[0], jacobian[0], room)
 
 
 @compiled
@@ -121,41 +138,41 @@ def nodes_of(spread: float, step: float) -> int:
 
 
 @compiled
-def level_value(
-    d: float, at: Floats, y: Floats, counts: Floats, room: Floats, by_y: Floats
-) -> tuple[float, float]:
-    """Σ n log P(margin | correct), and its derivative by d; those by the edges y are added.
+def add_level(
+    column: int,
+    at: Floats,
+    y: Floats,
+    is_asked: Floats,
+    log_p: Floats,
+    jacobian: Floats,
+    room: Floats,
+) -> None:
+    """Add log P(margin | correct) to the outcomes (correct, rating), and its derivatives.
 
     With a single edge it is P(correct).
     """
-    levels, is_gumbel = counts.shape[1], at[GUMBEL] > 0
-    given = 1.0 if levels > 1 else 0.0
-    m = float(round(max(at[OPTIONS], 2.0)))
+    levels, d, m = len(y), at[column] / SQRT2, float(round(max(at[OPTIONS], 2.0)))
+    is_gumbel, sums, slopes = at[GUMBEL] > 0, np.zeros((levels + 1, SUMS)), np.empty(4)
     is_summed = not is_gumbel and abs(d) <= SPREAD
-    sums = np.zeros((levels + 1, SUMS))
     if is_summed:
         fill_sums(d, m, y, room, sums)
-    value = by_d = 0.0
-    slopes = np.empty(4)
     for correct in range(2):
-        total = counts[correct].sum()
-        for k in range(levels + 1):
-            # The last one is the whole, that ratings are given.
-            n = counts[correct, k] if k < levels else -given * total
-            if n == 0:
+        asked = is_asked[correct]
+        if asked.sum() == 0:
+            continue
+        # The last one is the whole, that ratings are given.
+        for k in range(levels + 1 if levels > 1 else 1):
+            if levels > 1 and k < levels and asked[k] == 0:
                 continue
             lower, upper = (k, k + 1) if k < levels else (0, levels)
+            edge = y[upper] if upper < levels else math.inf
             q = A if correct else B
             area = sums[lower, q] - sums[upper, q] if is_summed else 0.0
             if area >= SMALL:
-                value += n * math.log(area)
-                pull, by, by_edge = n / area, q + A_BY_D, q + A_BY_Y
-                by_d += pull * (sums[lower, by] - sums[upper, by])
-                by_y[lower] += pull * sums[lower, by_edge]
-                by_y[upper] -= pull * sums[upper, by_edge]
-                continue
-            edge = y[upper] if upper < levels else math.inf
-            if is_gumbel:
+                own, by, by_edge = math.log(area), q + A_BY_D, q + A_BY_Y
+                slopes[0] = (sums[lower, by] - sums[upper, by]) / area
+                slopes[1], slopes[2] = sums[lower, by_edge] / area, -sums[upper, by_edge] / area
+            elif is_gumbel:
                 own = log_gumbel_area(correct, d, m, y[lower], edge, slopes)
             else:
                 others = others_of(correct, d, m)
@@ -163,11 +180,42 @@ def level_value(
                 slopes[0] = -slopes[0] if correct else slopes[0]
                 slopes[1:3] = slopes[len(others[0]) : len(others[0]) + 2]
                 own += 0.0 if correct else math.log(m - 1)
-            value += n * own
-            by_d += n * slopes[0]
-            by_y[lower] += n * slopes[1]
-            by_y[upper] += n * slopes[2]
-    return value, by_d
+            columns = column, 0, GAPS
+            add_margin(k, levels, own, slopes[:3], columns, log_p[correct], jacobian[correct])
+
+
+@compiled
+def add_margin(
+    k: int,
+    levels: int,
+    own: float,
+    slopes: Floats,
+    columns: tuple[int, int, int],
+    log_p: Floats,
+    jacobian: Floats,
+) -> None:
+    """Add the log area of a margin to those of the ratings (K,) that it is of, and its derivatives.
+
+    A single level is of all ratings, and so is the whole beyond the last level, which is taken from
+    them. `slopes` are those by means, d and both edges; `columns` that of d and the first ones of
+    means and gaps, in derivatives (K, arguments).
+    """
+    first, last = (k, k + 1) if levels > 1 and k < levels else (0, len(log_p))
+    sign = -1.0 if k == levels else 1.0
+    lower, upper = (k, (k + 1) % levels) if k < levels else (0, 0)
+    (of_d, of_means, of_gaps), means = columns, len(slopes) - 3
+    for rating in range(first, last):
+        log_p[rating] += sign * own
+        if jacobian.size == 0:
+            continue
+        row = jacobian[rating]
+        row[of_d] += sign * slopes[means] / SQRT2
+        for j in range(means):
+            row[of_means + j] += sign * slopes[j]
+        for j in range(lower):
+            row[of_gaps + j] += sign * SQRT2 * slopes[means + 1]
+        for j in range(upper):
+            row[of_gaps + j] += sign * SQRT2 * slopes[means + 2]
 
 
 @compiled
@@ -286,13 +334,12 @@ def add_area(chosen: float, others: Floats, lower: float, upper: float, slopes: 
     if not top > -math.inf:
         slopes[:size] = 0.0
         return top
-    step, before, area = 0.8 / math.sqrt(bend), 0.0, 0.0
-    for _ in range(HALVINGS):
-        total = 1.0
-        log_integrand(x, chosen, others, lower, upper, own, work)
-        slopes[:size] = own
+    step, before, area, total = 0.8 / math.sqrt(bend), 0.0, 0.0, 1.0
+    slopes[:size] = own
+    for halving in range(HALVINGS):
         for side in (-1.0, 1.0):
-            for j in range(1, MOST_NODES):
+            # Of a halved step every second node is new.
+            for j in range(1, MOST_NODES, min(halving + 1, 2)):
                 place = x + side * j * step
                 log_f = log_integrand(place, chosen, others, lower, upper, own, work)
                 if not log_f > top - NEGLIGIBLE:
@@ -301,12 +348,12 @@ def add_area(chosen: float, others: Floats, lower: float, upper: float, slopes: 
                 total += weight
                 for i in range(size):
                     slopes[i] += weight * own[i]
-        for i in range(size):
-            slopes[i] /= total
         before, area = area, total * step
         if abs(area - before) <= SETTLED * area:
             break
         step /= 2
+    for i in range(size):
+        slopes[i] /= total
     return top + math.log(area) - LOG_SQRT_2PI
 
 

@@ -18,17 +18,19 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled, summed
 from hmetad.likelihood.kernels.alternatives import (
     REACH,
     SMALL,
     SPREAD,
     add_area,
+    add_margin,
     nodes_of,
     step_of,
 )
-from hmetad.likelihood.tails import FAR, compiled, fill_tails, summed
+from hmetad.likelihood.tails import FAR, fill_tails
 
-__all__ = ["log_likelihood"]
+__all__ = ["log_likelihood", "log_outcomes"]
 
 type Floats = NDArray[np.float64]
 
@@ -64,6 +66,25 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     tuple of array
         Log-likelihood (cells,), and its gradient, of the shape of `at`.
     """
+    singles = np.empty((0, 0, 0, 0)), np.empty((0, 0, 0, 0, 0))
+    return evaluate(counts, at, is_sloped, singles)
+
+
+@compiled
+def log_outcomes(at: Floats, levels: int, is_sloped: bool) -> tuple[Floats, Floats]:
+    """Log P of all outcomes, (cells, m, m, levels), and its derivatives in a further dim."""
+    m = int(at[0, OPTIONS]) if len(at) else 0
+    numbers = at.shape[1] if is_sloped else 0
+    singles = np.zeros((len(at), m, m, levels)), np.zeros((len(at), m, m, levels, numbers))
+    evaluate(np.ones((len(at), m * m * levels)), at, False, singles)
+    return singles
+
+
+@compiled
+def evaluate(
+    counts: Floats, at: Floats, is_sloped: bool, singles: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """`log_likelihood`; `singles` are filled with `log_outcomes` unless they are empty."""
     cells = len(at)
     value, slopes = np.zeros(cells), np.zeros((cells if is_sloped else 0, at.shape[1]))
     if cells == 0:
@@ -82,20 +103,22 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
                 totals[s, r, 0] = own[s, r].sum()
         by_means[:] = 0.0
         b, meta_b = at[i, BIASES : BIASES + m], at[i, BIASES + m : gaps]
-        value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, (0, m), rooms, (by_means, by_y))
+        found, columns = (
+            (by_means, by_y, singles[0][i : i + 1], singles[1][i : i + 1]),
+            (D, BIASES, gaps),
+        )
+        value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, (0, m, columns), rooms, found)
         if is_sloped:
             slopes[i, D] = by_means[m] / SQRT2
             slopes[i, BIASES : BIASES + m] = by_means[:m]
         by_means[:] = 0.0
         for group in range(groups if levels > 1 else 0):
-            choices = group * (m // groups), (group + 1) * (m // groups)
-            start = gaps + group * (levels - 1)
+            start, each = gaps + group * (levels - 1), m // groups
+            choices = group * each, (group + 1) * each, (META, BIASES + m, start)
             for k in range(1, levels):
                 y[k] = y[k - 1] + SQRT2 * at[i, start + k - 1]
             by_y[:] = 0.0
-            value[i] += level_value(
-                at[i, META] / SQRT2, meta_b, y, own, choices, rooms, (by_means, by_y)
-            )
+            value[i] += level_value(at[i, META] / SQRT2, meta_b, y, own, choices, rooms, found)
             beyond = 0.0
             for k in range(levels - 1 if is_sloped else 0, 0, -1):
                 beyond += by_y[k]
@@ -112,16 +135,20 @@ def level_value(
     b: Floats,
     y: Floats,
     counts: Floats,
-    choices: tuple[int, int],
+    choices: tuple[int, int, tuple[int, int, int]],
     rooms: tuple[Floats, Floats],
-    slopes: tuple[Floats, Floats],
+    found: tuple[Floats, Floats, Floats, Floats],
 ) -> float:
     """Σ n log P(margin | right option, choice), of choices from the first to before the last.
 
-    With a single edge it is P(choice | right option). Derivatives by the biases and d, and those by
-    the edges y, are added to `slopes`.
+    With a single edge it is P(choice | right option). What is `found` gets more: derivatives by the
+    biases and d; those by the edges y; and, unless they are empty, log P of the outcomes, and its
+    derivatives, of which `choices` has the columns.
     """
-    m, levels, (first, last), (by_means, by_y) = len(b), len(y), choices, slopes
+    m, levels, (first, last, columns) = len(b), len(y), choices
+    by_means, by_y, log_p, jacobian = found
+    slopes, moves = np.zeros(m + 1), np.zeros(m + 3)
+    by_sums = np.zeros((m, m, levels + 1, m - 1 if jacobian.size > 0 else 0))
     given = 1.0 if levels > 1 else 0.0
     spread = b.max() - b.min() + abs(d)
     sums, weights = np.zeros((m, m, levels + 1)), np.zeros((m, m, levels + 1))
@@ -129,7 +156,7 @@ def level_value(
     is_summed = spread <= SPREAD
     if is_summed:
         fill_functions(d, b, y, n, b.min() + min(d, 0.0) - REACH, rooms)
-        fill_sums(first, last, n, step, rooms, sums)
+        fill_sums(first, last, n, step, rooms, sums, by_sums)
     value = 0.0
     for s in range(m):
         for r in range(first, last):
@@ -142,44 +169,53 @@ def level_value(
                 lower, upper = (k, k + 1) if k < levels else (0, levels)
                 area = sums[s, r, lower] - sums[s, r, upper]
                 if area >= SMALL:
-                    value += weight * math.log(area)
+                    log_area = math.log(area)
                     weights[s, r, lower] += weight * step / area
                     weights[s, r, upper] -= weight * step / area
-                    continue
-                edge = y[upper] if upper < levels else math.inf
-                own, by_lower, by_upper = far_area((s, r), weight, d, b, (y[lower], edge), by_means)
-                value += weight * own
-                by_y[lower] += by_lower
-                by_y[upper] += by_upper
-    if is_summed:
+                    for j in range(by_sums.shape[3]):
+                        slopes[j] = (by_sums[s, r, lower, j] - by_sums[s, r, upper, j]) / area
+                    slopes[-2] = by_sums[s, r, lower].sum() / area
+                    slopes[-1] = -by_sums[s, r, upper].sum() / area
+                else:
+                    edge = y[upper] if upper < levels else math.inf
+                    log_area = far_area((s, r), d, b, (y[lower], edge), slopes)
+                    add_moves((s, r), weight, slopes, by_means)
+                    by_y[lower] += weight * slopes[-2]
+                    by_y[upper] += weight * slopes[-1]
+                value += weight * log_area
+                if len(log_p) > 0:
+                    moves[: m + 1], moves[-2:] = 0.0, slopes[-2:]
+                    add_moves((s, r), 1.0, slopes, moves)
+                    one, by_one = log_p[0, s, r], jacobian[0, s, r]
+                    add_margin(k, levels, log_area, moves, columns, one, by_one)
+    if is_summed and len(log_p) == 0:
         add_slopes(first, last, n, weights, rooms, by_means, by_y)
     return value
 
 
 @compiled
 def far_area(
-    at: tuple[int, int],
-    weight: float,
-    d: float,
-    b: Floats,
-    edges: tuple[float, float],
-    by_means: Floats,
-) -> tuple[float, float, float]:
-    """Log area of a margin, and its weighted derivatives by both edges; the others are added."""
-    (s, r), (lower, upper), others = at, edges, np.ones((2, len(b) - 1))
-    means, slopes = b.copy(), np.empty(len(b) + 1)
+    at: tuple[int, int], d: float, b: Floats, edges: tuple[float, float], slopes: Floats
+) -> float:
+    """Log area of a margin; `slopes` are filled by the means of the others, and both edges."""
+    (s, r), (lower, upper), others, means = at, edges, np.ones((2, len(b) - 1)), b.copy()
     means[s] += d
     others[0, :r], others[0, r:] = means[:r], means[r + 1 :]
-    value = add_area(means[r], others, lower, upper, slopes)
-    for j in range(len(b) - 1):
+    return add_area(means[r], others, lower, upper, slopes)
+
+
+@compiled
+def add_moves(at: tuple[int, int], weight: float, slopes: Floats, by_means: Floats) -> None:
+    """Add weighted derivatives by the biases and d that follow from those by the other means."""
+    (s, r), m = at, len(slopes) - 1
+    for j in range(m - 1):
         option, pull = j if j < r else j + 1, weight * slopes[j]
         by_means[option] += pull
         by_means[r] -= pull
         if option == s:
-            by_means[-1] += pull
+            by_means[m] += pull
         if r == s:
-            by_means[-1] -= pull
-    return value, weight * slopes[-2], weight * slopes[-1]
+            by_means[m] -= pull
 
 
 @compiled
@@ -223,21 +259,41 @@ def fill_functions(
 
 @compiled
 def fill_sums(
-    first: int, last: int, n: int, step: float, rooms: tuple[Floats, Floats], sums: Floats
+    first: int,
+    last: int,
+    n: int,
+    step: float,
+    rooms: tuple[Floats, Floats],
+    sums: Floats,
+    by_sums: Floats,
 ) -> None:
-    """Sums of all integrands, by right option, choice and edge."""
+    """Sums of all integrands, by right option, choice and edge.
+
+    And, unless there is no room for them, their derivatives by the means of the other options.
+    """
     (functions, of_x), m, levels = rooms, sums.shape[0], sums.shape[2] - 1
-    products, ratios = functions[UNDER], functions[BELOW, levels * m * n :]
+    half = levels * m * n
+    products, ratios = functions[UNDER], functions[BELOW, half:]
     for k in range(levels):
         for r in range(first, last):
             at, won = (k * m + r) * n, of_x[WON, r]
             for i in range(n):
                 won[i] = of_x[PLAIN, r, i] * products[at + i]
             for s in range(m):
-                if s == r:
-                    sums[s, r, k] = step * product_sum(n, of_x[LEADING, r], products[at:])
-                else:
-                    sums[s, r, k] = step * product_sum(n, won, ratios[(k * m + s) * n :])
+                one, two = of_x[LEADING, r], products[at:]
+                if s != r:
+                    one, two = won, ratios[(k * m + s) * n :]
+                sums[s, r, k] = step * product_sum(n, one, two)
+                if by_sums.shape[3] == 0:
+                    continue
+                for e in range(n):
+                    of_x[OWN, 0, e] = one[e] * two[e]
+                for j in range(m - 1):
+                    option = j if j < r else j + 1
+                    hazard = functions[
+                        HAZARD, (k * m + option) * n + (half if option == s else 0) :
+                    ]
+                    by_sums[s, r, k, j] = -step * product_sum(n, of_x[OWN, 0], hazard)
 
 
 @summed

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import (
     EXP,
     EXP_DEGREE,
@@ -45,7 +46,6 @@ from hmetad.likelihood.tails import (
     LOG2_E,
     LOG_SQRT_2PI,
     MAGIC,
-    compiled,
     join_arguments,
     log_between,
     log_likelihood_by_outcomes,
@@ -133,7 +133,8 @@ def log_probabilities(
 ) -> Floats:
     """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
     at, levels = join_arguments((d, c, a, b, w, sigma), theta), theta.shape[2] + 1
-    return log_probabilities_by_outcomes(fill_outcomes, room_of(levels), at, levels)
+    shape, room = (2, 2, levels), room_of(levels)
+    return log_probabilities_by_outcomes(fill_outcomes, room, at, shape, False)[0]
 
 
 @compiled
@@ -181,7 +182,7 @@ def fill_outcomes(
                     log_p[stimulus, response, k] = log_strip(
                         edges[k], edges[k + 1], h, rho, s, room[0], room[1]
                     )
-            if len(jacobian) == 0:
+            if jacobian.size == 0:
                 continue
             fill_log_edges(edges, last, h, rho, s, log_edges)
             for k in range(last + 1):

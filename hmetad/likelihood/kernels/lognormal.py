@@ -22,12 +22,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
     SQRT_2PI,
     add_information,
-    compiled,
     fill_tails,
     join_arguments,
     log_between,
@@ -137,7 +137,8 @@ def expected_information(trials: Floats, d: Floats, c: Floats, q: Floats, t: Flo
 def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
     """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
     at, levels = join_arguments((d, c, q), t), t.shape[2] + 1
-    return log_probabilities_by_outcomes(fill_outcomes, rooms_of(levels), at, levels)
+    shape, room = (2, 2, levels), rooms_of(levels)
+    return log_probabilities_by_outcomes(fill_outcomes, room, at, shape, False)[0]
 
 
 @compiled
@@ -188,7 +189,7 @@ def fill_outcomes(
                     area, h, lower, upper, row * last + k, edges
                 )
             log_p[stimulus, response, k] = own
-            if len(jacobian) == 0:
+            if jacobian.size == 0:
                 continue
             slope = jacobian[stimulus, response, k]
             slope[:] = 0.0

@@ -14,13 +14,13 @@ computed one by one, exact however far out its edges lie (`fill_outcomes`).
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import (
     FAR,
     NARROW,
     add_information,
     add_outcomes,
     columns_of,
-    compiled,
     fill_logarithms,
     fill_tails,
     log_area,

@@ -6,7 +6,7 @@ True values of the cells, estimates and their precision → log-likelihood.
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.tails import compiled
+from hmetad.likelihood.compiling import compiled
 
 __all__ = ["AXES", "log_likelihood"]
 
