@@ -77,7 +77,7 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5980),
-    "commands": (2100, 2717),
+    "commands": (2100, 2718),
     "compare": (1450, 2075),
     "counts": (1500, 2729),
     "floor": (900, 1835),
@@ -91,7 +91,7 @@ LINES = {
     "select": (150, 351),
     "simulate": (850, 1533),
     "specs": (650, 1420),
-    "studies": (1400, 1835),
+    "studies": (1400, 1957),
     "text": (150, 185),
 }
 

@@ -19,12 +19,10 @@ from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.verdicts import decide
 from hmetad.counts.counting import count_correct
 from hmetad.datasets import load_trials, registry
-from hmetad.likelihood.priors import Prior
 from hmetad.measures.of_trials import measure_trials, resample_trials, resample_trials_interval
 from hmetad.measures.scores import order_scores
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.specs.loading import load_model
 from hmetad.studies.comparison import Ours, arrays_of, cells_as, file_of, frame_of
 
 __all__ = ["Study", "analyse", "contents", "recompute"]
@@ -35,8 +33,6 @@ BY, HARD, LIMITS = ["model", "domain"], ["Formal", "Science"], {"lower": 0.025, 
 BOOTSTRAPS, STATED = 4_000, 101
 # An interval of M as wide says nothing of it, and its model has no rank; in domains this error.
 WIDEST, LARGEST_ERROR = 1.0, 0.5
-# Ratings crowd at the top, with criteria that nearly meet: the counts decide how nearly.
-PRIORS = {"log_gap": Prior("Normal", mu=-2, sigma=3)}
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,8 @@ def analyse(
     m_ratio = found["m_ratio"].where(found["m_ratio_se"] < LARGEST_ERROR)
     drawn = resample_trials(trials, by=BY, n=BOOTSTRAPS, seed=seed)["auroc2"]
     cells = measure_trials(trials, by=BY)[["trials", "auroc2"]].assign(drawn=drawn, m_ratio=m_ratio)
-    options = {"priors": PRIORS, "draws": draws, "random_seed": seed, **sample_kwargs}
-    fitted = fit(counts_by(trials, "model"), load_model("alternatives", scale="m"), **options)
+    options = {"draws": draws, "random_seed": seed, **sample_kwargs}
+    fitted = fit(counts_by(trials, "model"), "alternatives", **options)
     return Study(trials, cells_as(cells, *BY), fitted, norms_of(trials, fitted, seed), seed)
 
 
@@ -79,16 +75,16 @@ def counts_by(trials: pd.DataFrame, *by: str) -> xr.DataArray:
 
 def norms_of(trials: pd.DataFrame, fitted: xr.DataTree, seed: int) -> pd.DataFrame:
     """Measures of each model with intervals over the questions, and its M, ranked where known."""
-    options: dict[str, Any] = {"cluster": "item_id", "n": BOOTSTRAPS, "seed": seed}
-    measured = estimate_table(resample_trials_interval(trials, by="model", **options))
+    own = resample_trials_interval(trials, by="model", cluster="item_id", n=BOOTSTRAPS, seed=seed)
     estimates, m = estimate_table(fitted), fitted["posterior"].to_dataset()["m_ratio"]
     is_known = (estimates["m_ratio_upper"] - estimates["m_ratio_lower"]).to_numpy() < WIDEST
     ranks = rank_table(rank(m.isel(cell=is_known), over="model"))
-    sources, norms = [frame_of(NAME, "matrix"), measured, estimates, ranks], file_of(NAME)["norms"]
-    wanted = [x.set_index("model")[names] for x, names in zip(sources, norms, strict=True)]
+    sources = frame_of(NAME, "matrix"), estimate_table(own), estimates, ranks
+    columns = zip(sources, file_of(NAME)["norms"], strict=True)
+    wanted = [table.set_index("model")[names] for table, names in columns]
     frame = pd.concat(wanted, axis="columns").fillna({"verdict": "not ranked"})
-    place = frame["auroc2"].rank(ascending=False).astype(int)
-    return frame.assign(place_by_auroc2=place).sort_values("mean_rank").reset_index()
+    frame["rank_by_auroc2"] = frame["auroc2"].rank(ascending=False).astype(int)
+    return frame.sort_values("mean_rank").reset_index()
 
 
 def halves_agree(trials: pd.DataFrame, by: str, seeds: range) -> xr.DataArray:

@@ -38,13 +38,11 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     the path of its deposit or data set, if it reads one.
     """
     check_study(name)
-    if name not in FROM_DATA and "data" in options:
-        step = f"Studies that read a deposit: {', '.join(FROM_DATA)}."
-        raise InputError("data", f"{options['data']} for {name}", "none", step)
+    for key, takers in (("data", FROM_DATA), ("draws", SAMPLED)):
+        if key in options and name not in takers:
+            step = f"Studies that take {key}: {', '.join(takers)}."
+            raise InputError(key, f"{options[key]} for {name}", "none", step)
     if name not in SAMPLED:
-        if "draws" in options:
-            step = f"There are draws in: {', '.join(SAMPLED)}."
-            raise InputError("draws", f"{options['draws']} for {name}", "none", step)
         options = {key: value for key, value in options.items() if key in ("seed", "data")}
     # What a study and its page need is imported when one is run.
     study, pages = (import_module(f"hmetad.studies.{part}") for part in (name, "report"))
