@@ -21,7 +21,7 @@ from hmetad.commands.answer import (
 from hmetad.commands.options import FixedSeed, PrintOptions, given_options, sampling_options
 from hmetad.files import refuse_place
 from hmetad.report.terminal import say
-from hmetad.studies.run import STUDIES, check_study
+from hmetad.studies.run import STUDIES, TABLES, check_study
 from hmetad.studies.run import reproduce as run_study
 
 __all__ = ["reproduce"]
@@ -39,9 +39,10 @@ class ReproduceOptions(PrintOptions):
     Parameters
     ----------
     out : DIR
-        Folder for comparison.csv and report.html.
+        Folder for comparison.csv, report.html and, of atlas2026, models.csv.
     data : PATH
-        File or folder that the authors deposited, for studies that take one.
+        File or folder that the authors deposited, for studies that take one; of atlas2026 the
+        folder that keeps data sets (see HMETAD_DATA): what it lacks is fetched.
     draws : N
         Posterior draws per chain. Default: those of the study.
     """
@@ -66,7 +67,8 @@ def reproduce(asked: ReproduceOptions) -> int:
     chosen, study = asked.format, asked.study
     check_study(study)
     folder = writable_folder(asked.out)
-    files = [folder / "comparison.csv", folder / "report.html"]
+    more_files = [f"{name}.csv" for name in TABLES.get(study, ())]
+    files = [folder / name for name in ("comparison.csv", "report.html", *more_files)]
     inputs = [] if asked.data is None else [asked.data]
     for path in files:
         refuse_place(path)

@@ -93,12 +93,12 @@ def table(entry: Entry, known: Contents) -> Iterator[Block]:
 
 
 def decisions(entry: Entry, known: Contents) -> Iterator[Block]:
-    """Decisions beside the words of the paper; against the ROPE, where a figure is asked for."""
+    """Decisions, beside words of a paper if any; against the ROPE, where a figure is asked for."""
     name, comparison = entry["decisions"], known["comparison"]
     # The comparison has them in the same order.
     words = comparison.loc[comparison["table"] == name, "printed"]
     judged, caption = known["decided"][name], entry["caption"]
-    yield decision_table(judged, f"{caption}.", in_print=list(words), name=name)
+    yield decision_table(judged, f"{caption}.", in_print=list(words) or None, name=name)
     if entry.get("figure", False):
         yield figure_of_decisions(judged, f"{caption}, against the ROPE (band).", name=name)
 

@@ -1,0 +1,234 @@
+"""The atlas of 33 models is reproduced, and what its page says of M follows from the answers."""
+
+import gzip
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+from hmetad.errors import InputError
+from hmetad.mle.meta_d import fit_mle
+from hmetad.studies import atlas2026
+from hmetad.studies.comparison import compare_with_print, file_of, frame_of, is_reproduced
+from hmetad.studies.run import reproduce
+
+MATRIX, CELLS = frame_of("atlas2026", "matrix"), frame_of("atlas2026", "cells")
+AREAS = CELLS.pivot(index="model", columns="domain", values="auroc2")
+
+
+@pytest.fixture(scope="module")
+def source(shared):
+    return shared / "data" / "cacioli2026_profile_atlas"
+
+
+@pytest.fixture(scope="module")
+def folder(source, tmp_path_factory):
+    """Folder of data sets, with the answers of the atlas."""
+    kept = tmp_path_factory.mktemp("kept")
+    (kept / "cacioli2026_atlas").mkdir()
+    for path in (source / "raw").glob("*.gz"):
+        unpacked = kept / "cacioli2026_atlas" / path.stem
+        unpacked.write_bytes(gzip.decompress(path.read_bytes()))
+    return kept
+
+
+@pytest.fixture(scope="module")
+def study(folder):
+    return atlas2026.analyse(data=folder, seed=1, progressbar=False, quiet=True)
+
+
+# --- print ----------------------------------------------------------------------------------
+
+
+def test_tables_are_the_deposited_ones(source):
+    matrix = pd.read_csv(source / "atlas_summary_matrix.csv")
+    assert matrix[["model", "family", "n"]].to_numpy().tolist() == (
+        MATRIX[["model", "family", "trials"]].to_numpy().tolist()
+    )
+    names = {"acc": "accuracy", "aggregate": "auroc2", "mean_dom": "mean", "sd_dom": "sd"}
+    assert (
+        matrix[[*names]].round(4).to_numpy().tolist() == MATRIX[[*names.values()]].values.tolist()
+    )
+    cells = pd.read_csv(source / "atlas_bootstrap_cis.csv").set_index(["model", "domain"])
+    columns = {"n": "trials", "auroc": "auroc2", "ci_lo": "lower", "ci_hi": "upper"}
+    ours = CELLS.set_index(["model", "domain"]).loc[cells.index, [*columns.values()]]
+    assert ours.to_numpy().tolist() == cells[[*columns]].to_numpy().tolist()
+
+
+def test_tables_of_print_agree_with_each_other():
+    assert CELLS["trials"].sum() == MATRIX["trials"].sum() == 47_151
+    by_model = CELLS.groupby("model", sort=False)
+    assert by_model["trials"].sum().tolist() == MATRIX["trials"].tolist()
+    # Six values rounded to four digits.
+    np.testing.assert_allclose(by_model["auroc2"].mean(), MATRIX["mean"], atol=1.01e-4)
+    np.testing.assert_allclose(by_model["auroc2"].std(), MATRIX["sd"], atol=1.01e-4)
+    assert (MATRIX["trials"] < 1500).sum() == 12
+
+
+def test_printed_areas_give_the_printed_agreement_of_models():
+    """Kendall's W from rank sums: another formula than that of the study."""
+    models, domains = AREAS.shape
+    sums = AREAS.rank(axis="columns").sum()
+    spread = ((sums - sums.mean()) ** 2).sum()
+    w = 12 * spread / (models**2 * (domains**3 - domains))
+    assert w == pytest.approx(0.164, abs=5e-4)
+
+
+@pytest.mark.integration
+def test_all_that_is_printed_is_reproduced(check_differences):
+    check_differences(967)
+
+
+@pytest.mark.integration
+def test_areas_are_those_of_scikit_learn(study):
+    for (model, domain), own in study.trials.groupby(["model", "domain"]):
+        expected = roc_auc_score(own["correct"], own["confidence"])
+        found = study.cells["auroc2"].sel(model=model, domain=domain).item()
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.integration
+def test_limits_of_print_and_ours_are_of_one_bootstrap(study):
+    """Where few values are possible, limits jump: cells with 20 errors or more are looked at."""
+    errors = study.trials.groupby(["model", "domain"])["correct"].agg(lambda x: (~x).sum())
+    many = errors.unstack() >= 20
+    printed = CELLS.pivot(index="model", columns="domain", values="lower")
+    below = (study.cells["drawn"] < printed.to_xarray().to_dataarray("domain")).mean("draw")
+    share = below.transpose("model", "domain").to_pandas().loc[many.index, many.columns]
+    z = (share - 0.025) / np.sqrt(0.025 * 0.975 * (1 / 1000 + 1 / atlas2026.BOOTSTRAPS))
+    z = z.where(many).stack()
+    assert len(z) > 80
+    # Standard normal, but for ties.
+    assert abs(z.mean()) < 0.4
+    assert 0.8 < z.std() < 1.25
+
+
+@pytest.mark.integration
+def test_a_limit_that_is_off_by_a_twentieth_is_found(study):
+    ours = dict(atlas2026.recompute(study))
+    for name in ("lower", "upper"):
+        limit, reach = ours["cells", name]
+        ours["cells", name] = limit + 0.05, reach
+    comparison = compare_with_print("atlas2026", ours)
+    of_limits = comparison[comparison["quantity"].isin(["lower", "upper"])]
+    assert (~of_limits["agrees"]).mean() > 0.5
+    assert not is_reproduced(comparison)
+
+
+@pytest.mark.integration
+def test_halves_of_the_seed_in_print_give_its_reliability(study):
+    halves = []
+    for _, own in study.trials.groupby("model"):
+        order = np.arange(len(own))
+        np.random.default_rng(42).shuffle(order)
+        size = len(own) // 2
+        parts = [own.iloc[x] for x in (order[:size], order[size : 2 * size])]
+        halves.append([roc_auc_score(x["correct"], x["confidence"]) for x in parts])
+    expected = np.corrcoef(np.transpose(halves))[0, 1]
+    assert expected == pytest.approx(0.893, abs=5e-4)
+    found = atlas2026.halves_agree(study.trials, "model", range(42, 43)).item()
+    assert found == pytest.approx(expected, abs=1e-12)
+    # What the page says of other splits.
+    others = atlas2026.halves_agree(study.trials, "model", range(200))
+    expected = np.quantile(others, [0.025, 0.5, 0.975])
+    np.testing.assert_allclose(expected, [0.78, 0.91, 0.95], atol=6e-3)
+
+
+def test_halves_without_errors_are_left_out_and_three_cells_are_too_few():
+    rng = np.random.default_rng(1)
+    cells = [
+        pd.DataFrame({"cell": cell, "correct": rng.random(60) < 0.6, "confidence": rng.random(60)})
+        for cell in "abcd"
+    ]
+    trials = pd.concat(cells)
+    assert atlas2026.halves_agree(trials, "cell", range(3)).notnull().all()
+    never_wrong = trials.assign(correct=trials["correct"] | (trials["cell"] == "d"))
+    assert atlas2026.halves_agree(never_wrong, "cell", range(3)).isnull().all()
+
+
+# --- M, ranks and norms ---------------------------------------------------------------------
+
+
+@pytest.mark.integration
+def test_posterior_means_are_near_maximum_likelihood_where_m_is_known(study):
+    likely = fit_mle(atlas2026.counts_by(study.trials, "model"))["m_ratio"].to_series()
+    models = study.models.set_index("model")
+    known = models["verdict"] != "not ranked"
+    assert models.index[~known].tolist() == ["Gemma 3 1B"]
+    # The prior has the weight of few trials.
+    assert abs(models["m_ratio"] - likely)[known].max() < 0.03
+    assert likely[known].max() == likely["Gemini 2.5 Pro"]
+
+
+@pytest.mark.integration
+def test_five_models_share_the_first_place_and_one_has_an_m_that_may_be_0(study):
+    models = study.models.set_index("model")
+    assert models["p_best"].sum() == pytest.approx(1)
+    first = ["Gemini 2.5 Pro", "GPT-oss-20B", "Gemini 3.1 Pro", "Gemma 4 31B", "Gemini 2.5 Flash"]
+    assert set(models.index[models["verdict"] == "undecided"]) == set(first)
+    is_open = (models["m_ratio_lower"] <= 0) & (models["verdict"] != "not ranked")
+    assert models.index[is_open].tolist() == ["Gemma 3 12B"]
+
+
+@pytest.mark.integration
+def test_debiased_ece_is_below_ece_and_both_near_that_of_numpy(study):
+    """Confidence is in few values: ECE by values, hence no less than in bins."""
+    models = study.models.set_index("model")
+    assert (models["ece_debiased"] <= models["ece"]).all()
+    for model, own in study.trials.groupby("model"):
+        by_value = own.groupby("confidence")["correct"].agg(["mean", "size"])
+        off = abs(by_value["mean"] - by_value.index) * by_value["size"]
+        gap = abs(own["correct"].mean() - own["confidence"].mean())
+        assert gap - 1e-12 <= models["ece"][model] <= off.sum() / len(own) + 1e-12
+
+
+@pytest.mark.integration
+def test_what_the_page_says_of_other_answers_and_cells_is_so(study):
+    filled_in = study.trials.query("model == 'GPT-oss-120B' and confidence == 0.5")
+    assert len(filled_in) == 980
+    errors = fit_mle(atlas2026.counts_by(study.trials, "model", "domain"))["m_ratio_se"]
+    assert errors.median() == pytest.approx(0.15, abs=5e-3)
+    medians = study.cells["m_ratio"].median("model").to_series()
+    assert medians.idxmax() == study.cells["auroc2"].median("model").to_series().idxmax()
+
+
+@pytest.mark.integration
+def test_the_page_answers_its_questions(shown, study):
+    text = shown[1].markdown()
+    assert "967 of 967" in text
+    assert "Not told apart from it: GPT-oss-20B, Gemini 3.1 Pro" in text
+    assert "includes 0 for Gemma 3 12B." in text
+    ranked = study.models[study.models["verdict"] != "not ranked"]
+    for pair in (("accuracy", "auroc2"), ("accuracy", "m_ratio"), ("auroc2", "m_ratio")):
+        rho = spearmanr(ranked[pair[0]], ranked[pair[1]]).statistic
+        assert f"{rho:.2f})" in text, pair
+    assert "{" not in shown[1].html().partition("<main")[2].partition("All that is printed")[0]
+    for model, table in product(study.models["model"], ("ranks", "norms")):
+        assert text.count(model) >= 4, (model, table)
+
+
+@pytest.mark.integration
+def test_another_seed_agrees_too_and_files_are_written(folder, tmp_path):
+    options = {"data": folder, "seed": 2, "draws": 250, "progressbar": False, "quiet": True}
+    comparison = reproduce("atlas2026", tmp_path, **options)
+    assert is_reproduced(comparison)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "comparison.csv",
+        "models.csv",
+        "report.html",
+    }
+    norms = pd.read_csv(tmp_path / "models.csv")
+    assert len(norms) == 33
+    assert {"id", "accuracy", "auroc2", "ece_debiased", "m_ratio", "rank_upper"} <= {*norms}
+    assert [
+        name for own in file_of("atlas2026")["norms"] for name in own if name not in norms
+    ] == []
+
+
+def test_without_the_data_the_error_says_how_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("HMETAD_DATA_URL", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match="by hand"):
+        atlas2026.analyse(data=tmp_path)
