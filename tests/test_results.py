@@ -51,7 +51,7 @@ RETURNED = {
     "meta_delta": lambda: hmetad.measures.meta_delta(hmetad.fit_mle(COUNTS)).to_dataset(),
     "accuracy_by_confidence": lambda: hmetad.measures.accuracy_by_confidence(TRIALS),
     "selective_prediction": lambda: hmetad.measures.selective_prediction(
-        TRIALS, abstained="left_out"
+        TRIALS, abstained="left_out", tolerance=0.1
     ),
     "group_bounds": lambda: hmetad.groups.group_bounds([0.7, 0.7, 0.7]),
     "combine_predictions": lambda: hmetad.groups.combine_predictions(MEMBERS, SURE),

@@ -59,7 +59,14 @@ MORE = "; all of them by -o table.csv or --json"
 # Of signals, with intervals on a terminal.
 SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
-EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
+EXACT = (
+    *("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece"),
+    *("selective_accuracy", "tolerated_coverage"),
+)
+# What a terminal shows of answers of which few are wrong.
+TOLERATED = tuple(
+    f"{x}_{y}" for x in ("tolerated", "guaranteed") for y in ("coverage", "threshold")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +97,15 @@ class MeasuresOptions(GateOptions, CellOptions):
         Add what signal detection theory expects of the type-2 measures.
     meta_noise : flag
         Add meta-noise and meta-uncertainty (lognormal model).
+    permutations : N
+        Compare meta-I₂ʳ with that of N tables in which ratings are permuted, and add its p.
+    coverage : P
+        Add the accuracy of this share of the trials, the most confident.
+    tolerance : P
+        Add the largest share of the trials, the most confident, of which at most P are wrong, and
+        the share for which that is sure with probability --ci-prob.
+    scale : flag
+        Add how the scale of confidence is used, and AUROC2 and M with 2, 3, 4 and 6 ratings.
     interval : flag
         Add bootstrap intervals.
     method : NAME
@@ -115,6 +131,10 @@ class MeasuresOptions(GateOptions, CellOptions):
     meta_d: bool = False
     expected: bool = False
     meta_noise: bool = False
+    permutations: Annotated[int, typer.Option(min=0)] = 0
+    coverage: float | None = None
+    tolerance: float | None = None
+    scale: bool = False
     interval: bool = False
     method: Literal["percentile", "basic", "bca"] = "percentile"
     ci_prob: CiProb = 0.95
@@ -300,12 +320,17 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     of_stimulus = "without --correct" if options.correct is not None else ""
     of_signals = "without --signals" if options.signals else ""
     of_ratings = "with ratings: make some by --quantiles 4" if asked.is_exact else ""
+    of_numbers = "" if asked.is_exact else "with --correct and confidence as numbers"
     return {
         **dict.fromkeys(("var", "rope"), of_gate),
-        **dict.fromkeys(("draws", "seed"), of_draws),
+        "draws": of_draws,
+        "seed": "" if options.permutations else of_draws,
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
-        "options": of_signals or of_ratings,
+        "permutations": "without --interval" if asked.has_draws else of_ratings,
+        **dict.fromkeys(("coverage", "tolerance"), of_signals or of_numbers),
+        "scale": of_signals,
+        "options": of_signals or ("" if options.scale else of_ratings),
         "method": of_draws or of_ratings,
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a page of intervals, or a condition",
@@ -322,6 +347,8 @@ def measured_exactly(asked: Request) -> Measured:
         "correct": options.correct,
         "confidence": options.confidence,
         "missing": options.missing,
+        "coverage": options.coverage,
+        "tolerance": options.tolerance,
     }
     ci_prob, draws = options.ci_prob, None
     if asked.has_draws:
@@ -369,6 +396,8 @@ def measured_counts(asked: Request) -> Measured:
         meta_d=options.meta_d or bool(options.options),
         expected=options.expected,
         meta_noise=options.meta_noise,
+        permutations=options.permutations,
+        seed=options.seed,
         # With intervals they need no errors.
         errors=not asked.has_draws,
     )
@@ -424,10 +453,47 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     listings = (Listing(rows, shown, title, MORE),)
     said = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
-        return Answer(listings, said)
+        seed = measured.result.attrs.get("seed")
+        return with_further(Answer(listings, said, as_seed(seed) if seed else None), asked)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
     answer = Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
-    return with_differences(answer, measured) if options.signals else answer
+    return with_differences(answer, measured) if options.signals else with_further(answer, asked)
+
+
+def further_results(asked: Request) -> "dict[str, tuple[str, xr.Dataset]]":
+    """What else was asked for of the trials, by its name in JSON, with a title."""
+    options, found = asked.options, {}
+    shared: dict[str, Any] = {"by": parse_by(options.by), "confidence": options.confidence}
+    if options.tolerance is not None:
+        limits: dict[str, Any] = {"tolerance": options.tolerance, "ci_prob": options.ci_prob}
+        limits["correct"] = options.correct
+        kept = hmetad.measures.selective_prediction(asked.trials, **shared, **limits)
+        title = f"At most {in_percent(options.tolerance)} wrong; guaranteed with probability "
+        found["tolerated"] = f"{title}{in_percent(options.ci_prob)}", kept[[*TOLERATED]]
+    if options.scale:
+
+        def count(quantiles: int) -> "xr.DataArray":
+            rated = replace(options, quantiles=quantiles, ratings=None, levels=())
+            return count_scanned(asked.trials, rated, options.by, correct=options.correct)
+
+        report = hmetad.measures.scale_report(asked.trials, **shared)
+        scales = hmetad.select.measure_scales(count)
+        found["scale"] = "Scale of confidence", report
+        found["scales"] = "Confidence cut into several numbers of ratings", scales
+    return found
+
+
+def with_further(answer: Answer, asked: Request) -> Answer:
+    """Answer with what else was asked for."""
+    for name, (title, result) in further_results(asked).items():
+        rows = rows_of(result.to_dataframe().reset_index())
+        shown = {str(x): answer.listings[0].columns.get(str(x), str(x)) for x in result.sizes}
+        shown |= {str(x): column_name(str(x)) for x in result.data_vars}
+        listings = (*answer.listings, Listing(rows, shown, title))
+        new = [one for one in hmetad.notices(result) if one not in answer.notices]
+        more, said = {**answer.more, name: rows}, [*answer.notices, *new]
+        answer = replace(answer, listings=listings, more=more, notices=said)
+    return answer
 
 
 def with_differences(answer: Answer, measured: Measured) -> Answer:

@@ -5,7 +5,8 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 relative metainformation and the reduction of bias.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -51,9 +52,14 @@ ROUNDING = 16 * np.finfo(float).eps
 CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
 
 
-@check_inputs(skip=("counts",), debias=whole(0), seed=seed_or_none)
+@check_inputs(skip=("counts",), debias=whole(0), permutations=whole(0), seed=seed_or_none)
 def meta_information(
-    counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
+    counts: xr.DataArray,
+    *,
+    debias: int = 0,
+    permutations: int = 0,
+    seed: int | None = None,
+    hold: Hold = "none",
 ) -> xr.Dataset:
     r"""Transmitted information, its bounds, and what confidence adds to it, per cell.
 
@@ -65,6 +71,9 @@ def meta_information(
     debias : int, optional
         Number of tables to draw from each cell in order to estimate the bias of the five measures
         of metacognition and subtract it; 0 for the plug-in estimates.
+    permutations : int, optional
+        Number of tables in which ratings are permuted, as by `resample`, to compare ``meta_i2r``
+        with what chance alone gives; 0 for none.
     seed : int, optional
         Seed of these draws; a random one, found in the attrs, where none is given.
     hold : {"none", "stimulus"}, optional
@@ -82,6 +91,10 @@ def meta_information(
         Of a type-2 table: ``share_right``, the share of right trials; ``meta_i``, I(correct;
         confidence); ``meta_i2r``, its share of the entropy of correctness; ``rmi``, its share of
         the most that confidence can tell while no rating is right less than half of the time.
+
+        With `permutations` also ``meta_i2r_null``, the mean of ``meta_i2r`` in the permuted tables;
+        ``meta_i2r_excess``, the plug-in estimate minus it; and ``meta_i2r_p``, the probability of a
+        value at least as large where ratings do not depend on being right (one-sided).
 
         Attrs of a variable: ``long_name``, ``units``, ``source``, ``estimate`` ("plug-in" or "bias
         reduced"); of the dataset: ``debias``, ``hold``, ``seed`` and ``notices``.
@@ -119,6 +132,13 @@ def meta_information(
     replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
     may lie outside the range of the measure.
 
+    Permutations exchange the ratings of the trials of each response, of all trials in a type-2
+    table, so that accuracy and the share of each rating stay. Of B tables, b of which reach the
+    estimate, :math:`p = (1 + b)/(1 + B)`, which is never 0 (Phipson & Smyth 2010). The mean of the
+    null is the bias of the plug-in estimate where ratings tell nothing. Where they tell something
+    the bias is nearly as large if all ratings have many right and many wrong trials; otherwise
+    `debias` estimates it.
+
     Examples
     --------
     >>> from hmetad.counts.vectors import from_nr
@@ -136,8 +156,8 @@ def meta_information(
     refuse_no_counts(counts)
     if hold == "stimulus" and not has_stimulus:
         raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
-    if debias and bool((counts != counts.round()).any()):
-        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
+    if (debias or permutations) and bool((counts != counts.round()).any()):
+        step = "Leave debias and permutations at 0 for corrected counts, and for drawn weights."
         raise InputError("counts", "counts that are not whole", "numbers of trials", step)
     table = counts if has_stimulus else type2_counts(counts)
     table = table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
@@ -145,10 +165,15 @@ def meta_information(
     measure = information_of_tables if has_stimulus else information_of_type2_tables
     estimates, lost = measure(values), np.zeros(len(values))
     attrs: dict[str, int | str] = {"debias": int(debias), "hold": hold}
-    if debias and values.size:
+    null: Estimates = {}
+    if (debias or permutations) and values.size:
         entropy = seed_entropy(seed)
-        estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
         attrs["seed"] = str(entropy)
+        if permutations:
+            null = against_chance(estimates["meta_i2r"], values, measure, permutations, entropy)
+            attrs["permutations"] = int(permutations)
+        if debias:
+            estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
     problems = problems_of_tables if has_stimulus else problems_of_type2_tables
     masks = {"no-trials": values.sum(axis=tuple(range(1, values.ndim))) == 0}
     masks |= problems(estimates, values)
@@ -158,7 +183,9 @@ def meta_information(
     like = table.isel(dict.fromkeys(dims, 0), drop=True)
     section = "information" if has_stimulus else "information_of_correctness"
     named = {name: estimates[name].reshape(like.shape) for name in names_of(section)}
+    of_null = {name: x.reshape(like.shape) for name, x in null.items()}
     result = described(like, named, section).assign_attrs(attrs)
+    result = result.assign(described(like, of_null, "information_by_permutation").data_vars)
     for name, one in result.items():
         one.attrs["estimate"] = "bias reduced" if debias and name in CORRECTED else "plug-in"
     raised = notices_where(
@@ -203,6 +230,38 @@ def bias_reduced(
     names = [name for name in CORRECTED if name in estimates]
     plug_in = np.stack([estimates[name] for name in names])
     sums, defined = np.zeros((2, *plug_in.shape))
+    for part, found in measures_of_draws(tables, measure, n, entropy, hold=hold):
+        values = np.stack([found[name] for name in names])
+        is_defined = np.isfinite(values)
+        sums[:, part] += np.where(is_defined, values, 0.0).sum(axis=-1)
+        defined[:, part] += is_defined.sum(axis=-1)
+    reduced = 2 * plug_in - sums / positive(defined)
+    lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
+    return estimates | dict(zip(names, reduced, strict=True)), lost
+
+
+def against_chance(
+    plug_in: Floats, tables: Floats, measure: Measure, n: int, entropy: int
+) -> Estimates:
+    """Mean of meta-I₂ʳ in permuted tables, what is above it, and its p."""
+    sums, defined, reached = np.zeros((3, *plug_in.shape))
+    for part, found in measures_of_draws(tables, measure, n, entropy, kind="permutation"):
+        values = found["meta_i2r"]
+        is_defined = np.isfinite(values)
+        sums[part] += np.where(is_defined, values, 0.0).sum(axis=-1)
+        defined[part] += is_defined.sum(axis=-1)
+        # The same table may differ by rounding.
+        reached[part] += (values >= plug_in[part, None] - LEAST).sum(axis=-1)
+    mean, p = sums / positive(defined), (1 + reached) / (1 + n)
+    null = {"null": mean, "excess": plug_in - mean, "p": p}
+    is_known = np.isfinite(plug_in)
+    return {f"meta_i2r_{name}": np.where(is_known, x, np.nan) for name, x in null.items()}
+
+
+def measures_of_draws(
+    tables: Floats, measure: Measure, n: int, entropy: int, **how: Any
+) -> Iterator[tuple[slice, Estimates]]:
+    """Which tables, and the measures of some of what is drawn from each (tables, draws)."""
     cells, draws = (max(1, AT_ONCE // x) for x in (n * tables[0].size, tables[0].size))
     for start in range(0, len(tables), cells):
         part = slice(start, start + cells)
@@ -210,15 +269,8 @@ def bias_reduced(
         for done in range(0, n, draws):
             size = min(draws, n - done)
             pairs = zip(tables[part], generators, strict=True)
-            drawn = np.stack([draw_tables(table, size, one, hold=hold) for table, one in pairs])
-            found = measure(drawn.astype(float))
-            values = np.stack([found[name] for name in names])
-            is_defined = np.isfinite(values)
-            sums[:, part] += np.where(is_defined, values, 0.0).sum(axis=-1)
-            defined[:, part] += is_defined.sum(axis=-1)
-    reduced = 2 * plug_in - sums / positive(defined)
-    lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
-    return estimates | dict(zip(names, reduced, strict=True)), lost
+            drawn = np.stack([draw_tables(x.astype(int), size, one, **how) for x, one in pairs])
+            yield part, measure(drawn.astype(float))
 
 
 # Plug-in estimates of many tables

@@ -4,7 +4,8 @@ Type-2 tables (..., 2, confidences), wrong trials first and confidences rising, 
 bins (..., bins) → scores (...). Columns are ratings, or the distinct confidences of trials; numbers
 are trials, or weights. Source: Nelson (1984) for pairs; DeLong, DeLong & Clarke-Pearson (1988), by
 the sums of Sun & Xu (2014), for the error of the area; Murphy (1973) for the parts of the Brier
-score.
+score; Geifman, Uziel & El-Yaniv (2019), Traub et al. (2024) and Fadeeva et al. (2023) for areas
+under curves of coverage.
 """
 
 import numpy as np
@@ -21,7 +22,9 @@ __all__ = [
     "order_scores",
     "pairs",
     "risk_coverage_area",
+    "selective_accuracy",
     "squared_errors",
+    "tolerated",
     "wrong_and_right",
 ]
 
@@ -51,20 +54,29 @@ def pairs(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def order_scores(table: ArrayLike) -> dict[str, Floats]:
-    """Scores for which only the order of confidence counts: auroc2, gamma_pairs and aurc.
+    """Scores for which only the order of confidence counts.
 
     Examples
     --------
     >>> found = order_scores([[1, 1, 0], [0, 1, 1]])
-    >>> {name: x.round(3).item() for name, x in found.items()}
-    {'auroc2': 0.875, 'gamma_pairs': 1.0, 'aurc': 0.271}
+    >>> [found[name].round(3).item() for name in ("auroc2", "aurc", "aurc_excess", "augrc", "prr")]
+    [0.875, 0.271, 0.062, 0.156, 0.786]
     """
     concordant, discordant, tied = pairs(table)
     untied = concordant + discordant
+    wrong, right = (side.sum(axis=-1) for side in wrong_and_right(table))
+    # The best order has all wrong trials last.
+    none = np.zeros_like(wrong)
+    best = np.stack([np.stack([wrong, none], axis=-1), np.stack([none, right], axis=-1)], axis=-2)
+    area, least = (risk_coverage_area(x) for x in (table, best))
+    share = ratio(wrong, wrong + right)
     return {
         "auroc2": ratio(concordant + tied / 2, untied + tied),
         "gamma_pairs": ratio(concordant - discordant, untied),
-        "aurc": risk_coverage_area(table),
+        "aurc": area,
+        "aurc_excess": np.maximum(area - least, 0.0),
+        "augrc": ratio(discordant + tied / 2 + wrong**2 / 2, (wrong + right) ** 2),
+        "prr": ratio(share - area, share - least),
     }
 
 
@@ -87,6 +99,42 @@ def risk_coverage_area(table: ArrayLike) -> Floats:
     summed_accuracy = (here * share + excess * grown).sum(axis=-1)
     # Without errors it is 0, and rounding may leave less.
     return np.maximum(1 - ratio(summed_accuracy, here.sum(axis=-1)), 0.0)
+
+
+def selective_accuracy(table: ArrayLike, coverage: float) -> Floats:
+    """Share right of the most confident trials, as many as a share of all.
+
+    Examples
+    --------
+    >>> selective_accuracy([[1, 1, 0], [0, 1, 1]], 0.5).item()
+    0.75
+    """
+    wrong, right = (side[..., ::-1] for side in wrong_and_right(table))
+    here = wrong + right
+    wanted = coverage * here.sum(axis=-1, keepdims=True)
+    left = np.clip(wanted - here.cumsum(axis=-1) + here, 0.0, here)
+    share = right / np.where(here > 0, here, 1.0)
+    return ratio((share * left).sum(axis=-1), wanted[..., 0])
+
+
+def tolerated(table: ArrayLike, confidence: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Largest share of trials above a confidence of which few enough are wrong, and the confidence.
+
+    The share is 0 and the confidence NaN where there is none.
+
+    Examples
+    --------
+    >>> share, least = tolerated([[1, 1, 0], [0, 1, 1]], np.array([0.3, 0.8, 0.9]), 0.35)
+    >>> share.item(), least.item()
+    (0.75, 0.8)
+    """
+    wrong, right = (side[..., ::-1].cumsum(axis=-1) for side in wrong_and_right(table))
+    trials = wrong + right
+    # A tolerated number of errors that is whole but for rounding is reached.
+    holds = (trials > 0) & (wrong <= tolerance * trials * (1 + 1e-12))
+    least = np.where(holds, confidence[::-1], np.inf).min(axis=-1)
+    share = ratio(np.where(holds, trials, 0.0).max(axis=-1), trials[..., -1])
+    return share, np.where(np.isfinite(least), least, np.nan)
 
 
 def area_error(table: ArrayLike) -> Floats:

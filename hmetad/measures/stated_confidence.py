@@ -52,6 +52,7 @@ __all__ = [
     "count_forecasts",
     "describe_results",
     "few_trials",
+    "finite_confidence",
     "judged_trials",
     "not_probabilities",
     "probabilities_of",

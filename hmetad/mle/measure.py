@@ -4,17 +4,21 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 (cell).
 """
 
+from collections.abc import Callable, Sequence
+
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.expectation import relative_to_sdt
+from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
+from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices, with_notices
 from hmetad.results import attrs_of
 
-__all__ = ["measure"]
+__all__ = ["measure", "measure_scales"]
 
 NOISE = ("meta_noise", "meta_noise_se", "meta_uncertainty", "meta_uncertainty_se")
 # Its likelihood has one maximum in all cases that were seen.
@@ -32,6 +36,7 @@ def measure(
     errors: bool = True,
     correction: Correction = "none",
     debias: int = 0,
+    permutations: int = 0,
     seed: int | None = None,
 ) -> xr.Dataset:
     """Every measure that applies to the table, per cell.
@@ -53,7 +58,7 @@ def measure(
         Whether standard errors are kept; they are not needed where the measures are resampled.
     correction : {"none", "loglinear", "cell"} or float, optional
         Of the type-1 measures and the fit, as in `sdt`.
-    debias, seed : int, optional
+    debias, permutations, seed : int, optional
         Of the information measures, as in `hmetad.information.meta_information`.
 
     Returns
@@ -82,7 +87,8 @@ def measure(
     >>> measure(counts, meta_d=True)["m_ratio"].round(3).item()
     1.878
     """
-    found = measures_of(counts, correction=correction, debias=debias, seed=seed)
+    drawn = {"debias": debias, "permutations": permutations, "seed": seed}
+    found = measures_of(counts, correction=correction, **drawn)
     if expected:
         found = found.assign(relative_to_sdt(counts, correction=correction).data_vars)
     if meta_d:
@@ -100,3 +106,54 @@ def measure(
     if errors:
         return found
     return found.drop_vars([x for x in map(str, found) if x.endswith("_se") or x[:4] == "cov_"])
+
+
+@check_inputs(skip=("count",))
+def measure_scales(
+    count: Callable[..., xr.DataArray], scales: Sequence[int] = (2, 3, 4, 6)
+) -> xr.Dataset:
+    """AUROC2 and M of the same trials, with confidence cut into several numbers of ratings.
+
+    Parameters
+    ----------
+    count : callable
+        What makes a table of ``quantiles`` ratings: ``partial(count_trials, trials, by="model")``,
+        or of `count_correct`.
+    scales : sequence of int, optional
+        Numbers of ratings, at least 2 each.
+
+    Returns
+    -------
+    Dataset
+        Dims (cell, scale): ``ratings_used``, which equal confidences may make fewer than the scale
+        has; ``auroc2``; and, where there is a stimulus or the number of options, ``m_ratio`` of
+        `fit_mle` with its standard error.
+
+    Raises
+    ------
+    InputError
+        As `count` and `fit_mle`.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import hmetad
+    >>> trials = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=2000, ratings=8, seed=1)
+    >>> found = measure_scales(partial(hmetad.count_trials, trials), [2, 4])
+    >>> found["m_ratio"].sel(cell="all").round(2).values
+    array([0.0, 0.0])
+    """
+    parts, said = [], []
+    for scale in scales:
+        counts = count(quantiles=scale)
+        has_m = "correct" not in counts.dims or "options" in counts.coords
+        area = auroc2(counts)
+        over = [dim for dim in counts.dims if dim not in area.dims and dim != "rating"]
+        used = (counts.sum(over) > 0).sum("rating").to_numpy()
+        fitted = fit_mle(counts)[["m_ratio", "m_ratio_se"]] if has_m else xr.Dataset()
+        known = {"ratings_used": used, "auroc2": area.to_numpy()}
+        known |= {str(name): x.to_numpy() for name, x in fitted.items()}
+        parts.append(described(area, known, "measure_scales").expand_dims(scale=[scale], axis=1))
+        said += [*notices(area), *notices(fitted)]
+    joined = xr.concat(parts, "scale", combine_attrs="override").transpose("cell", "scale")
+    return with_notices(joined.drop_attrs(deep=False), said)
