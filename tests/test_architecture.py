@@ -77,14 +77,14 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5980),
-    "commands": (2100, 2717),
+    "commands": (2100, 2757),
     "compare": (1450, 2075),
     "counts": (1500, 2729),
     "floor": (900, 1835),
     "likelihood": (1550, 3435),
     "logs": (2000, 3233),
-    "measures": (1700, 2580),
-    "mle": (1300, 2155),
+    "measures": (1700, 2691),
+    "mle": (1300, 2174),
     "plots": (1300, 1777),
     "report": (2500, 3818),
     "rows": (450, 1905),

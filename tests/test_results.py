@@ -45,6 +45,7 @@ RETURNED = {
     "normal_noise_information": lambda: hmetad.information.normal_noise_information(1.0),
     "noise_information": lambda: hmetad.information.noise_information(0.7),
     "calibration": lambda: hmetad.measures.calibration(TRIALS),
+    "scale_report": lambda: hmetad.measures.scale_report(TRIALS),
     "overconfidence": lambda: hmetad.measures.overconfidence(
         COUNTS, probabilities=[0.5, 0.7, 0.9, 1]
     ),

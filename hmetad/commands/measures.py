@@ -59,14 +59,8 @@ MORE = "; all of them by -o table.csv or --json"
 # Of signals, with intervals on a terminal.
 SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
-EXACT = (
-    *("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece"),
-    *("selective_accuracy", "tolerated_coverage"),
-)
-# What a terminal shows of answers of which few are wrong.
-TOLERATED = tuple(
-    f"{x}_{y}" for x in ("tolerated", "guaranteed") for y in ("coverage", "threshold")
-)
+SCALED = ("ratings_used", "auroc2", "rmi", "m_ratio", "m_ratio_se")
+EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +93,7 @@ class MeasuresOptions(GateOptions, CellOptions):
         Add meta-noise and meta-uncertainty (lognormal model).
     permutations : N
         Compare meta-I₂ʳ with that of N tables in which ratings are permuted, and add its p.
-    coverage : P
+    at_coverage : P
         Add the accuracy of this share of the trials, the most confident.
     tolerance : P
         Add the largest share of the trials, the most confident, of which at most P are wrong, and
@@ -132,7 +126,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     expected: bool = False
     meta_noise: bool = False
     permutations: Annotated[int, typer.Option(min=0)] = 0
-    coverage: float | None = None
+    at_coverage: float | None = None
     tolerance: float | None = None
     scale: bool = False
     interval: bool = False
@@ -328,7 +322,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
         "permutations": "without --interval" if asked.has_draws else of_ratings,
-        **dict.fromkeys(("coverage", "tolerance"), of_signals or of_numbers),
+        **dict.fromkeys(("at_coverage", "tolerance"), of_signals or of_numbers),
         "scale": of_signals,
         "options": of_signals or ("" if options.scale else of_ratings),
         "method": of_draws or of_ratings,
@@ -347,7 +341,7 @@ def measured_exactly(asked: Request) -> Measured:
         "correct": options.correct,
         "confidence": options.confidence,
         "missing": options.missing,
-        "coverage": options.coverage,
+        "at_coverage": options.at_coverage,
         "tolerance": options.tolerance,
     }
     ci_prob, draws = options.ci_prob, None
@@ -453,46 +447,39 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     listings = (Listing(rows, shown, title, MORE),)
     said = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
-        seed = measured.result.attrs.get("seed")
-        return with_further(Answer(listings, said, as_seed(seed) if seed else None), asked)
+        seed = as_seed(measured.result.attrs.get("seed"))
+        return with_further(Answer(listings, said, seed), asked)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
     answer = Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
     return with_differences(answer, measured) if options.signals else with_further(answer, asked)
 
 
-def further_results(asked: Request) -> "dict[str, tuple[str, xr.Dataset]]":
-    """What else was asked for of the trials, by its name in JSON, with a title."""
-    options, found = asked.options, {}
+def with_further(answer: Answer, asked: Request) -> Answer:
+    """Answer with coverages of few errors, and how the scale is used, where these are asked for."""
+    options, trials, found = asked.options, asked.trials, dict[str, Any]()
     shared: dict[str, Any] = {"by": parse_by(options.by), "confidence": options.confidence}
     if options.tolerance is not None:
-        limits: dict[str, Any] = {"tolerance": options.tolerance, "ci_prob": options.ci_prob}
-        limits["correct"] = options.correct
-        kept = hmetad.measures.selective_prediction(asked.trials, **shared, **limits)
-        title = f"At most {in_percent(options.tolerance)} wrong; guaranteed with probability "
-        found["tolerated"] = f"{title}{in_percent(options.ci_prob)}", kept[[*TOLERATED]]
+        own = {**shared, "correct": options.correct, "tolerance": options.tolerance}
+        kept = hmetad.measures.selective_prediction(trials, **own, ci_prob=options.ci_prob)
+        parts = [x for x in kept if str(x).startswith(("tolerated", "guaranteed"))]
+        shares = in_percent(options.tolerance), in_percent(options.ci_prob)
+        found["tolerated"] = "At most {} wrong; guaranteed: with {}".format(*shares), kept[parts]
     if options.scale:
 
         def count(quantiles: int) -> "xr.DataArray":
             rated = replace(options, quantiles=quantiles, ratings=None, levels=())
-            return count_scanned(asked.trials, rated, options.by, correct=options.correct)
+            return count_scanned(trials, rated, options.by, correct=options.correct)
 
-        report = hmetad.measures.scale_report(asked.trials, **shared)
+        found["scale"] = "Scale of confidence", hmetad.measures.scale_report(trials, **shared)
         scales = hmetad.select.measure_scales(count)
-        found["scale"] = "Scale of confidence", report
-        found["scales"] = "Confidence cut into several numbers of ratings", scales
-    return found
-
-
-def with_further(answer: Answer, asked: Request) -> Answer:
-    """Answer with what else was asked for."""
-    for name, (title, result) in further_results(asked).items():
+        found["scales"] = "Numbers of ratings", scales[[x for x in SCALED if x in scales]]
+    for name, (title, result) in found.items():
         rows = rows_of(result.to_dataframe().reset_index())
         shown = {str(x): answer.listings[0].columns.get(str(x), str(x)) for x in result.sizes}
         shown |= {str(x): column_name(str(x)) for x in result.data_vars}
         listings = (*answer.listings, Listing(rows, shown, title))
-        new = [one for one in hmetad.notices(result) if one not in answer.notices]
-        more, said = {**answer.more, name: rows}, [*answer.notices, *new]
-        answer = replace(answer, listings=listings, more=more, notices=said)
+        said = list(dict.fromkeys([*answer.notices, *hmetad.notices(result)]))
+        answer = replace(answer, listings=listings, more={**answer.more, name: rows}, notices=said)
     return answer
 
 
@@ -513,6 +500,7 @@ def columns(is_exact: bool = False) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
     if is_exact:
         shown = {name: column_name(name, "measure_trials") for name in EXACT}
+        shown["selective_accuracy"] = column_name("selective_accuracy", "measure_trials")
         shown["m_ratio"] = column_name("m_ratio")
         return with_ends({"cell": "cell", **shown}, SIGNAL_MEASURES)
     own = [result for result in results() if result.terminal]

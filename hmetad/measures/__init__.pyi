@@ -13,8 +13,8 @@ from hmetad.measures.of_trials import resample_trials_interval as resample_trial
 from hmetad.measures.reliability import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.reliability import calibration as calibration
 from hmetad.measures.reliability import selective_prediction as selective_prediction
-from hmetad.measures.scale import scale_report as scale_report
 from hmetad.measures.sdt import z_test as z_test
+from hmetad.measures.stated_confidence import scale_report as scale_report
 from hmetad.measures.type2 import auroc2 as auroc2
 from hmetad.measures.type2 import gamma as gamma
 from hmetad.measures.type2 import mean_confidence as mean_confidence

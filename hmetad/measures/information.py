@@ -5,8 +5,7 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 relative metainformation and the reduction of bias.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
@@ -21,7 +20,7 @@ from hmetad.counts.checks import (
     refuse_no_counts,
     table_dims,
 )
-from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
+from hmetad.counts.resample import Hold, cell_generator, draw_tables, resample, seed_entropy
 from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
@@ -165,27 +164,24 @@ def meta_information(
     measure = information_of_tables if has_stimulus else information_of_type2_tables
     estimates, lost = measure(values), np.zeros(len(values))
     attrs: dict[str, int | str] = {"debias": int(debias), "hold": hold}
-    null: Estimates = {}
-    if (debias or permutations) and values.size:
-        entropy = seed_entropy(seed)
-        attrs["seed"] = str(entropy)
-        if permutations:
-            null = against_chance(estimates["meta_i2r"], values, measure, permutations, entropy)
-            attrs["permutations"] = int(permutations)
-        if debias:
-            estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
+    like = table.isel(dict.fromkeys(dims, 0), drop=True)
+    entropy, null = seed_entropy(seed), xr.Dataset()
+    if permutations:
+        plain = like.copy(data=estimates["meta_i2r"].reshape(like.shape))
+        null = against_chance(table, plain, permutations, entropy)
+    if debias and values.size:
+        estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
+    if permutations or (debias and values.size):
+        attrs |= {"permutations": int(permutations), "seed": str(entropy)}
     problems = problems_of_tables if has_stimulus else problems_of_type2_tables
     masks = {"no-trials": values.sum(axis=tuple(range(1, values.ndim))) == 0}
     masks |= problems(estimates, values)
     # A rating below half is turned round, which takes two alternatives.
     is_turned = masks.get("rating-below-half", False)
     estimates = estimates | {"rmi": np.where(is_turned, np.nan, estimates["rmi"])}
-    like = table.isel(dict.fromkeys(dims, 0), drop=True)
     section = "information" if has_stimulus else "information_of_correctness"
     named = {name: estimates[name].reshape(like.shape) for name in names_of(section)}
-    of_null = {name: x.reshape(like.shape) for name, x in null.items()}
-    result = described(like, named, section).assign_attrs(attrs)
-    result = result.assign(described(like, of_null, "information_by_permutation").data_vars)
+    result = described(like, named, section).assign(null.data_vars).assign_attrs(attrs)
     for name, one in result.items():
         one.attrs["estimate"] = "bias reduced" if debias and name in CORRECTED else "plug-in"
     raised = notices_where(
@@ -230,38 +226,6 @@ def bias_reduced(
     names = [name for name in CORRECTED if name in estimates]
     plug_in = np.stack([estimates[name] for name in names])
     sums, defined = np.zeros((2, *plug_in.shape))
-    for part, found in measures_of_draws(tables, measure, n, entropy, hold=hold):
-        values = np.stack([found[name] for name in names])
-        is_defined = np.isfinite(values)
-        sums[:, part] += np.where(is_defined, values, 0.0).sum(axis=-1)
-        defined[:, part] += is_defined.sum(axis=-1)
-    reduced = 2 * plug_in - sums / positive(defined)
-    lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
-    return estimates | dict(zip(names, reduced, strict=True)), lost
-
-
-def against_chance(
-    plug_in: Floats, tables: Floats, measure: Measure, n: int, entropy: int
-) -> Estimates:
-    """Mean of meta-I₂ʳ in permuted tables, what is above it, and its p."""
-    sums, defined, reached = np.zeros((3, *plug_in.shape))
-    for part, found in measures_of_draws(tables, measure, n, entropy, kind="permutation"):
-        values = found["meta_i2r"]
-        is_defined = np.isfinite(values)
-        sums[part] += np.where(is_defined, values, 0.0).sum(axis=-1)
-        defined[part] += is_defined.sum(axis=-1)
-        # The same table may differ by rounding.
-        reached[part] += (values >= plug_in[part, None] - LEAST).sum(axis=-1)
-    mean, p = sums / positive(defined), (1 + reached) / (1 + n)
-    null = {"null": mean, "excess": plug_in - mean, "p": p}
-    is_known = np.isfinite(plug_in)
-    return {f"meta_i2r_{name}": np.where(is_known, x, np.nan) for name, x in null.items()}
-
-
-def measures_of_draws(
-    tables: Floats, measure: Measure, n: int, entropy: int, **how: Any
-) -> Iterator[tuple[slice, Estimates]]:
-    """Which tables, and the measures of some of what is drawn from each (tables, draws)."""
     cells, draws = (max(1, AT_ONCE // x) for x in (n * tables[0].size, tables[0].size))
     for start in range(0, len(tables), cells):
         part = slice(start, start + cells)
@@ -269,8 +233,26 @@ def measures_of_draws(
         for done in range(0, n, draws):
             size = min(draws, n - done)
             pairs = zip(tables[part], generators, strict=True)
-            drawn = np.stack([draw_tables(x.astype(int), size, one, **how) for x, one in pairs])
-            yield part, measure(drawn.astype(float))
+            drawn = np.stack([draw_tables(table, size, one, hold=hold) for table, one in pairs])
+            found = measure(drawn.astype(float))
+            values = np.stack([found[name] for name in names])
+            is_defined = np.isfinite(values)
+            sums[:, part] += np.where(is_defined, values, 0.0).sum(axis=-1)
+            defined[:, part] += is_defined.sum(axis=-1)
+    reduced = 2 * plug_in - sums / positive(defined)
+    lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
+    return estimates | dict(zip(names, reduced, strict=True)), lost
+
+
+def against_chance(table: xr.DataArray, plug_in: xr.DataArray, n: int, entropy: int) -> xr.Dataset:
+    """Mean of meta-I₂ʳ in tables with permuted ratings, what is above it, and its p."""
+    drawn = resample(table, meta_information, n=n, kind="permutation", seed=entropy)["meta_i2r"]
+    mean = drawn.mean("draw")
+    # The same table may differ by rounding.
+    p = (1 + (drawn >= plug_in - LEAST).sum("draw")) / (1 + n)
+    values = {"meta_i2r_null": mean, "meta_i2r_excess": plug_in - mean, "meta_i2r_p": p}
+    known = {name: x.where(plug_in.notnull()).to_numpy() for name, x in values.items()}
+    return described(plug_in, known, "information_by_permutation")
 
 
 # Plug-in estimates of many tables

@@ -20,14 +20,7 @@ from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spr
 from hmetad.errors import InputError
 from hmetad.measures.items import By, Units, repeated_items
 from hmetad.measures.results import ratio
-from hmetad.measures.scores import (
-    area_error,
-    area_limits,
-    calibration_scores,
-    order_scores,
-    selective_accuracy,
-    tolerated,
-)
+from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
 from hmetad.measures.stated_confidence import (
     Forecasts,
     Judged,
@@ -59,6 +52,8 @@ __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 type Tables = Iterator[Floats]
+# Bins of confidence, at_coverage and tolerance, by name.
+type Wanted = dict[str, Any]
 Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
@@ -66,7 +61,7 @@ BYTES = 8
 # Numbers that are held at once while draws are made.
 AT_ONCE = 2**22
 # What arguments may be.
-SHARES = dict.fromkeys(("coverage", "tolerance"), share_or_none)
+SHARES = dict.fromkeys(("at_coverage", "tolerance"), share_or_none)
 CHECKS: dict[str, Any] = {"skip": ("trials",), "bins": whole(1), **SHARES}
 # Measures that need no confidence.
 OF_ALL = ("accuracy", "trials")
@@ -83,7 +78,7 @@ def measure_trials(
     missing: Missing = "drop",
     over: str | None = None,
     bins: int = 10,
-    coverage: float | None = None,
+    at_coverage: float | None = None,
     tolerance: float | None = None,
     ci_prob: float = 0.95,
 ) -> xr.Dataset:
@@ -115,7 +110,7 @@ def measure_trials(
         level of the others; by default the first.
     bins : int, optional
         Bins of equal mass for the calibration error, as for `calibration`.
-    coverage : float, optional
+    at_coverage : float, optional
         Share of the trials, the most confident, that ``selective_accuracy`` is of; without it there
         is none.
     tolerance : float, optional
@@ -132,7 +127,7 @@ def measure_trials(
         is better), ``aurc_excess`` (that less the area of the best order; less is better),
         ``augrc`` (the area where risk is a share of all trials; less is better), ``prr`` (the
         prediction rejection ratio, 1 for the best order and 0 at chance), ``accuracy`` and
-        ``trials``; those of `coverage` and `tolerance` as of `selective_prediction`. Where all
+        ``trials``; those of `at_coverage` and `tolerance` as of `selective_prediction`. Where all
         confidence is from 0 to 1, also ``brier`` with its parts ``reliability``, ``resolution``,
         ``uncertainty`` and ``residual`` as of `calibration`, ``ece``, ``ece_debiased``,
         ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``. NaN where no trial was
@@ -183,7 +178,7 @@ def measure_trials(
     (0.875, 0.195)
     """
     roles = {"correct": correct, "confidence": confidence}
-    wanted = Wanted(bins, coverage, tolerance)
+    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
     judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
     values = observed_measures(cells)
     stated = [cell.stated(cell.table.astype(float)) for cell in cells]
@@ -192,7 +187,7 @@ def measure_trials(
     lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
     values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
     result = describe_results(judged, {**values, "trials": numbers_of_trials(cells)}, SECTION)
-    result.attrs |= {**wanted.attrs, "ci_prob": ci_prob}
+    result.attrs |= {k: x for k, x in (wanted | {"ci_prob": ci_prob}).items() if x is not None}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
     at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
@@ -213,7 +208,7 @@ def resample_trials(
     n: int = 2000,
     kind: Drawn = "bootstrap",
     bins: int = 10,
-    coverage: float | None = None,
+    at_coverage: float | None = None,
     tolerance: float | None = None,
     seed: int | None = None,
 ) -> xr.Dataset:
@@ -221,7 +216,7 @@ def resample_trials(
 
     Parameters
     ----------
-    trials, by, correct, confidence, missing, over, bins, coverage, tolerance
+    trials, by, correct, confidence, missing, over, bins, at_coverage, tolerance
         As for `measure_trials`.
     cluster : str or sequence of str, optional
         Column with the unit that is drawn in the place of a trial, such as the item, which all
@@ -269,7 +264,7 @@ def resample_trials(
     True
     """
     roles = {"correct": correct, "confidence": confidence}
-    wanted = Wanted(bins, coverage, tolerance)
+    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
     judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
     entropy = seed_entropy(seed)
     if cluster is None:
@@ -333,7 +328,7 @@ def resample_trials_interval(
     n: int = 2000,
     kind: Drawn = "bootstrap",
     bins: int = 10,
-    coverage: float | None = None,
+    at_coverage: float | None = None,
     tolerance: float | None = None,
     ci_prob: float = 0.95,
     seed: int | None = None,
@@ -345,7 +340,7 @@ def resample_trials_interval(
     ----------
     trials, by, correct, confidence, cluster, missing, over, n, kind, bins, seed
         As for `resample_trials`.
-    coverage, tolerance
+    at_coverage, tolerance
         As for `measure_trials`.
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
@@ -375,9 +370,9 @@ def resample_trials_interval(
     >>> found["auroc2"].sel(cell="all").round(2).values
     array([0.88, 0.84, 0.91])
     """
-    wanted = Wanted(bins, coverage, tolerance)
+    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
     asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence}
-    asked |= {"missing": missing, "over": over, **wanted._asdict()}
+    asked |= {"missing": missing, "over": over, **wanted}
     if draws is None:
         draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
     cluster = str(draws.attrs["cluster"]) or None
@@ -397,7 +392,7 @@ def resample_trials_interval(
             ends["auroc2"] = np.stack(area, axis=1)
     coords = {**estimates.coords, "summary": ["estimate", "lower", "upper"]}
     result = xr.Dataset({"trials": estimates["trials"]}, coords, draws.attrs)
-    result.attrs |= {**wanted.attrs, "ci_prob": ci_prob}
+    result.attrs |= {k: x for k, x in (wanted | {"ci_prob": ci_prob}).items() if x is not None}
     moved = dict[str, xr.DataArray]()
     for name in names:
         centre = estimates[name].to_numpy()
@@ -411,29 +406,6 @@ def resample_trials_interval(
 
 
 # Trials of cells, and their measures
-
-
-class Wanted(NamedTuple):
-    """What measures depend on beside the trials: bins of confidence, coverage and tolerance."""
-
-    bins: int
-    coverage: float | None
-    tolerance: float | None
-
-    @property
-    def attrs(self) -> dict[str, float]:
-        """Those that are known, as the result records them."""
-        said = {"bins": self.bins, "at_coverage": self.coverage, "tolerance": self.tolerance}
-        return {name: value for name, value in said.items() if value is not None}
-
-    def order_scores(self, table: Floats, confidence: Floats) -> dict[str, Floats]:
-        """Scores for which only the order of confidence counts."""
-        found = order_scores(table)
-        if self.coverage is not None:
-            found["selective_accuracy"] = selective_accuracy(table, self.coverage)
-        if self.tolerance is not None:
-            found["tolerated_coverage"], _ = tolerated(table, confidence, self.tolerance)
-        return found
 
 
 class Cell(NamedTuple):
@@ -463,11 +435,13 @@ class Cell(NamedTuple):
         # Trials without a confidence are right or wrong nevertheless.
         accuracy = {"accuracy": ratio(right, right + wrong)}
         stated = self.stated(tables)
-        number = stated.shape[-1]
-        confidence = np.nan_to_num(self.confidence[:number])
-        found = self.wanted.order_scores(stated, confidence) | accuracy
+        found = order_scores(stated, self.wanted["at_coverage"], self.wanted["tolerance"])
         if self.bin_of is not None:
-            found |= calibration_scores(stated, confidence, self.bin_of[:number], self.wanted.bins)
+            number = stated.shape[-1]
+            confidence = np.nan_to_num(self.confidence[:number])
+            found |= calibration_scores(
+                stated, confidence, self.bin_of[:number], self.wanted["bins"]
+            )
         return found | accuracy
 
 
@@ -485,7 +459,7 @@ def trials_of_cells(
     judged = judged._replace(value=rounded_to_probabilities(judged.value))
     forecasts: Forecasts = count_forecasts(judged)
     is_off = (forecasts.value < 0) | (forecasts.value > 1)
-    bin_of = None if is_off.any() else forecasts.mass_bins(wanted.bins)
+    bin_of = None if is_off.any() else forecasts.mass_bins(wanted["bins"])
     cells = [
         Cell(
             forecasts.value[part],

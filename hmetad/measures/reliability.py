@@ -20,13 +20,7 @@ from hmetad.counts.columns import plain_array
 from hmetad.errors import InputError
 from hmetad.measures.items import By
 from hmetad.measures.results import ratio
-from hmetad.measures.scores import (
-    binned_scores,
-    order_scores,
-    selective_accuracy,
-    squared_errors,
-    tolerated,
-)
+from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
 from hmetad.measures.stated_confidence import (
     Forecasts,
     Judged,
@@ -63,7 +57,6 @@ BINNING = {
 SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 COVERAGES = tuple(k / 20 for k in range(1, 21))
 TIES = "expected over a random order of equal confidences"
-AREAS = ("aurc", "aurc_excess", "augrc", "prr")
 OUTCOMES = ("answered right", "abstained though right", "answered wrong", "abstained and wrong")
 
 
@@ -380,18 +373,14 @@ def selective_prediction(
     roles = {"correct": correct, "confidence": confidence, "abstained": abstained}
     judged = judged_trials(trials, by, roles)
     forecasts = count_forecasts(judged)
-    curves = [coverage_curve(forecasts, part, shares) for part in forecasts.parts()]
-    answered = {name: np.stack([curve[name] for curve in curves]) for name in curves[0]}
+    curves = [coverage_curve(forecasts, x, shares, tolerance, ci_prob) for x in forecasts.parts()]
+    stacked = {name: np.stack([curve[name] for curve in curves]) for name in curves[0]}
     n, right = (forecasts.sums(x)[:, 0] for x in (forecasts.trials, forecasts.table[1]))
     values: dict[str, Placed] = {
-        "selective_accuracy": ("coverage", answered["accuracy"]),
-        "confidence_threshold": ("coverage", answered["threshold"]),
-        **{name: answered[name] for name in AREAS},
+        **{name: ("coverage", x) if x.ndim == 2 else x for name, x in stacked.items()},
         "accuracy": right / n,
         "trials": n.astype(np.int64),
     }
-    if tolerance is not None:
-        values |= tolerated_coverages(forecasts, answered, tolerance, ci_prob)
     if abstained is not None:
         values |= abstention(judged, abstained)
     result = describe_results(judged, values, "selective_prediction").assign_coords(coverage=shares)
@@ -488,43 +477,33 @@ def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
     return shares
 
 
-def coverage_curve(forecasts: Forecasts, part: slice, shares: Floats) -> dict[str, Floats]:
-    """Accuracy and least confidence of a cell's most confident shares, trials above it, areas."""
-    table = forecasts.table[:, part].astype(float)
+def coverage_curve(
+    forecasts: Forecasts, part: slice, shares: Floats, tolerance: float | None, ci_prob: float
+) -> dict[str, Floats]:
+    """Curves over the most confident shares of a cell, areas, and coverages with few errors."""
+    table, value = forecasts.table[:, part].astype(float), forecasts.value[part][::-1]
     wrong, right = (np.cumsum(x[::-1]) for x in table)
     trials = wrong + right
-    # A share of trials that is whole but for rounding needs no further trial.
-    place = np.searchsorted(trials, shares * trials[-1] * (1 - 1e-12))
-    scores = order_scores(table)
-    return {
-        "accuracy": np.stack([selective_accuracy(table, share) for share in shares]),
-        "threshold": forecasts.value[part][::-1][place],
-        "wrong": wrong[place],
-        "right": right[place],
-        **{name: scores[name] for name in AREAS},
-    }
 
+    def places(share: Floats) -> Ints:
+        """Last of the most confident; a share that is whole but for rounding needs no more."""
+        return np.searchsorted(trials, share * trials[-1] * (1 - 1e-12))
 
-def tolerated_coverages(
-    forecasts: Forecasts, answered: dict[str, Floats], tolerance: float, ci_prob: float
-) -> dict[str, Placed]:
-    """Largest coverages with few enough errors, in the trials and with confidence."""
-    tables = [(forecasts.table[:, x].astype(float), forecasts.value[x]) for x in forecasts.parts()]
-    found = np.array([tolerated(*one, tolerance) for one in tables])
-    trials = answered["wrong"] + answered["right"]
-    # One-sided, and for all coverages together.
-    level = 1 - 2 * (1 - ci_prob) / trials.shape[1]
-    _, upper = share_limits(answered["wrong"], trials, "exact", level)
-    holds = upper <= tolerance
-    share = trials / forecasts.sums(forecasts.trials)
-    least = np.where(holds, answered["threshold"], np.inf).min(axis=1)
-    return {
-        "tolerated_coverage": found[:, 0],
-        "tolerated_threshold": found[:, 1],
-        "guaranteed_coverage": np.where(holds, share, 0.0).max(axis=1),
-        "guaranteed_threshold": np.where(np.isfinite(least), least, np.nan),
-        "risk_upper": ("coverage", upper),
-    }
+    place = places(shares)
+    found = order_scores(table, tolerance=tolerance)
+    del found["auroc2"], found["gamma_pairs"]
+    found["selective_accuracy"] = np.stack([selective_accuracy(table, x) for x in shares])
+    found["confidence_threshold"] = value[place]
+    if tolerance is not None:
+        # One-sided, and for all coverages together.
+        level = 1 - 2 * (1 - ci_prob) / len(shares)
+        _, upper = share_limits(wrong[place], trials[place], "exact", level)
+        sure = np.where(upper <= tolerance, trials[place], 0.0).max() / trials[-1]
+        found |= {"risk_upper": upper, "guaranteed_coverage": sure}
+        for name in ("tolerated", "guaranteed"):
+            share = found[f"{name}_coverage"]
+            found[f"{name}_threshold"] = np.where(share > 0, value[places(share)], np.nan)
+    return found
 
 
 def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:

@@ -24,12 +24,12 @@ __all__ = [
     "risk_coverage_area",
     "selective_accuracy",
     "squared_errors",
-    "tolerated",
     "wrong_and_right",
 ]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
+type Share = float | None
 
 # Halvings that find the end of an interval to all digits.
 HALVINGS = 53
@@ -53,8 +53,13 @@ def pairs(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return (right * wrong_below).sum(axis=-1), (wrong * right_below).sum(axis=-1), tied
 
 
-def order_scores(table: ArrayLike) -> dict[str, Floats]:
+def order_scores(
+    table: ArrayLike, at_coverage: Share = None, tolerance: Share = None
+) -> dict[str, Floats]:
     """Scores for which only the order of confidence counts.
+
+    With `tolerance` also the largest share of trials above a confidence of which no more are wrong,
+    0 where there is none.
 
     Examples
     --------
@@ -65,19 +70,25 @@ def order_scores(table: ArrayLike) -> dict[str, Floats]:
     concordant, discordant, tied = pairs(table)
     untied = concordant + discordant
     wrong, right = (side.sum(axis=-1) for side in wrong_and_right(table))
+    n, area = wrong + right, risk_coverage_area(table)
     # The best order has all wrong trials last.
-    none = np.zeros_like(wrong)
-    best = np.stack([np.stack([wrong, none], axis=-1), np.stack([none, right], axis=-1)], axis=-2)
-    area, least = (risk_coverage_area(x) for x in (table, best))
-    share = ratio(wrong, wrong + right)
-    return {
+    least = ratio(wrong - right * (digamma(n + 1) - digamma(right + 1)), n)
+    found = {
         "auroc2": ratio(concordant + tied / 2, untied + tied),
         "gamma_pairs": ratio(concordant - discordant, untied),
         "aurc": area,
         "aurc_excess": np.maximum(area - least, 0.0),
-        "augrc": ratio(discordant + tied / 2 + wrong**2 / 2, (wrong + right) ** 2),
-        "prr": ratio(share - area, share - least),
+        "augrc": ratio(discordant + tied / 2 + wrong**2 / 2, n**2),
+        "prr": ratio(ratio(wrong, n) - area, np.where(right > 0, ratio(wrong, n) - least, 0.0)),
     }
+    if at_coverage is not None:
+        found["selective_accuracy"] = selective_accuracy(table, at_coverage)
+    if tolerance is not None:
+        wrong, right = (side[..., ::-1].cumsum(axis=-1) for side in wrong_and_right(table))
+        # A tolerated number of errors that is whole but for rounding is reached.
+        holds = wrong <= tolerance * (wrong + right) * (1 + 1e-12)
+        found["tolerated_coverage"] = ratio(np.where(holds, wrong + right, 0.0).max(axis=-1), n)
+    return found
 
 
 def risk_coverage_area(table: ArrayLike) -> Floats:
@@ -115,26 +126,6 @@ def selective_accuracy(table: ArrayLike, coverage: float) -> Floats:
     left = np.clip(wanted - here.cumsum(axis=-1) + here, 0.0, here)
     share = right / np.where(here > 0, here, 1.0)
     return ratio((share * left).sum(axis=-1), wanted[..., 0])
-
-
-def tolerated(table: ArrayLike, confidence: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Largest share of trials above a confidence of which few enough are wrong, and the confidence.
-
-    The share is 0 and the confidence NaN where there is none.
-
-    Examples
-    --------
-    >>> share, least = tolerated([[1, 1, 0], [0, 1, 1]], np.array([0.3, 0.8, 0.9]), 0.35)
-    >>> share.item(), least.item()
-    (0.75, 0.8)
-    """
-    wrong, right = (side[..., ::-1].cumsum(axis=-1) for side in wrong_and_right(table))
-    trials = wrong + right
-    # A tolerated number of errors that is whole but for rounding is reached.
-    holds = (trials > 0) & (wrong <= tolerance * trials * (1 + 1e-12))
-    least = np.where(holds, confidence[::-1], np.inf).min(axis=-1)
-    share = ratio(np.where(holds, trials, 0.0).max(axis=-1), trials[..., -1])
-    return share, np.where(np.isfinite(least), least, np.nan)
 
 
 def area_error(table: ArrayLike) -> Floats:

@@ -255,8 +255,8 @@ def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
         d_a = \delta \sqrt{\frac{2}{1 + \sigma^2}}, \quad
         G_{gauss} = 2\Phi\!\left(\frac{d_a}{\sqrt2}\right) - 1
 
-    A regression of z(H) on z(F) would make the slope smaller. Both describe confidence of right and
-    of wrong trials; neither is free of type-1 performance, as d_a of `uvsdt` is not of confidence.
+    A regression of z(H) on z(F) would make the slope smaller. Like AUROC2, both depend on how well
+    the stimuli are told apart; the slope and d_a of that, of type 1, are those of `uvsdt`.
     Source: Simpson & Fitter (1973); Higham & Higham (2018) for the line.
 
     Examples
@@ -264,7 +264,7 @@ def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
     >>> judged = xr.DataArray([[20, 12, 6, 2], [10, 15, 25, 50]], dims=["correct", "rating"])
     >>> found = type2_zroc(judged)
     >>> found["type2_slope"].round(3).item(), found["type2_d_a"].round(3).item()
-    (0.0, 0.0)
+    (0.779, 1.448)
     """
     table = type2_counts(counts)
     distance, slope, lacks_points = zroc_line(*wrong_and_right(table))

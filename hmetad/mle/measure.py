@@ -6,14 +6,14 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 
 from collections.abc import Callable, Sequence
 
+import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.counts.tables import type2_counts
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.expectation import relative_to_sdt
-from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
-from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices, with_notices
 from hmetad.results import attrs_of
@@ -112,7 +112,7 @@ def measure(
 def measure_scales(
     count: Callable[..., xr.DataArray], scales: Sequence[int] = (2, 3, 4, 6)
 ) -> xr.Dataset:
-    """AUROC2 and M of the same trials, with confidence cut into several numbers of ratings.
+    """Every measure of the same trials, with confidence cut into several numbers of ratings.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def measure_scales(
     Returns
     -------
     Dataset
-        Dims (cell, scale): ``ratings_used``, which equal confidences may make fewer than the scale
-        has; ``auroc2``; and, where there is a stimulus or the number of options, ``m_ratio`` of
-        `fit_mle` with its standard error.
+        What `measure` gives, with dims (cell, scale); where there is a stimulus or the number of
+        options also ``m_ratio`` and the like; and ``ratings_used``, which equal confidences may
+        make fewer than the scale has.
 
     Raises
     ------
@@ -141,19 +141,15 @@ def measure_scales(
     >>> trials = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=2000, ratings=8, seed=1)
     >>> found = measure_scales(partial(hmetad.count_trials, trials), [2, 4])
     >>> found["m_ratio"].sel(cell="all").round(2).values
-    array([0.0, 0.0])
+    array([0.92, 0.83])
     """
-    parts, said = [], []
+    parts = []
     for scale in scales:
         counts = count(quantiles=scale)
+        used = (type2_counts(counts).sum("correct") > 0).sum("rating")
         has_m = "correct" not in counts.dims or "options" in counts.coords
-        area = auroc2(counts)
-        over = [dim for dim in counts.dims if dim not in area.dims and dim != "rating"]
-        used = (counts.sum(over) > 0).sum("rating").to_numpy()
-        fitted = fit_mle(counts)[["m_ratio", "m_ratio_se"]] if has_m else xr.Dataset()
-        known = {"ratings_used": used, "auroc2": area.to_numpy()}
-        known |= {str(name): x.to_numpy() for name, x in fitted.items()}
-        parts.append(described(area, known, "measure_scales").expand_dims(scale=[scale], axis=1))
-        said += [*notices(area), *notices(fitted)]
-    joined = xr.concat(parts, "scale", combine_attrs="override").transpose("cell", "scale")
-    return with_notices(joined.drop_attrs(deep=False), said)
+        found = measure(counts, meta_d=has_m)
+        parts.append(found.assign(ratings_used=used.assign_attrs(attrs_of("ratings_used"))))
+    over = pd.Index([*scales], name="scale")
+    joined = xr.concat(parts, over, combine_attrs="override").transpose("cell", "scale", ...)
+    return with_notices(joined.assign_attrs(notices="[]"), [x for p in parts for x in notices(p)])

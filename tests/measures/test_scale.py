@@ -65,17 +65,14 @@ def test_whole_percents_that_are_equally_frequent_are_not_heaped():
     assert scale_report(trials)["confidence_entropy"].item() == pytest.approx(np.log2(100))
 
 
-def test_ratings_have_no_round_numbers_unless_the_top_is_named():
-    trials = pd.DataFrame({"confidence": [1, 2, 3, 6, 6, None]})
-    found = scale_report(trials)
-    assert found["levels"].item() == 4
+@pytest.mark.parametrize(("values", "top"), [([1, 2, 3, 6, 6, None], 6), ([-1.5, 0.5, 2, 9, 9], 9)])
+def test_ratings_and_logits_have_no_round_numbers(values, top):
+    found = scale_report(pd.DataFrame({"confidence": values}))
+    assert (found["levels"].item(), found.attrs["top"], found["trials"].item()) == (4, top, 5)
     assert found["share_top"].item() == pytest.approx(0.4)
     assert np.isnan([found[x].item() for x in ("share_tens", "share_fives", "heaping")]).all()
-    assert {"no-round-numbers", "rows-dropped"} <= {*codes(found)}
-    assert found["trials"].item() == 5
-    named = scale_report(trials, top=10)
-    assert named["share_tens"].item() == 1
-    assert "no-round-numbers" not in codes(named)
+    assert "no-round-numbers" in codes(found)
+    assert ("rows-dropped" in codes(found)) == (None in values)
 
 
 def test_one_confidence_has_no_entropy():
@@ -86,9 +83,6 @@ def test_one_confidence_has_no_entropy():
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        ([0.5, 1.2], {"top": 1}, "top: got 1, and confidence of 1.2"),
-        ([-0.5, 0.2], {"top": 1}, "top: got 1, and confidence of -0.5"),
-        ([0.5, 0.2], {"top": np.inf}, "top: got inf"),
         ([0.5, np.inf], {}, "confidence column 'confidence': got inf"),
         (["sure", "unsure"], {}, "confidence column 'confidence'"),
         ([None, None], {}, "trials|confidence"),

@@ -258,7 +258,7 @@ def test_accuracy_at_a_coverage_is_expected_over_random_orders_of_ties():
         mixed = trials.sample(frac=1, random_state=rng)
         first = mixed.sort_values("confidence", ascending=False, kind="stable").head(292)
         values.append(first["correct"].mean())
-    found = measured(trials, coverage=0.4)["selective_accuracy"].item()
+    found = measured(trials, at_coverage=0.4)["selective_accuracy"].item()
     far = 4 * np.std(values) / np.sqrt(len(values))
     assert found == pytest.approx(np.mean(values), abs=far + 1e-12)
     curve = selective_prediction(trials, coverages=[0.1, 0.4]).sel(cell="all")
@@ -308,7 +308,7 @@ def test_the_guarantee_holds_as_often_as_it_says():
 def test_all_right_all_wrong_and_one_confidence():
     def of(correct, confidence):
         trials = pd.DataFrame({"correct": correct, "confidence": confidence})
-        return measured(trials, coverage=0.3, tolerance=0.1)
+        return measured(trials, at_coverage=0.3, tolerance=0.1)
 
     right, wrong = (of([x] * 7, np.arange(7) / 7) for x in (1, 0))
     same = of([1, 1, 0, 1], [0.5] * 4)
@@ -326,7 +326,7 @@ def test_all_right_all_wrong_and_one_confidence():
 
 def test_draws_and_intervals_have_them_too_and_say_what_they_are_of():
     trials = CASES["ties"].assign(item=np.arange(1200) // 2)
-    shared = {"coverage": 0.5, "tolerance": 0.4}
+    shared = {"at_coverage": 0.5, "tolerance": 0.4}
     draws = resample_trials(trials, cluster="item", n=200, seed=1, **shared)
     found = resample_trials_interval(trials, draws=draws, **shared).sel(cell="all")
     for name in ("prr", "aurc_excess", "augrc", "selective_accuracy", "tolerated_coverage"):
@@ -335,7 +335,7 @@ def test_draws_and_intervals_have_them_too_and_say_what_they_are_of():
     assert (found.attrs["at_coverage"], found.attrs["tolerance"]) == (0.5, 0.4)
 
 
-@pytest.mark.parametrize("name", ["coverage", "tolerance"])
+@pytest.mark.parametrize("name", ["at_coverage", "tolerance"])
 @pytest.mark.parametrize("value", [0, -0.1, 1.5, np.nan, "half", True])
 def test_shares_that_are_none_are_refused(name, value):
     with pytest.raises(InputError, match=f"{name}: got .*a share above 0 and up to 1"):
