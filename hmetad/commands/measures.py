@@ -59,7 +59,7 @@ MORE = "; all of them by -o table.csv or --json"
 # Of signals, with intervals on a terminal.
 SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
-SCALED = ("ratings_used", "auroc2", "rmi", "m_ratio", "m_ratio_se")
+SCALED = ("ratings_used", "auroc2", "meta_i2r", "m_ratio", "m_ratio_se")
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
 
 
@@ -463,7 +463,10 @@ def with_further(answer: Answer, asked: Request) -> Answer:
         kept = hmetad.measures.selective_prediction(trials, **own, ci_prob=options.ci_prob)
         parts = [x for x in kept if str(x).startswith(("tolerated", "guaranteed"))]
         shares = in_percent(options.tolerance), in_percent(options.ci_prob)
-        found["tolerated"] = "At most {} wrong; guaranteed: with {}".format(*shares), kept[parts]
+        found["tolerated"] = (
+            "At most {} wrong; guaranteed: with probability {}".format(*shares),
+            kept[parts],
+        )
     if options.scale:
 
         def count(quantiles: int) -> "xr.DataArray":

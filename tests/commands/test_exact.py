@@ -73,7 +73,7 @@ def test_coverages_with_few_errors_are_printed_and_judged(answers):
             assert done["tolerated"][place][name] == pytest.approx(curve[name][place].item())
     shown = run(answers, line).stdout
     assert "accuracy at coverage" in shown
-    assert "At most 10 % wrong; guaranteed: with 95 %" in shown
+    assert "At most 10 % wrong; guaranteed: with probability 95 %" in shown
     gate = "--cluster item --draws 200 --seed 1 --var tolerated_coverage --rope=-0.02,0.02"
     told = run(answers, f"{line} {gate} --fail-if 'b worse than a' --json", status=0)
     assert "tolerated_coverage" in told.answer["gate"]["because"]
