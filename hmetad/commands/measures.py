@@ -461,12 +461,9 @@ def with_further(answer: Answer, asked: Request) -> Answer:
     if options.tolerance is not None:
         own = {**shared, "correct": options.correct, "tolerance": options.tolerance}
         kept = hmetad.measures.selective_prediction(trials, **own, ci_prob=options.ci_prob)
-        parts = [x for x in kept if str(x).startswith(("tolerated", "guaranteed"))]
-        shares = in_percent(options.tolerance), in_percent(options.ci_prob)
-        found["tolerated"] = (
-            "At most {} wrong; guaranteed: with probability {}".format(*shares),
-            kept[parts],
-        )
+        kept = kept[[x for x in kept if str(x).startswith(("tolerated", "guaranteed"))]]
+        title = f"At most {in_percent(options.tolerance)} wrong; guaranteed: with probability "
+        found["tolerated"] = title + in_percent(options.ci_prob), kept
     if options.scale:
 
         def count(quantiles: int) -> "xr.DataArray":
