@@ -42,6 +42,7 @@ __all__ = [
     "refuse_same_names",
     "row_labels",
     "seed_or_none",
+    "share_or_none",
     "whole",
     "with_posterior",
     "with_submit",
@@ -208,6 +209,9 @@ def is_seed(value: Any) -> bool:
 finite = check_that(lambda x: is_number(x) and bool(np.isfinite(float(x))), "a finite number")
 probability = check_that(lambda x: is_number(x) and 0 < x < 1, "a probability between 0 and 1")
 seed_or_none = check_that(is_seed, "None or a whole number of at least 0")
+share_or_none = check_that(
+    lambda x: x is None or (is_number(x) and 0 < x <= 1), "None or a share above 0 and up to 1"
+)
 # None stands for nothing given.
 arrays_of_numbers = check_that(
     lambda x: x is None or array_kind(x) in "biuf", "numbers, one or an array of them"

@@ -45,13 +45,14 @@ RETURNED = {
     "normal_noise_information": lambda: hmetad.information.normal_noise_information(1.0),
     "noise_information": lambda: hmetad.information.noise_information(0.7),
     "calibration": lambda: hmetad.measures.calibration(TRIALS),
+    "scale_report": lambda: hmetad.measures.scale_report(TRIALS),
     "overconfidence": lambda: hmetad.measures.overconfidence(
         COUNTS, probabilities=[0.5, 0.7, 0.9, 1]
     ),
     "meta_delta": lambda: hmetad.measures.meta_delta(hmetad.fit_mle(COUNTS)).to_dataset(),
     "accuracy_by_confidence": lambda: hmetad.measures.accuracy_by_confidence(TRIALS),
     "selective_prediction": lambda: hmetad.measures.selective_prediction(
-        TRIALS, abstained="left_out"
+        TRIALS, abstained="left_out", tolerance=0.1
     ),
     "group_bounds": lambda: hmetad.groups.group_bounds([0.7, 0.7, 0.7]),
     "combine_predictions": lambda: hmetad.groups.combine_predictions(MEMBERS, SURE),

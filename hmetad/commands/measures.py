@@ -59,6 +59,7 @@ MORE = "; all of them by -o table.csv or --json"
 # Of signals, with intervals on a terminal.
 SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
+SCALED = ("ratings_used", "auroc2", "meta_i2r", "m_ratio", "m_ratio_se")
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
 
 
@@ -90,6 +91,15 @@ class MeasuresOptions(GateOptions, CellOptions):
         Add what signal detection theory expects of the type-2 measures.
     meta_noise : flag
         Add meta-noise and meta-uncertainty (lognormal model).
+    permutations : N
+        Compare meta-I₂ʳ with that of N tables in which ratings are permuted, and add its p.
+    at_coverage : P
+        Add the accuracy of this share of the trials, the most confident.
+    tolerance : P
+        Add the largest share of the trials, the most confident, of which at most P are wrong, and
+        the share for which that is sure with probability --ci-prob.
+    scale : flag
+        Add how the scale of confidence is used, and AUROC2 and M with 2, 3, 4 and 6 ratings.
     interval : flag
         Add bootstrap intervals.
     method : NAME
@@ -115,6 +125,10 @@ class MeasuresOptions(GateOptions, CellOptions):
     meta_d: bool = False
     expected: bool = False
     meta_noise: bool = False
+    permutations: Annotated[int, typer.Option(min=0)] = 0
+    at_coverage: float | None = None
+    tolerance: float | None = None
+    scale: bool = False
     interval: bool = False
     method: Literal["percentile", "basic", "bca"] = "percentile"
     ci_prob: CiProb = 0.95
@@ -300,12 +314,17 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     of_stimulus = "without --correct" if options.correct is not None else ""
     of_signals = "without --signals" if options.signals else ""
     of_ratings = "with ratings: make some by --quantiles 4" if asked.is_exact else ""
+    of_numbers = "" if asked.is_exact else "with --correct and confidence as numbers"
     return {
         **dict.fromkeys(("var", "rope"), of_gate),
-        **dict.fromkeys(("draws", "seed"), of_draws),
+        "draws": of_draws,
+        "seed": "" if options.permutations else of_draws,
         **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
-        "options": of_signals or of_ratings,
+        "permutations": "without --interval" if asked.has_draws else of_ratings,
+        **dict.fromkeys(("at_coverage", "tolerance"), of_signals or of_numbers),
+        "scale": of_signals,
+        "options": of_signals or ("" if options.scale else of_ratings),
         "method": of_draws or of_ratings,
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a page of intervals, or a condition",
@@ -322,6 +341,8 @@ def measured_exactly(asked: Request) -> Measured:
         "correct": options.correct,
         "confidence": options.confidence,
         "missing": options.missing,
+        "at_coverage": options.at_coverage,
+        "tolerance": options.tolerance,
     }
     ci_prob, draws = options.ci_prob, None
     if asked.has_draws:
@@ -369,6 +390,8 @@ def measured_counts(asked: Request) -> Measured:
         meta_d=options.meta_d or bool(options.options),
         expected=options.expected,
         meta_noise=options.meta_noise,
+        permutations=options.permutations,
+        seed=options.seed,
         # With intervals they need no errors.
         errors=not asked.has_draws,
     )
@@ -424,10 +447,40 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     listings = (Listing(rows, shown, title, MORE),)
     said = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
-        return Answer(listings, said)
+        seed = as_seed(measured.result.attrs.get("seed"))
+        return with_further(Answer(listings, said, seed), asked)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
     answer = Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
-    return with_differences(answer, measured) if options.signals else answer
+    return with_differences(answer, measured) if options.signals else with_further(answer, asked)
+
+
+def with_further(answer: Answer, asked: Request) -> Answer:
+    """Answer with coverages of few errors, and how the scale is used, where these are asked for."""
+    options, trials, found = asked.options, asked.trials, dict[str, Any]()
+    shared: dict[str, Any] = {"by": parse_by(options.by), "confidence": options.confidence}
+    if options.tolerance is not None:
+        own = {**shared, "correct": options.correct, "tolerance": options.tolerance}
+        kept = hmetad.measures.selective_prediction(trials, **own, ci_prob=options.ci_prob)
+        kept = kept[[x for x in kept if str(x).startswith(("tolerated", "guaranteed"))]]
+        title = f"At most {in_percent(options.tolerance)} wrong; guaranteed: with probability "
+        found["tolerated"] = title + in_percent(options.ci_prob), kept
+    if options.scale:
+
+        def count(quantiles: int) -> "xr.DataArray":
+            rated = replace(options, quantiles=quantiles, ratings=None, levels=())
+            return count_scanned(trials, rated, options.by, correct=options.correct)
+
+        found["scale"] = "Scale of confidence", hmetad.measures.scale_report(trials, **shared)
+        scales = hmetad.select.measure_scales(count)
+        found["scales"] = "Numbers of ratings", scales[[x for x in SCALED if x in scales]]
+    for name, (title, result) in found.items():
+        rows = rows_of(result.to_dataframe().reset_index())
+        shown = {str(x): answer.listings[0].columns.get(str(x), str(x)) for x in result.sizes}
+        shown |= {str(x): column_name(str(x)) for x in result.data_vars}
+        listings = (*answer.listings, Listing(rows, shown, title))
+        said = list(dict.fromkeys([*answer.notices, *hmetad.notices(result)]))
+        answer = replace(answer, listings=listings, more={**answer.more, name: rows}, notices=said)
+    return answer
 
 
 def with_differences(answer: Answer, measured: Measured) -> Answer:
@@ -447,6 +500,7 @@ def columns(is_exact: bool = False) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
     if is_exact:
         shown = {name: column_name(name, "measure_trials") for name in EXACT}
+        shown["selective_accuracy"] = column_name("selective_accuracy", "measure_trials")
         shown["m_ratio"] = column_name("m_ratio")
         return with_ends({"cell": "cell", **shown}, SIGNAL_MEASURES)
     own = [result for result in results() if result.terminal]

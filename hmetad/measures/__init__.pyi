@@ -14,6 +14,7 @@ from hmetad.measures.reliability import accuracy_by_confidence as accuracy_by_co
 from hmetad.measures.reliability import calibration as calibration
 from hmetad.measures.reliability import selective_prediction as selective_prediction
 from hmetad.measures.sdt import z_test as z_test
+from hmetad.measures.stated_confidence import scale_report as scale_report
 from hmetad.measures.type2 import auroc2 as auroc2
 from hmetad.measures.type2 import gamma as gamma
 from hmetad.measures.type2 import mean_confidence as mean_confidence
@@ -21,4 +22,5 @@ from hmetad.measures.type2 import meta_delta as meta_delta
 from hmetad.measures.type2 import overconfidence as overconfidence
 from hmetad.measures.type2 import phi as phi
 from hmetad.measures.type2 import type2_roc as type2_roc
+from hmetad.measures.type2 import type2_zroc as type2_zroc
 from hmetad.measures.type2 import v_statistic as v_statistic

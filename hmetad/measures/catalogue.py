@@ -37,13 +37,14 @@ def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     return described(total, {"trials": total.to_numpy(), "share_right": share.to_numpy()})
 
 
-def measures_of(
-    counts: xr.DataArray, *, correction: Correction, debias: int, seed: int | None
-) -> xr.Dataset:
-    """Every measure that applies to the table, per cell; arguments as in `hmetad.measure`."""
+def measures_of(counts: xr.DataArray, *, correction: Correction, **drawn: int | None) -> xr.Dataset:
+    """Every measure that applies to the table, per cell; arguments as in `hmetad.measure`.
+
+    `drawn` are debias, permutations and seed of the information measures.
+    """
     has_stimulus = table_dims(counts, "measure") != TYPE2_DIMS and not has_more_options(counts)
     counts = counts if has_stimulus else type2_counts(counts)
-    options = {"correction": correction, "debias": debias, "seed": seed}
+    options = {"correction": correction, **drawn}
     calls: dict[object, Result] = {}
     for result in results():
         if result.measured and (has_stimulus or not result.stimulus):

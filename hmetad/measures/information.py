@@ -20,7 +20,7 @@ from hmetad.counts.checks import (
     refuse_no_counts,
     table_dims,
 )
-from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
+from hmetad.counts.resample import Hold, cell_generator, draw_tables, resample, seed_entropy
 from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
@@ -51,9 +51,14 @@ ROUNDING = 16 * np.finfo(float).eps
 CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
 
 
-@check_inputs(skip=("counts",), debias=whole(0), seed=seed_or_none)
+@check_inputs(skip=("counts",), debias=whole(0), permutations=whole(0), seed=seed_or_none)
 def meta_information(
-    counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
+    counts: xr.DataArray,
+    *,
+    debias: int = 0,
+    permutations: int = 0,
+    seed: int | None = None,
+    hold: Hold = "none",
 ) -> xr.Dataset:
     r"""Transmitted information, its bounds, and what confidence adds to it, per cell.
 
@@ -65,6 +70,9 @@ def meta_information(
     debias : int, optional
         Number of tables to draw from each cell in order to estimate the bias of the five measures
         of metacognition and subtract it; 0 for the plug-in estimates.
+    permutations : int, optional
+        Number of tables in which ratings are permuted, as by `resample`, to compare ``meta_i2r``
+        with what chance alone gives; 0 for none.
     seed : int, optional
         Seed of these draws; a random one, found in the attrs, where none is given.
     hold : {"none", "stimulus"}, optional
@@ -82,6 +90,10 @@ def meta_information(
         Of a type-2 table: ``share_right``, the share of right trials; ``meta_i``, I(correct;
         confidence); ``meta_i2r``, its share of the entropy of correctness; ``rmi``, its share of
         the most that confidence can tell while no rating is right less than half of the time.
+
+        With `permutations` also ``meta_i2r_null``, the mean of ``meta_i2r`` in the permuted tables;
+        ``meta_i2r_excess``, the plug-in estimate minus it; and ``meta_i2r_p``, the probability of a
+        value at least as large where ratings do not depend on being right (one-sided).
 
         Attrs of a variable: ``long_name``, ``units``, ``source``, ``estimate`` ("plug-in" or "bias
         reduced"); of the dataset: ``debias``, ``hold``, ``seed`` and ``notices``.
@@ -120,6 +132,13 @@ def meta_information(
     replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
     may lie outside the range of the measure.
 
+    Permutations exchange the ratings of the trials of each response, of all trials in a type-2
+    table, so that accuracy and the share of each rating stay. Of B tables, b of which reach the
+    estimate, :math:`p = (1 + b)/(1 + B)`, which is never 0 (Phipson & Smyth 2010). The mean of the
+    null is the bias of the plug-in estimate where ratings tell nothing. Where they tell something
+    the bias is nearly as large if all ratings have many right and many wrong trials; otherwise
+    `debias` estimates it.
+
     Examples
     --------
     >>> from hmetad.counts.vectors import from_nr
@@ -137,8 +156,8 @@ def meta_information(
     refuse_no_counts(counts)
     if hold == "stimulus" and not has_stimulus:
         raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
-    if debias and bool((counts != counts.round()).any()):
-        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
+    if (debias or permutations) and bool((counts != counts.round()).any()):
+        step = "Leave debias and permutations at 0 for corrected counts, and for drawn weights."
         raise InputError("counts", "counts that are not whole", "numbers of trials", step)
     table = counts if has_stimulus else type2_counts(counts)
     table = table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
@@ -146,17 +165,21 @@ def meta_information(
     measure = information_of_tables if has_stimulus else information_of_type2_tables
     estimates, lost = measure(values), np.zeros(len(values))
     attrs: dict[str, int | str] = {"debias": int(debias), "hold": hold}
+    like = table.isel(dict.fromkeys(dims, 0), drop=True)
+    entropy, null = seed_entropy(seed), xr.Dataset()
+    if permutations:
+        plain = like.copy(data=estimates["meta_i2r"].reshape(like.shape))
+        null = against_chance(table, plain, permutations, entropy)
     if debias and values.size:
-        entropy = seed_entropy(seed)
         estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
-        attrs["seed"] = str(entropy)
+    if permutations or (debias and values.size):
+        attrs |= {"permutations": int(permutations), "seed": str(entropy)}
     problems = problems_of_tables if has_stimulus else problems_of_type2_tables
     masks = {"no-trials": values.sum(axis=tuple(range(1, values.ndim))) == 0}
     masks |= problems(estimates, values)
     # A rating below half is turned round, which takes two alternatives.
     is_turned = masks.get("rating-below-half", np.zeros(len(values), dtype=bool))
     estimates = estimates | {"rmi": np.where(is_turned, np.nan, estimates["rmi"])}
-    like = table.isel(dict.fromkeys(dims, 0), drop=True)
     if is_turned.any() and "options" in like.coords:
         # Guesses are right less often than half of the time.
         is_many = (like["options"].broadcast_like(like) > 2).to_numpy().ravel()
@@ -164,7 +187,7 @@ def meta_information(
         masks["rating-below-half.options"] = is_turned & is_many
     section = "information" if has_stimulus else "information_of_correctness"
     named = {name: estimates[name].reshape(like.shape) for name in names_of(section)}
-    result = described(like, named, section).assign_attrs(attrs)
+    result = described(like, named, section).assign(null.data_vars).assign_attrs(attrs)
     for name, one in result.items():
         one.attrs["estimate"] = "bias reduced" if debias and name in CORRECTED else "plug-in"
     raised = notices_where(
@@ -225,6 +248,17 @@ def bias_reduced(
     reduced = 2 * plug_in - sums / positive(defined)
     lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
     return estimates | dict(zip(names, reduced, strict=True)), lost
+
+
+def against_chance(table: xr.DataArray, plug_in: xr.DataArray, n: int, entropy: int) -> xr.Dataset:
+    """Mean of meta-I₂ʳ in tables with permuted ratings, what is above it, and its p."""
+    drawn = resample(table, meta_information, n=n, kind="permutation", seed=entropy)["meta_i2r"]
+    mean = drawn.mean("draw")
+    # The same table may differ by rounding.
+    p = (1 + (drawn >= plug_in - LEAST).sum("draw")) / (1 + n)
+    values = {"meta_i2r_null": mean, "meta_i2r_excess": plug_in - mean, "meta_i2r_p": p}
+    known = {name: x.where(plug_in.notnull()).to_numpy() for name, x in values.items()}
+    return described(plug_in, known, "information_by_permutation")
 
 
 # Plug-in estimates of many tables

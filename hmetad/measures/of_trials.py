@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.arguments import check_inputs, probability, seed_or_none, share_or_none, whole
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.errors import InputError
@@ -52,17 +52,22 @@ __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 type Tables = Iterator[Floats]
+# Bins of confidence, at_coverage and tolerance, by name.
+type Wanted = dict[str, Any]
 Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
 BYTES = 8
 # Numbers that are held at once while draws are made.
 AT_ONCE = 2**22
+# What arguments may be.
+SHARES = dict.fromkeys(("at_coverage", "tolerance"), share_or_none)
+CHECKS: dict[str, Any] = {"skip": ("trials",), "bins": whole(1), **SHARES}
 # Measures that need no confidence.
 OF_ALL = ("accuracy", "trials")
 
 
-@check_inputs(skip=("trials",), bins=whole(1), ci_prob=probability)
+@check_inputs(**CHECKS, ci_prob=probability)
 def measure_trials(
     trials: TableLike,
     *,
@@ -73,6 +78,8 @@ def measure_trials(
     missing: Missing = "drop",
     over: str | None = None,
     bins: int = 10,
+    at_coverage: float | None = None,
+    tolerance: float | None = None,
     ci_prob: float = 0.95,
 ) -> xr.Dataset:
     r"""Measures of confidence as it is, of trials that are right or wrong, per cell.
@@ -103,6 +110,12 @@ def measure_trials(
         level of the others; by default the first.
     bins : int, optional
         Bins of equal mass for the calibration error, as for `calibration`.
+    at_coverage : float, optional
+        Share of the trials, the most confident, that ``selective_accuracy`` is of; without it there
+        is none.
+    tolerance : float, optional
+        Share wrong that is tolerated among the trials of ``tolerated_coverage``; without it there
+        is none.
     ci_prob : float, optional
         Probability of the interval of the area.
 
@@ -111,10 +124,14 @@ def measure_trials(
     Dataset
         Per cell, of the order of confidence: ``auroc2`` with ``auroc2_se``, ``auroc2_lower`` and
         ``auroc2_upper``, ``gamma_pairs``, ``aurc`` (the area under the risk–coverage curve, less
-        is better), ``accuracy`` and ``trials``. Where all confidence is from 0 to 1, also ``brier``
-        with its parts ``reliability``, ``resolution``, ``uncertainty`` and ``residual`` as of
-        `calibration`, ``ece``, ``ece_debiased``, ``reliability_debiased``,
-        ``mean_confidence`` and ``overconfidence``. NaN where no trial was right, or none wrong.
+        is better), ``aurc_excess`` (that less the area of the best order; less is better),
+        ``augrc`` (the area where risk is a share of all trials; less is better), ``prr`` (the
+        prediction rejection ratio, 1 for the best order and 0 at chance), ``accuracy`` and
+        ``trials``; those of `at_coverage` and `tolerance` as of `selective_prediction`. Where all
+        confidence is from 0 to 1, also ``brier`` with its parts ``reliability``, ``resolution``,
+        ``uncertainty`` and ``residual`` as of `calibration`, ``ece``, ``ece_debiased``,
+        ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``. NaN where no trial was
+        right, or none wrong.
 
     Raises
     ------
@@ -161,7 +178,8 @@ def measure_trials(
     (0.875, 0.195)
     """
     roles = {"correct": correct, "confidence": confidence}
-    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, bins)
+    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
+    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
     values = observed_measures(cells)
     stated = [cell.stated(cell.table.astype(float)) for cell in cells]
     se = np.array([area_error(table) for table in stated])
@@ -169,7 +187,7 @@ def measure_trials(
     lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
     values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
     result = describe_results(judged, {**values, "trials": numbers_of_trials(cells)}, SECTION)
-    result.attrs |= {"bins": bins, "ci_prob": ci_prob}
+    result.attrs |= {k: x for k, x in (wanted | {"ci_prob": ci_prob}).items() if x is not None}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
     at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
@@ -177,7 +195,7 @@ def measure_trials(
     return noticed_by_measure(with_notices(result, said))
 
 
-@check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
+@check_inputs(**CHECKS, n=whole(2), seed=seed_or_none)
 def resample_trials(
     trials: TableLike,
     *,
@@ -190,13 +208,15 @@ def resample_trials(
     n: int = 2000,
     kind: Drawn = "bootstrap",
     bins: int = 10,
+    at_coverage: float | None = None,
+    tolerance: float | None = None,
     seed: int | None = None,
 ) -> xr.Dataset:
     r"""Draws of the measures of `measure_trials`, for intervals, contrasts and decisions.
 
     Parameters
     ----------
-    trials, by, correct, confidence, missing, over, bins
+    trials, by, correct, confidence, missing, over, bins, at_coverage, tolerance
         As for `measure_trials`.
     cluster : str or sequence of str, optional
         Column with the unit that is drawn in the place of a trial, such as the item, which all
@@ -244,7 +264,8 @@ def resample_trials(
     True
     """
     roles = {"correct": correct, "confidence": confidence}
-    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, bins)
+    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
+    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
     entropy = seed_entropy(seed)
     if cluster is None:
         generators = (cell_generator(entropy, place) for place in range(len(cells)))
@@ -294,7 +315,7 @@ def resample_trials(
     return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
 
 
-@check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)
+@check_inputs(**CHECKS, n=whole(2), ci_prob=probability, seed=seed_or_none)
 def resample_trials_interval(
     trials: TableLike,
     *,
@@ -307,6 +328,8 @@ def resample_trials_interval(
     n: int = 2000,
     kind: Drawn = "bootstrap",
     bins: int = 10,
+    at_coverage: float | None = None,
+    tolerance: float | None = None,
     ci_prob: float = 0.95,
     seed: int | None = None,
     draws: xr.Dataset | None = None,
@@ -317,6 +340,8 @@ def resample_trials_interval(
     ----------
     trials, by, correct, confidence, cluster, missing, over, n, kind, bins, seed
         As for `resample_trials`.
+    at_coverage, tolerance
+        As for `measure_trials`.
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
     draws : Dataset, optional
@@ -345,8 +370,9 @@ def resample_trials_interval(
     >>> found["auroc2"].sel(cell="all").round(2).values
     array([0.88, 0.84, 0.91])
     """
-    asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
-    asked |= {"missing": missing, "over": over}
+    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
+    asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence}
+    asked |= {"missing": missing, "over": over, **wanted}
     if draws is None:
         draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
     cluster = str(draws.attrs["cluster"]) or None
@@ -359,14 +385,14 @@ def resample_trials_interval(
     ends: dict[str, Floats] = {}
     if any(x.any() for x in alike.values()):
         roles = {"correct": correct, "confidence": confidence}
-        own = trials_of_cells(trials, by, roles, cluster, missing, over, bins)
+        own = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
         ends = limits_at_edge(*own, (1 - ci_prob) / 2)
         if cluster is None:
             area = [estimates[f"auroc2_{end}"] for end in ("lower", "upper")]
             ends["auroc2"] = np.stack(area, axis=1)
     coords = {**estimates.coords, "summary": ["estimate", "lower", "upper"]}
     result = xr.Dataset({"trials": estimates["trials"]}, coords, draws.attrs)
-    result.attrs |= {"ci_prob": ci_prob, "bins": bins}
+    result.attrs |= {k: x for k, x in (wanted | {"ci_prob": ci_prob}).items() if x is not None}
     moved = dict[str, xr.DataArray]()
     for name in names:
         centre = estimates[name].to_numpy()
@@ -386,13 +412,13 @@ class Cell(NamedTuple):
     """Distinct confidences (f,) of one cell, and the trials wrong and right with each (2, f).
 
     Trials that count without a confidence come last, as those with a confidence of NaN. Where all
-    confidence is a probability each has one of the `bins`.
+    confidence is a probability each has one of the bins.
     """
 
     confidence: Floats
     table: Ints
     bin_of: Ints | None
-    bins: int
+    wanted: Wanted
 
     @property
     def number(self) -> int:
@@ -409,11 +435,13 @@ class Cell(NamedTuple):
         # Trials without a confidence are right or wrong nevertheless.
         accuracy = {"accuracy": ratio(right, right + wrong)}
         stated = self.stated(tables)
-        found = order_scores(stated) | accuracy
+        found = order_scores(stated, self.wanted["at_coverage"], self.wanted["tolerance"])
         if self.bin_of is not None:
             number = stated.shape[-1]
             confidence = np.nan_to_num(self.confidence[:number])
-            found |= calibration_scores(stated, confidence, self.bin_of[:number], self.bins)
+            found |= calibration_scores(
+                stated, confidence, self.bin_of[:number], self.wanted["bins"]
+            )
         return found | accuracy
 
 
@@ -424,20 +452,20 @@ def trials_of_cells(
     cluster: Units,
     missing: Missing,
     over: str | None,
-    bins: int,
+    wanted: Wanted,
 ) -> tuple[Judged, list[Cell]]:
     """Trials, and those of each cell by confidence, errors of rounding in it set right."""
     judged = judged_trials(trials, by, roles, cluster=cluster, missing=missing, over=over)
     judged = judged._replace(value=rounded_to_probabilities(judged.value))
     forecasts: Forecasts = count_forecasts(judged)
     is_off = (forecasts.value < 0) | (forecasts.value > 1)
-    bin_of = None if is_off.any() else forecasts.mass_bins(bins)
+    bin_of = None if is_off.any() else forecasts.mass_bins(wanted["bins"])
     cells = [
         Cell(
             forecasts.value[part],
             forecasts.table[:, part],
             None if bin_of is None else bin_of[part],
-            bins,
+            wanted,
         )
         for part in forecasts.parts()
     ]

@@ -15,12 +15,12 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.arguments import check_inputs, probability, whole
+from hmetad.arguments import check_inputs, probability, share_or_none, whole
 from hmetad.counts.columns import plain_array
 from hmetad.errors import InputError
 from hmetad.measures.items import By
 from hmetad.measures.results import ratio
-from hmetad.measures.scores import binned_scores, risk_coverage_area, squared_errors
+from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
 from hmetad.measures.stated_confidence import (
     Forecasts,
     Judged,
@@ -260,7 +260,7 @@ def accuracy_by_confidence(
     return with_notices(result, [*judged.found, *few, *empty_bins(result), *flat])
 
 
-@check_inputs(skip=("trials",))
+@check_inputs(skip=("trials",), tolerance=share_or_none, ci_prob=probability)
 def selective_prediction(
     trials: TableLike,
     *,
@@ -269,8 +269,12 @@ def selective_prediction(
     confidence: str = "confidence",
     abstained: str | None = None,
     coverages: Sequence[float] | ArrayLike = COVERAGES,
+    tolerance: float | None = None,
+    ci_prob: float = 0.95,
 ) -> xr.Dataset:
-    r"""Accuracy–coverage curve and its area; where trials were abstained from, what that gained.
+    r"""Accuracy–coverage curve, its area, and how much can be answered with few errors.
+
+    Where trials were abstained from, also what that gained.
 
     Parameters
     ----------
@@ -288,14 +292,29 @@ def selective_prediction(
         Column with whether the trial was abstained from: booleans, or 1 and 0.
     coverages : sequence of float, optional
         Shares of the trials to answer, above 0 and up to 1, rising; by default .05, .10, ..., 1.
+    tolerance : float, optional
+        Share wrong that is tolerated among the trials that are answered.
+    ci_prob : float, optional
+        Probability with which `tolerance` holds in the trials of ``guaranteed_coverage``.
 
     Returns
     -------
     Dataset
         Per cell and coverage: ``selective_accuracy`` (probability) and ``confidence_threshold``
         (the least confidence that is answered, in the unit of confidence). Per cell:
-        ``aurc``, the area under the risk–coverage curve (probability, less is better),
-        ``accuracy`` and ``trials``. With `abstained` also
+        ``aurc``, the area under the risk–coverage curve (probability, less is better); what it has
+        above that of the best order, ``aurc_excess``; ``augrc``, the area where risk is the share
+        of all trials that are answered and wrong (less is better); ``prr``, the prediction
+        rejection ratio (1 for the best order, 0 at chance); ``accuracy`` and ``trials``.
+
+        With `tolerance` also, per cell: ``tolerated_coverage``, the largest share of the trials
+        that a least confidence answers with at most this share wrong, and that confidence,
+        ``tolerated_threshold``; ``guaranteed_coverage`` and ``guaranteed_threshold``, the same of
+        those that the `coverages` answer, where the upper limit of the share wrong is at most the
+        tolerance. Per cell and coverage: ``risk_upper``, this limit, of the trials with at least
+        the threshold. A coverage is 0, and its threshold NaN, where there is none.
+
+        With `abstained` also
         ``abstention_trials`` (dim abstention), ``reliable_accuracy`` (NaN with a notice where
         nothing was answered), ``abstain_accuracy`` and ``effective_reliability`` (−1 to 1).
         Variables have attrs ``long_name``, ``units``, ``source``; the dataset has ``ties`` (the
@@ -316,15 +335,32 @@ def selective_prediction(
     .. math:: a(c) = \frac{R(cN)}{cN}, \quad AURC = 1 - \frac1N \sum_{m=1}^{N} \frac{R(m)}{m}
 
     R is linear between whole m. Confidence that says nothing has the overall accuracy at each
-    coverage, and the share wrong as its AURC in expectation.
+    coverage, and the share wrong e as its AURC in expectation. The area under the
+    accuracy–rejection curve is 1 − AURC. With AURC* of the order in which all right trials come
+    first, and W(m) wrong ones among the first m,
+
+    .. math::
+        E\text{-}AURC = AURC - AURC^*, \quad PRR = \frac{e - AURC}{e - AURC^*}, \quad
+        AUGRC = \int_0^1 \frac{W(cN)}{N} dc = (1 - e) e (1 - AUROC2) + \frac{e^2}{2}
+
+    PRR is the ratio of Fadeeva et al. (2023), of all rejection rates; that of Malinin & Gales
+    (2021), whose rejected trials count as right, is :math:`2\,AUROC2 - 1`, the ``"trapezoid"``
+    `gamma`. It is NaN where all trials are right or all wrong.
+
+    ``risk_upper`` is the one-sided limit of Clopper & Pearson at 1 − (1 − ci_prob)/J for J
+    coverages, so that all of them hold together and one may be chosen afterwards. They hold for
+    trials that are drawn like these, independently; of items with several trials they are too
+    small.
+
     With A, B, C, D the trials answered right, abstained from though right, answered wrong,
     abstained from and wrong:
 
     .. math:: R\text{-}Acc = \frac{A}{A + C}, \quad A\text{-}Acc = \frac{A + D}{N}, \quad
               \Phi = \frac{A - C}{N}
 
-    Source: Geifman & El-Yaniv (2017); Feng et al. (2024); Whitehead et al. (2022) for Φ, the
-    effective reliability.
+    Source: Geifman & El-Yaniv (2017), also for the limits, which they choose by bisection;
+    Geifman, Uziel & El-Yaniv (2019); Traub et al. (2024); Feng et al. (2024); Whitehead et al.
+    (2022) for Φ, the effective reliability.
 
     Examples
     --------
@@ -337,13 +373,11 @@ def selective_prediction(
     roles = {"correct": correct, "confidence": confidence, "abstained": abstained}
     judged = judged_trials(trials, by, roles)
     forecasts = count_forecasts(judged)
-    curves = [coverage_curve(forecasts, part, shares) for part in forecasts.parts()]
-    accuracy, threshold, aurc = (np.stack(column) for column in zip(*curves, strict=True))
+    curves = [coverage_curve(forecasts, x, shares, tolerance, ci_prob) for x in forecasts.parts()]
+    stacked = {name: np.stack([curve[name] for curve in curves]) for name in curves[0]}
     n, right = (forecasts.sums(x)[:, 0] for x in (forecasts.trials, forecasts.table[1]))
     values: dict[str, Placed] = {
-        "selective_accuracy": ("coverage", accuracy),
-        "confidence_threshold": ("coverage", threshold),
-        "aurc": aurc,
+        **{name: ("coverage", x) if x.ndim == 2 else x for name, x in stacked.items()},
         "accuracy": right / n,
         "trials": n.astype(np.int64),
     }
@@ -351,6 +385,8 @@ def selective_prediction(
         values |= abstention(judged, abstained)
     result = describe_results(judged, values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
+    if tolerance is not None:
+        result.attrs |= {"tolerance": tolerance, "ci_prob": ci_prob}
     found = [*judged.found, *few_trials(result["trials"])]
     if abstained is not None:
         result = result.assign_coords(abstention=list(OUTCOMES))
@@ -442,17 +478,32 @@ def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
 
 
 def coverage_curve(
-    forecasts: Forecasts, part: slice, shares: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Accuracy and least confidence of a cell's most confident shares, and the area."""
-    table = forecasts.table[:, part].astype(float)
-    trials, right = (np.cumsum(x[::-1]) for x in (table.sum(axis=0), table[1]))
-    wanted = shares * trials[-1]
-    # A share of trials that is whole but for rounding needs no further trial.
-    place = np.searchsorted(trials, wanted * (1 - 1e-12))
-    threshold = forecasts.value[part][::-1][place]
-    reached = np.interp(wanted, np.append(0, trials), np.append(0, right))
-    return reached / wanted, threshold, risk_coverage_area(table)
+    forecasts: Forecasts, part: slice, shares: Floats, tolerance: float | None, ci_prob: float
+) -> dict[str, Floats]:
+    """Curves over the most confident shares of a cell, areas, and coverages with few errors."""
+    table, value = forecasts.table[:, part].astype(float), forecasts.value[part][::-1]
+    wrong, right = (np.cumsum(x[::-1]) for x in table)
+    trials = wrong + right
+
+    def places(share: Floats) -> Ints:
+        """Last of the most confident; a share that is whole but for rounding needs no more."""
+        return np.searchsorted(trials, share * trials[-1] * (1 - 1e-12))
+
+    place = places(shares)
+    found = order_scores(table, tolerance=tolerance)
+    del found["auroc2"], found["gamma_pairs"]
+    found["selective_accuracy"] = np.stack([selective_accuracy(table, x) for x in shares])
+    found["confidence_threshold"] = value[place]
+    if tolerance is not None:
+        # One-sided, and for all coverages together.
+        level = 1 - 2 * (1 - ci_prob) / len(shares)
+        _, upper = share_limits(wrong[place], trials[place], "exact", level)
+        sure = np.where(upper <= tolerance, trials[place], 0.0).max() / trials[-1]
+        found |= {"risk_upper": upper, "guaranteed_coverage": sure}
+        for name in ("tolerated", "guaranteed"):
+            share = found[f"{name}_coverage"]
+            found[f"{name}_threshold"] = np.where(share > 0, value[places(share)], np.nan)
+    return found
 
 
 def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:

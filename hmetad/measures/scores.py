@@ -4,7 +4,8 @@ Type-2 tables (..., 2, confidences), wrong trials first and confidences rising, 
 bins (..., bins) → scores (...). Columns are ratings, or the distinct confidences of trials; numbers
 are trials, or weights. Source: Nelson (1984) for pairs; DeLong, DeLong & Clarke-Pearson (1988), by
 the sums of Sun & Xu (2014), for the error of the area; Murphy (1973) for the parts of the Brier
-score.
+score; Geifman, Uziel & El-Yaniv (2019), Traub et al. (2024) and Fadeeva et al. (2023) for areas
+under curves of coverage.
 """
 
 import numpy as np
@@ -21,12 +22,14 @@ __all__ = [
     "order_scores",
     "pairs",
     "risk_coverage_area",
+    "selective_accuracy",
     "squared_errors",
     "wrong_and_right",
 ]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
+type Share = float | None
 
 # Halvings that find the end of an interval to all digits.
 HALVINGS = 53
@@ -50,22 +53,42 @@ def pairs(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return (right * wrong_below).sum(axis=-1), (wrong * right_below).sum(axis=-1), tied
 
 
-def order_scores(table: ArrayLike) -> dict[str, Floats]:
-    """Scores for which only the order of confidence counts: auroc2, gamma_pairs and aurc.
+def order_scores(
+    table: ArrayLike, at_coverage: Share = None, tolerance: Share = None
+) -> dict[str, Floats]:
+    """Scores for which only the order of confidence counts.
+
+    With `tolerance` also the largest share of trials above a confidence of which no more are wrong,
+    0 where there is none.
 
     Examples
     --------
     >>> found = order_scores([[1, 1, 0], [0, 1, 1]])
-    >>> {name: x.round(3).item() for name, x in found.items()}
-    {'auroc2': 0.875, 'gamma_pairs': 1.0, 'aurc': 0.271}
+    >>> [found[name].round(3).item() for name in ("auroc2", "aurc", "aurc_excess", "augrc", "prr")]
+    [0.875, 0.271, 0.062, 0.156, 0.786]
     """
     concordant, discordant, tied = pairs(table)
     untied = concordant + discordant
-    return {
+    wrong, right = (side.sum(axis=-1) for side in wrong_and_right(table))
+    n, area = wrong + right, risk_coverage_area(table)
+    # The best order has all wrong trials last.
+    least = ratio(wrong - right * (digamma(n + 1) - digamma(right + 1)), n)
+    found = {
         "auroc2": ratio(concordant + tied / 2, untied + tied),
         "gamma_pairs": ratio(concordant - discordant, untied),
-        "aurc": risk_coverage_area(table),
+        "aurc": area,
+        "aurc_excess": np.maximum(area - least, 0.0),
+        "augrc": ratio(discordant + tied / 2 + wrong**2 / 2, n**2),
+        "prr": ratio(ratio(wrong, n) - area, np.where(right > 0, ratio(wrong, n) - least, 0.0)),
     }
+    if at_coverage is not None:
+        found["selective_accuracy"] = selective_accuracy(table, at_coverage)
+    if tolerance is not None:
+        wrong, right = (side[..., ::-1].cumsum(axis=-1) for side in wrong_and_right(table))
+        # A tolerated number of errors that is whole but for rounding is reached.
+        holds = wrong <= tolerance * (wrong + right) * (1 + 1e-12)
+        found["tolerated_coverage"] = ratio(np.where(holds, wrong + right, 0.0).max(axis=-1), n)
+    return found
 
 
 def risk_coverage_area(table: ArrayLike) -> Floats:
@@ -87,6 +110,22 @@ def risk_coverage_area(table: ArrayLike) -> Floats:
     summed_accuracy = (here * share + excess * grown).sum(axis=-1)
     # Without errors it is 0, and rounding may leave less.
     return np.maximum(1 - ratio(summed_accuracy, here.sum(axis=-1)), 0.0)
+
+
+def selective_accuracy(table: ArrayLike, coverage: float) -> Floats:
+    """Share right of the most confident trials, as many as a share of all.
+
+    Examples
+    --------
+    >>> selective_accuracy([[1, 1, 0], [0, 1, 1]], 0.5).item()
+    0.75
+    """
+    wrong, right = (side[..., ::-1] for side in wrong_and_right(table))
+    here = wrong + right
+    wanted = coverage * here.sum(axis=-1, keepdims=True)
+    left = np.clip(wanted - here.cumsum(axis=-1) + here, 0.0, here)
+    share = right / np.where(here > 0, here, 1.0)
+    return ratio((share * left).sum(axis=-1), wanted[..., 0])
 
 
 def area_error(table: ArrayLike) -> Floats:

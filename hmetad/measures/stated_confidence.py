@@ -1,7 +1,8 @@
 """Trials with the confidence that was stated: their cells, its scale, and its distinct values.
 
 DataFrame of trials → `Judged` (one row per trial) → `Forecasts` (one row per cell and distinct
-confidence) → bins. Source: Murphy (1973), who counts forecasts by their distinct values.
+confidence) → bins, or a report of the scale. Source: Murphy (1973), who counts forecasts by their
+distinct values; Shryock & Siegel (1976) for Whipple's index of round numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import entr
 
-from hmetad.arguments import refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
@@ -39,7 +41,7 @@ from hmetad.measures.items import (
     units_of,
     with_units,
 )
-from hmetad.notice import Notice, first_few, notice_of, notice_where
+from hmetad.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 from hmetad.rows.sources import TableLike, rows_of
@@ -56,6 +58,7 @@ __all__ = [
     "not_probabilities",
     "probabilities_of",
     "rounded_to_probabilities",
+    "scale_report",
 ]
 
 type Floats = NDArray[np.float64]
@@ -147,6 +150,84 @@ class Forecasts(NamedTuple):
         """Bin 0..B − 1 by equal intervals of 0 to 1, closed above."""
         # Each cut is rounded once, as a decimal fraction that was typed is.
         return np.searchsorted(np.arange(1, bins) / bins, self.value, side="left")
+
+
+@check_inputs(skip=("trials",))
+def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidence") -> xr.Dataset:
+    r"""Levels of confidence that are used, how often round numbers and the top are, per cell.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes. Rows with a missing value
+        in a used column are left out, and a notice says how many.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns, one cell per combination that occurs, as for `count_correct`.
+    confidence : str, optional
+        Column with confidence in any unit, larger is more confident.
+
+    Returns
+    -------
+    Dataset
+        Per cell: ``levels`` (distinct values), ``confidence_entropy`` (bit), ``share_top`` (share
+        of trials with the highest value), ``share_tens`` and ``share_fives`` (shares with a
+        multiple of 10 and of 5 %), ``heaping`` (Whipple's index) and ``trials``. The attr ``top``
+        has the highest value of the scale: 1 where all confidence is from 0 to 1; 100 where it is
+        from 0 to 100 and exceeds 20; otherwise, as of ratings, the highest that occurs. These have
+        no round numbers: their shares are NaN, with a notice.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a name with a meaning of its own; if confidence is
+        no finite number.
+
+    Notes
+    -----
+    With shares f of the L distinct values, the entropy is :math:`-\sum f \log_2 f`, at most
+    log₂ L. Whipple's index is 5 times ``share_fives``: 1 where all whole percents are as frequent,
+    5 where each value is a multiple of 5. AUROC2, information and M depend on the number of levels:
+    `hmetad.select.measure_scales` shows how much.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> trials = pd.DataFrame({"confidence": [0.9, 0.95, 1, 1, 0.83, 0.9, 0.5, 0.9]})
+    >>> found = scale_report(trials).sel(cell="all")
+    >>> found["levels"].item(), found["share_tens"].item(), found["share_top"].item()
+    (5, 0.75, 0.25)
+    """
+    rows = named_rows(rows_of(trials, text=text_columns(by)), [confidence], by)
+    names = column_names("by", by)
+    check_roles(rows.columns, [("confidence", confidence), *(("by", name) for name in names)])
+    frame = rows.with_points([confidence]).frame([confidence, *names])
+    frame, right, dropped = complete_rows(frame, np.ones(len(frame), int), frame.isna())
+    cell, cells = cells_of(frame, names, [])
+    value = finite_confidence(frame[confidence])
+    # Nothing is said of right and wrong.
+    judged = Judged(cell, right, value, cell, cells, cells, {}, [*rows.notices, *dropped])
+    forecasts, found = count_forecasts(judged), judged.found
+    lowest, highest = float(value.min()), float(value.max())
+    is_percent = MOST_RATING < highest <= 100
+    top = (1.0 if highest <= 1 else 100.0) if lowest >= 0 and (highest <= 1 or is_percent) else None
+    found += [] if top else [notice_of("no-round-numbers", highest=highest)]
+    n = forecasts.sums(forecasts.trials)
+    share = forecasts.trials / n[forecasts.cell, 0]
+    steps = 20 * forecasts.value / (top or np.nan)
+    # Without a top of the scale they are NaN.
+    tens, fives = (share * (abs(x - np.round(x)) <= ROUNDING) + 0 * x for x in (steps / 2, steps))
+    parts = {
+        "confidence_entropy": entr(share) / np.log(2),
+        "share_top": share * (forecasts.value == (top or highest)),
+        "share_tens": tens,
+        "share_fives": fives,
+        "heaping": 5 * fives,
+    }
+    values: dict[str, Placed] = {name: forecasts.sums(x)[:, 0] for name, x in parts.items()}
+    values["trials"] = n[:, 0].astype(np.int64)
+    values["levels"] = np.bincount(forecasts.cell)
+    result = describe_results(judged, values, "scale_report")
+    return with_notices(result.assign_attrs(top=top or highest), found)
 
 
 def judged_trials(

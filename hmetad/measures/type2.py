@@ -46,6 +46,7 @@ __all__ = [
     "phi",
     "reversed_scale",
     "type2_roc",
+    "type2_zroc",
     "unequal_ratings",
     "v_statistic",
 ]
@@ -207,7 +208,8 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
     """
     table = type2_counts(counts)
     if estimator == "gaussian":
-        value, lacks_points = gaussian_gamma(*wrong_and_right(table))
+        distance, _, lacks_points = zroc_line(*wrong_and_right(table))
+        value = 2 * ndtr(distance) - 1
         left_out = of_cells(table).copy(data=lacks_points & np.isfinite(value))
         new = notice_where(left_out, "zroc-points-left-out")
         new += undefined(table, value, "undefined-gamma.line")
@@ -220,6 +222,57 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
     result = of_cells(table).copy(data=value).rename("gamma")
     result.attrs = {**attrs_of(f"gamma_{estimator}"), "estimator": estimator}
     return with_notices(result, [*notices(table), *new])
+
+
+@check_inputs(skip=("counts",))
+def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
+    r"""Slope of the type-2 zROC, and d_a of confidence in right and wrong trials, per cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table or type-2 table, as for `type2_roc`, with K ≥ 3; further dims are kept.
+
+    Returns
+    -------
+    Dataset
+        Per cell ``type2_slope``, the SD of confidence in wrong trials over that in right ones, 1
+        where these are equal; and ``type2_d_a``, the distance of their means in root mean square
+        SDs, 0 at chance. NaN with a notice where fewer than two points of the curve have both rates
+        between 0 and 1; the slope also where all of these have the same false-alarm rate.
+
+    Raises
+    ------
+    InputError
+        If `counts` is neither of the two tables.
+
+    Notes
+    -----
+    With wrong trials N(0, 1), right ones N(δ, σ), and the line of ``gamma(estimator="gaussian")``:
+
+    .. math::
+        \frac1\sigma = \frac{SD\, z(H)}{SD\, z(F)}, \quad
+        d_a = \delta \sqrt{\frac{2}{1 + \sigma^2}}, \quad
+        G_{gauss} = 2\Phi\!\left(\frac{d_a}{\sqrt2}\right) - 1
+
+    A regression of z(H) on z(F) would make the slope smaller. Like AUROC2, both depend on how well
+    the stimuli are told apart; the slope and d_a of that, of type 1, are those of `uvsdt`.
+    Source: Simpson & Fitter (1973); Higham & Higham (2018) for the line.
+
+    Examples
+    --------
+    >>> judged = xr.DataArray([[20, 12, 6, 2], [10, 15, 25, 50]], dims=["correct", "rating"])
+    >>> found = type2_zroc(judged)
+    >>> found["type2_slope"].round(3).item(), found["type2_d_a"].round(3).item()
+    (0.779, 1.448)
+    """
+    table = type2_counts(counts)
+    distance, slope, lacks_points = zroc_line(*wrong_and_right(table))
+    values = {"type2_slope": slope, "type2_d_a": np.sqrt(2) * distance}
+    found = described(of_cells(table), values, "type2")
+    left_out = of_cells(table).copy(data=lacks_points & np.isfinite(distance))
+    new = notice_where(left_out, "zroc-points-left-out")
+    return with_notices(found, [*notices(table), *new, *undefined(table, slope, "undefined-zroc")])
 
 
 @check_inputs(skip=("counts",))
@@ -642,8 +695,8 @@ def from_above(trials: Floats) -> Floats:
     return np.concatenate([none, trials[..., ::-1].cumsum(axis=-1)], axis=-1)
 
 
-def gaussian_gamma(wrong: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Gamma of the line through the zROC, and where it lacks a point that has no z."""
+def zroc_line(wrong: Floats, right: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """δ/√(1 + σ²) and slope 1/σ of the line through the zROC; where it lacks a point without z."""
     # From below: trials with less than the ratings K + 1, ..., 1. The ends of the curve have no z.
     z_F, z_H = (
         z_scores(from_above(x), from_above(x[..., ::-1])[..., ::-1])[0][..., 1:-1]
@@ -662,5 +715,5 @@ def gaussian_gamma(wrong: Floats, right: Floats) -> tuple[Floats, NDArray[np.boo
         deviations.append(np.sqrt(ratio((distance**2).sum(axis=-1), number)))
     # δ/√(1 + σ²) with σ = sd_F/sd_H and δ = σ·mean_H − mean_F; a line may be upright or level.
     (mean_F, mean_H), (sd_F, sd_H) = means, deviations
-    value = 2 * ndtr(ratio(sd_F * mean_H - sd_H * mean_F, np.hypot(sd_F, sd_H))) - 1
-    return value, (is_used & ~has_z).any(axis=-1)
+    distance = ratio(sd_F * mean_H - sd_H * mean_F, np.hypot(sd_F, sd_H))
+    return distance, ratio(sd_H, sd_F), (is_used & ~has_z).any(axis=-1)

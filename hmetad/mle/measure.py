@@ -4,9 +4,13 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 (cell).
 """
 
+from collections.abc import Callable, Sequence
+
+import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.counts.tables import type2_counts
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.expectation import relative_to_sdt
 from hmetad.measures.sdt import Correction
@@ -14,7 +18,7 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices, with_notices
 from hmetad.results import attrs_of
 
-__all__ = ["measure"]
+__all__ = ["measure", "measure_scales"]
 
 NOISE = ("meta_noise", "meta_noise_se", "meta_uncertainty", "meta_uncertainty_se")
 # Its likelihood has one maximum in all cases that were seen.
@@ -32,6 +36,7 @@ def measure(
     errors: bool = True,
     correction: Correction = "none",
     debias: int = 0,
+    permutations: int = 0,
     seed: int | None = None,
 ) -> xr.Dataset:
     """Every measure that applies to the table, per cell.
@@ -53,7 +58,7 @@ def measure(
         Whether standard errors are kept; they are not needed where the measures are resampled.
     correction : {"none", "loglinear", "cell"} or float, optional
         Of the type-1 measures and the fit, as in `sdt`.
-    debias, seed : int, optional
+    debias, permutations, seed : int, optional
         Of the information measures, as in `hmetad.information.meta_information`.
 
     Returns
@@ -82,7 +87,8 @@ def measure(
     >>> measure(counts, meta_d=True)["m_ratio"].round(3).item()
     1.878
     """
-    found = measures_of(counts, correction=correction, debias=debias, seed=seed)
+    drawn = {"debias": debias, "permutations": permutations, "seed": seed}
+    found = measures_of(counts, correction=correction, **drawn)
     if expected:
         found = found.assign(relative_to_sdt(counts, correction=correction).data_vars)
     if meta_d:
@@ -100,3 +106,50 @@ def measure(
     if errors:
         return found
     return found.drop_vars([x for x in map(str, found) if x.endswith("_se") or x[:4] == "cov_"])
+
+
+@check_inputs(skip=("count",))
+def measure_scales(
+    count: Callable[..., xr.DataArray], scales: Sequence[int] = (2, 3, 4, 6)
+) -> xr.Dataset:
+    """Every measure of the same trials, with confidence cut into several numbers of ratings.
+
+    Parameters
+    ----------
+    count : callable
+        What makes a table of ``quantiles`` ratings: ``partial(count_trials, trials, by="model")``,
+        or of `count_correct`.
+    scales : sequence of int, optional
+        Numbers of ratings, at least 2 each.
+
+    Returns
+    -------
+    Dataset
+        What `measure` gives, with dims (cell, scale); where there is a stimulus or the number of
+        options also ``m_ratio`` and the like; and ``ratings_used``, which equal confidences may
+        make fewer than the scale has.
+
+    Raises
+    ------
+    InputError
+        As `count` and `fit_mle`.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import hmetad
+    >>> trials = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=2000, ratings=8, seed=1)
+    >>> found = measure_scales(partial(hmetad.count_trials, trials), [2, 4])
+    >>> found["m_ratio"].sel(cell="all").round(2).values
+    array([0.92, 0.83])
+    """
+    parts = []
+    for scale in scales:
+        counts = count(quantiles=scale)
+        used = (type2_counts(counts).sum("correct") > 0).sum("rating")
+        has_m = "correct" not in counts.dims or "options" in counts.coords
+        found = measure(counts, meta_d=has_m)
+        parts.append(found.assign(ratings_used=used.assign_attrs(attrs_of("ratings_used"))))
+    over = pd.Index([*scales], name="scale")
+    joined = xr.concat(parts, over, combine_attrs="override").transpose("cell", "scale", ...)
+    return with_notices(joined.assign_attrs(notices="[]"), [x for p in parts for x in notices(p)])

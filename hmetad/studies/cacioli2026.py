@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.resample import resample
 from hmetad.measures.ideal_observers import binary_entropy
 from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2
@@ -117,8 +116,7 @@ def measures_of(tables: xr.DataArray, seed: int) -> xr.Dataset:
     """Measures of confidence that need no stimulus, per dataset, model and temperature."""
     null, bias = np.random.SeedSequence(seed).generate_state(2).tolist()
     n = file_of(NAME)["revised"]["permutations"]
-    plain = meta_information(tables)
-    permuted = resample(tables, information_told, n=n, kind="permutation", seed=null)["meta_i2r"]
+    plain = meta_information(tables, permutations=n, seed=null)
     trials = tables.sum(["correct", "rating"])
     result = xr.Dataset(
         {
@@ -126,18 +124,13 @@ def measures_of(tables: xr.DataArray, seed: int) -> xr.Dataset:
             "trials": trials,
             "auroc2": auroc2(tables),
             "meta_i2r": plain["meta_i2r"],
-            "less_null": plain["meta_i2r"] - permuted.mean("draw"),
+            "less_null": plain["meta_i2r_excess"],
             "reduced": meta_information(tables, debias=n, seed=bias)["meta_i2r"],
             "top": tables.sum("correct").max("rating") / trials,
             **uvsdt(withdrawn_counts(tables))[["s", "d_a", "a_z"]],
         }
     )
     return cells_as(result, "dataset", "model", "temperature")
-
-
-def information_told(tables: xr.DataArray) -> xr.DataArray:
-    """Meta-I₂ʳ, as a statistic to resample."""
-    return meta_information(tables)["meta_i2r"]
 
 
 def at_temperatures(tables: xr.DataArray, seed: int) -> xr.Dataset:

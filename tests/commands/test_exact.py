@@ -8,7 +8,8 @@ import pytest
 from command_line import refused, run
 
 import hmetad
-from hmetad.measures import measure_trials
+from hmetad.information import meta_information
+from hmetad.measures import measure_trials, selective_prediction
 from hmetad.notice import notice_of, with_notices
 
 CODE = "ceiling"
@@ -56,6 +57,77 @@ def test_ratings_are_counted_where_they_are_asked_for(answers):
     line = "compare counted.nc --over model --rope=-0.9,0.9 --json --var"
     assert run(answers, f"{line} gamma_trapezoid").answer["rows"][0]["label"] == "a − b"
     run(answers, f"{line} meta_i --fail-if 'a worse than b'", status=0)
+
+
+def test_coverages_with_few_errors_are_printed_and_judged(answers):
+    line = "measures answers.csv --by model --correct correct --at-coverage 0.5 --tolerance 0.1"
+    trials = pd.read_csv(answers / "answers.csv")
+    done = run(answers, f"{line} --json").answer
+    asked = {"by": "model", "at_coverage": 0.5, "tolerance": 0.1}
+    expected = measure_trials(trials, **asked)
+    curve = selective_prediction(trials, by="model", tolerance=0.1)
+    for place, row in enumerate(done["rows"]):
+        for name in ("selective_accuracy", "tolerated_coverage", "prr", "aurc_excess", "augrc"):
+            assert row[name] == pytest.approx(expected[name][place].item())
+        for name in ("tolerated_threshold", "guaranteed_coverage", "guaranteed_threshold"):
+            assert done["tolerated"][place][name] == pytest.approx(curve[name][place].item())
+    shown = run(answers, line).stdout
+    assert "accuracy at coverage" in shown
+    assert "At most 10 % wrong; guaranteed: with probability 95 %" in shown
+    gate = "--cluster item --draws 200 --seed 1 --var tolerated_coverage --rope=-0.02,0.02"
+    told = run(answers, f"{line} {gate} --fail-if 'b worse than a' --json", status=0)
+    assert "tolerated_coverage" in told.answer["gate"]["because"]
+
+
+@pytest.mark.integration
+def test_a_page_has_coverages_with_few_errors(answers):
+    line = "measures answers.csv --by model --correct correct --at-coverage 0.5 --tolerance 0.1"
+    run(answers, f"{line} --draws 200 --seed 1 -o page.html")
+    page = (answers / "page.html").read_text(encoding="utf-8")
+    assert "Tolerated coverage" in page
+    assert "Accuracy at coverage" in page
+
+
+def test_the_scale_and_measures_by_its_number_of_ratings_are_printed(answers):
+    line = "measures answers.csv --by model --correct correct --options 4 --scale"
+    done = run(answers, f"{line} --json").answer
+    trials = pd.read_csv(answers / "answers.csv")
+    used = trials.groupby("model")["confidence"].nunique().tolist()
+    assert [row["levels"] for row in done["scale"]] == used
+    assert [row["scale"] for row in done["scales"]] == [2, 3, 4, 6] * 2
+    counts = hmetad.count_correct(trials, by="model", options=4, quantiles=3)
+    (row,) = [x for x in done["scales"] if (x["cell"], x["scale"]) == ("a", 3)]
+    assert row["m_ratio"] == pytest.approx(hmetad.fit_mle(counts)["m_ratio"][0].item())
+    assert "Numbers of ratings" in run(answers, line).stdout
+
+
+def test_information_is_compared_with_chance(answers):
+    line = "measures answers.csv --by model --correct correct --quantiles 4 --permutations 200"
+    done = run(answers, f"{line} --seed 3 --json").answer
+    trials = pd.read_csv(answers / "answers.csv")
+    counts = hmetad.count_correct(trials, by="model", quantiles=4)
+    expected = meta_information(counts, permutations=200, seed=3)
+    for place, row in enumerate(done["rows"]):
+        for name in ("meta_i2r_null", "meta_i2r_excess", "meta_i2r_p"):
+            assert row[name] == pytest.approx(expected[name][place].item())
+    assert done["seed"] == 3
+    assert "meta-I₂ʳ − chance" in run(answers, line).stdout
+    assert "--permutations without --interval" in refused(answers, f"{line} --interval")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--quantiles 4 --tolerance 0.1", "--tolerance with --correct and confidence as numbers"),
+        ("--quantiles 4 --at-coverage 0.1", "--at-coverage with --correct"),
+        ("--permutations 100", "--permutations with ratings"),
+        ("--tolerance 10", "--tolerance: got 10.0, allowed is None or a share"),
+        ("--at-coverage 0", "--at-coverage: got 0.0"),
+    ],
+)
+def test_what_does_not_apply_is_refused_with_what_does(answers, options, said):
+    line = f"measures answers.csv --by model --correct correct {options}"
+    assert said in refused(answers, line)
 
 
 @pytest.fixture(scope="module")

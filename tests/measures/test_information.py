@@ -9,7 +9,7 @@ import xarray as xr
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import multinomial, norm
+from scipy.stats import hypergeom, multinomial, norm
 from sklearn.metrics import mutual_info_score
 
 from hmetad.counts.counting import count_trials
@@ -24,6 +24,7 @@ from hmetad.measures.ideal_observers import (
     normal_noise_information,
 )
 from hmetad.measures.information import information_of_tables, meta_information
+from hmetad.mle.measure import measure
 from hmetad.notice import notices
 
 # Meyen et al. (2025), Table 1: stimuli −1 and +1 by four responses.
@@ -375,6 +376,78 @@ def test_bias_of_type2_tables_is_reduced_likewise():
         np.testing.assert_allclose(reduced[name], expected, rtol=1e-12)
     assert np.isfinite(reduced["rmi"].item())
     assert reduced["share_right"].item() == meta_information(table)["share_right"].item()
+
+
+def enumerated_null(n):
+    """Values of I(correct; confidence)/H of all tables (2, 2) with these margins, and their p."""
+    ratings, right = n.sum(axis=0), n[1].sum()
+    tops = np.arange(max(0, right - ratings[0]), min(right, ratings[1]) + 1)
+    tables = [np.array([[ratings[0] - right + x, ratings[1] - x], [right - x, x]]) for x in tops]
+    p = hypergeom.pmf(tops, n.sum(), ratings[1], right)
+    entropy = binary_entropy(right / n.sum())
+    return np.array([mutual_information(x) / entropy for x in tables]), p
+
+
+def test_the_null_is_that_of_all_tables_that_permutations_may_give():
+    table = type2_table([12, 6], [9, 18])
+    values, p = enumerated_null(table.values[0])
+    found = meta_information(table, permutations=20_000, seed=1).sel(cell="all")
+    plug_in = found["meta_i2r"].item()
+    null = values @ p
+    # Four standard errors of 20,000 permutations.
+    far = 4 * np.sqrt((values - null) ** 2 @ p / 20_000)
+    assert found["meta_i2r_null"].item() == pytest.approx(null, abs=far)
+    assert found["meta_i2r_excess"].item() == pytest.approx(plug_in - null, abs=far)
+    reach = p[values >= plug_in - 1e-12].sum()
+    far = 4 * np.sqrt(reach * (1 - reach) / 20_000) + 1 / 20_000
+    assert found["meta_i2r_p"].item() == pytest.approx(reach, abs=far)
+    assert 0.02 < reach < 0.2
+
+
+# Cacioli (2026, arXiv:2603.25112, revision): eight quantiles of confidence, 2,000 permutations.
+# Of a table with these margins the null is the same, whatever confidence tells.
+PRINTED_NULLS = {
+    "Llama-3-Instruct": (5000, 0.5434, 0.001034),
+    "Gemma-2-Instruct": (5000, 0.6004, 0.001046),
+    "Llama-3-Instruct, NQ": (3000, 0.21867, 0.002221),
+    "Mistral-Instruct, NQ": (3000, 0.10367, 0.003514),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED_NULLS)
+def test_printed_means_of_nulls_and_p_come_back(name):
+    n, accuracy, printed = PRINTED_NULLS[name]
+    right = round(n * accuracy)
+    rising = np.full(8, right // 8) + np.array([-7, -5, -3, -1, 1, 3, 5, 7]) * (right // 100)
+    rising[-1] += right - rising.sum()
+    found = meta_information(type2_table(n // 8 - rising, rising), permutations=2000, seed=1)
+    # Two means of 2,000 values each, with the SD of χ² of seven degrees of freedom.
+    bits = 2 * n * np.log(2) * binary_entropy(accuracy)
+    far = 4 * np.sqrt(2) * np.sqrt(2 * 7 / 2000) / bits
+    assert found["meta_i2r_null"].item() == pytest.approx(printed, abs=far)
+    # All of their p are 1/2001.
+    assert found["meta_i2r_p"].item() == pytest.approx(0.0004997501249375312, rel=1e-12)
+
+
+def test_permutations_are_those_of_resample_with_a_stimulus_too():
+    counts = from_nr([20, 14, 8, 6], [4, 8, 15, 22])
+    found = meta_information(counts, permutations=300, seed=3)
+    draws = resample(counts, meta_information, n=300, kind="permutation", seed=3)["meta_i2r"]
+    np.testing.assert_allclose(found["meta_i2r_null"], draws.mean("draw"), rtol=1e-12)
+    both = meta_information(counts, permutations=300, debias=50, seed=3)
+    xr.testing.assert_equal(both["meta_i2r_excess"], found["meta_i2r_excess"])
+    measured = measure(TABLE_1, permutations=300, seed=3)
+    assert measured["meta_i2r_p"].item() == pytest.approx(1 / 301)
+    assert measured["meta_i2r_excess"].item() < measured["meta_i2r"].item()
+
+
+def test_without_errors_or_trials_nothing_is_compared_with_chance():
+    cells = [type2_table(*one) for one in (([0, 0], [5, 6]), ([0, 0], [0, 0]), ([3, 4], [0, 0]))]
+    table = xr.concat(cells, "cell").assign_coords(cell=["a", "b", "c"])
+    found = meta_information(table, permutations=20, seed=1)
+    for name in ("null", "excess", "p"):
+        assert np.isnan(found[f"meta_i2r_{name}"]).all()
+    assert {"undefined-rmi", "no-trials"} <= set(codes(found))
 
 
 def test_ratings_that_fall_below_half_in_a_resample_are_turned_round_there():

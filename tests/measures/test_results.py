@@ -19,8 +19,10 @@ from hmetad.measures import (
     overconfidence,
     phi,
     relative_to_sdt,
+    scale_report,
     selective_prediction,
     type2_roc,
+    type2_zroc,
     v_statistic,
 )
 from hmetad.report import estimate_table
@@ -34,14 +36,16 @@ TRIALS = TRIALS.assign(left_out=[0, 1, 0, 0, 0, 0] * 20, model=["a", "b"] * 60)
 OF_TRIALS = {
     "calibration": calibration,
     "accuracy_by_confidence": accuracy_by_confidence,
-    "selective_prediction": partial(selective_prediction, abstained="left_out"),
+    "selective_prediction": partial(selective_prediction, abstained="left_out", tolerance=0.4),
+    "scale_report": scale_report,
 }
 OF_COUNTS = {
     "measure with meta-d′": partial(measure, meta_d=True),
     "sdt": sdt,
     "type2_roc": type2_roc,
+    "type2_zroc": type2_zroc,
     "mean_confidence": mean_confidence,
-    "meta_information": meta_information,
+    "meta_information": partial(meta_information, permutations=3, seed=1),
     "uvsdt": uvsdt,
     "fit_mle": fit_mle,
     "fit_dmc": fit_dmc,
@@ -54,7 +58,7 @@ DESCRIBED = {
     "information of right and wrong": lambda table: meta_information(type2_counts(table)),
     "relative_to_sdt": relative_to_sdt,
     "overconfidence": partial(overconfidence, probabilities=[0.5, 1]),
-    **{name: OF_COUNTS[name] for name in ("sdt", "type2_roc", "mean_confidence")},
+    **{name: OF_COUNTS[name] for name in ("sdt", "type2_roc", "type2_zroc", "mean_confidence")},
     **{f.__name__: f for f in (meta_information, auroc2, gamma, v_statistic, phi)},
     **{f"gamma of {x}": partial(gamma, estimator=x) for x in ("pairs", "gaussian")},
     **OF_TRIALS,

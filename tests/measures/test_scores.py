@@ -5,12 +5,22 @@ pROC 1.18.0 (R): areas, DeLong's errors and intervals, a paired comparison. unce
 calikit 0.1.0: the parts of the Brier score. None of them is needed to run the tests.
 """
 
+from itertools import permutations, product
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
+from sklearn.metrics import roc_auc_score
 
-from hmetad import contrast
-from hmetad.measures import calibration, measure_trials, resample_trials, selective_prediction
+from hmetad import InputError, contrast
+from hmetad.measures import (
+    calibration,
+    measure_trials,
+    resample_trials,
+    resample_trials_interval,
+    selective_prediction,
+)
 
 # R prints ten digits.
 PRINTED = 1e-9
@@ -177,3 +187,156 @@ def test_the_area_of_six_trials_is_its_mean_over_all_orders_of_equal_confidences
     rows = {"confidence": [0.9, 0.9, 0.9, 0.7, 0.7, 0.4], "correct": [1, 1, 0, 1, 0, 0]}
     found = measured(pd.DataFrame(rows))["aurc"].item()
     assert 1 - found == pytest.approx(0.6208333333333333, abs=ROUNDING)
+
+
+# Areas and shares written from their definitions, answer by answer; equal confidences in all orders
+# of few trials.
+
+
+def by_definition(right):
+    """Areas of one order of answers, the most confident first."""
+    right = np.asarray(right, dtype=float)
+    n, m = len(right), np.arange(1, len(right) + 1)
+    wrong = np.cumsum(1 - right)
+    best = np.cumsum(1 - np.sort(right)[::-1])
+    # Fadeeva et al. (2023): mean quality of what is kept, over all numbers of rejected answers.
+    quality, oracle = np.mean(np.cumsum(right) / m), np.mean(1 - best / m)
+    points = np.concatenate([[0], wrong]) / n
+    return {
+        "aurc": np.mean(wrong / m),
+        "aurc_excess": np.mean(wrong / m) - np.mean(best / m),
+        "augrc": np.trapezoid(points, dx=1 / n),
+        "prr": (quality - right.mean()) / (oracle - right.mean()),
+    }
+
+
+def test_areas_of_distinct_confidences_are_those_of_their_definitions():
+    trials = CASES["distinct"]
+    right = trials.sort_values("confidence", ascending=False)["correct"]
+    found = measured(trials)
+    for name, expected in by_definition(right).items():
+        assert found[name].item() == pytest.approx(expected, abs=1e-12), name
+
+
+def test_areas_of_equal_confidences_are_means_over_all_their_orders():
+    groups = [[1, 0], [1, 1, 0, 0], [0, 1]]
+    orders = product(*(sorted(set(permutations(group))) for group in groups))
+    every = pd.DataFrame([by_definition(np.concatenate(order)) for order in orders]).mean()
+    confidence = np.repeat([0.9, 0.6, 0.2], [2, 4, 2])
+    found = measured(pd.DataFrame({"confidence": confidence, "correct": np.concatenate(groups)}))
+    for name, expected in every.items():
+        assert found[name].item() == pytest.approx(expected, abs=1e-12), name
+
+
+def test_rejection_where_rejected_answers_count_as_right_is_the_trapezoid_gamma():
+    """Malinin & Gales (2021), Fig. 2: areas between curves of the error over rejected answers."""
+    trials = CASES["hundredths"].drop_duplicates("confidence")
+    ranked = trials.sort_values("confidence")["correct"].to_numpy()
+    n = len(ranked)
+
+    def area(right):
+        left = np.concatenate([np.cumsum((1 - right)[::-1])[::-1], [0]]) / n
+        return np.trapezoid(left, dx=1 / n)
+
+    random = (1 - ranked.mean()) / 2
+    ratio = (random - area(ranked)) / (random - area(np.sort(ranked)))
+    assert ratio == pytest.approx(2 * measured(trials)["auroc2"].item() - 1, abs=1e-12)
+
+
+def test_the_generalized_area_follows_from_the_area_of_the_roc_as_printed():
+    """Traub et al. (2024): (1 − AUROC) acc (1 − acc) + (1 − acc)²/2."""
+    trials = CASES["ties"]
+    acc = trials["correct"].mean()
+    expected = (1 - roc_auc_score(trials["correct"], trials["confidence"])) * acc * (1 - acc)
+    assert measured(trials)["augrc"].item() == pytest.approx(expected + (1 - acc) ** 2 / 2)
+
+
+def test_accuracy_at_a_coverage_is_expected_over_random_orders_of_ties():
+    trials = CASES["hundredths"]
+    rng, values = np.random.default_rng(1), []
+    for _ in range(400):
+        mixed = trials.sample(frac=1, random_state=rng)
+        first = mixed.sort_values("confidence", ascending=False, kind="stable").head(292)
+        values.append(first["correct"].mean())
+    found = measured(trials, at_coverage=0.4)["selective_accuracy"].item()
+    far = 4 * np.std(values) / np.sqrt(len(values))
+    assert found == pytest.approx(np.mean(values), abs=far + 1e-12)
+    curve = selective_prediction(trials, coverages=[0.1, 0.4]).sel(cell="all")
+    assert found == pytest.approx(curve["selective_accuracy"][1].item(), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("tolerance", [0.05, 0.3, 0.6])
+def test_no_larger_share_has_so_few_errors(case, tolerance):
+    trials = CASES[case]
+    kept = [trials[trials["confidence"] >= x] for x in trials["confidence"].unique()]
+    fits = [one for one in kept if (~one["correct"]).mean() <= tolerance]
+    widest = max(fits, key=len, default=trials[:0])
+    curve = selective_prediction(trials, tolerance=tolerance).sel(cell="all")
+    share = len(widest) / len(trials)
+    assert curve["tolerated_coverage"].item() == pytest.approx(share, abs=ROUNDING)
+    np.testing.assert_equal(curve["tolerated_threshold"].item(), widest["confidence"].min())
+    exact = measured(trials, tolerance=tolerance)["tolerated_coverage"].item()
+    assert exact == curve["tolerated_coverage"].item()
+    # The limits of SciPy, for all 20 coverages together.
+    shares, limits = [0.0], []
+    for least in curve["confidence_threshold"].values:
+        one = trials[trials["confidence"] >= least]
+        test = binomtest(int((~one["correct"]).sum()), len(one), alternative="less")
+        limits.append(test.proportion_ci(1 - 0.05 / 20, method="exact").high)
+        shares += [len(one) / len(trials)] if limits[-1] <= tolerance else []
+    np.testing.assert_allclose(curve["risk_upper"], limits, rtol=1e-9)
+    assert curve["guaranteed_coverage"].item() == pytest.approx(max(shares), abs=ROUNDING)
+    assert curve["guaranteed_coverage"] <= curve["tolerated_coverage"]
+
+
+def test_the_guarantee_holds_as_often_as_it_says():
+    """A share is answered whose true risk is above the tolerance in at most 5 % of samples."""
+    rng, broken, used = np.random.default_rng(1), 0, 0
+    for _ in range(150):
+        p = rng.uniform(size=400)
+        trials = pd.DataFrame({"confidence": p, "correct": rng.uniform(size=400) < 0.5 + p / 2})
+        found = selective_prediction(trials, tolerance=0.15, coverages=[0.25, 0.5, 0.75, 1])
+        least = found["guaranteed_threshold"].item()
+        # Wrong among those with p ≥ t: the mean of (1 − p)/2, (1 − t)/4.
+        used, broken = used + np.isfinite(least), broken + ((1 - least) / 4 > 0.15)
+    # Four standard errors above 5 %.
+    assert broken <= 150 * 0.05 + 4 * np.sqrt(150 * 0.05 * 0.95)
+    assert used > 75
+
+
+def test_all_right_all_wrong_and_one_confidence():
+    def of(correct, confidence):
+        trials = pd.DataFrame({"correct": correct, "confidence": confidence})
+        return measured(trials, at_coverage=0.3, tolerance=0.1)
+
+    right, wrong = (of([x] * 7, np.arange(7) / 7) for x in (1, 0))
+    same = of([1, 1, 0, 1], [0.5] * 4)
+    expected = {
+        "aurc_excess": (0, 0, same["aurc"] - (1 / 4) / 4),
+        "augrc": (0, 0.5, 0.125),
+        "prr": (np.nan, np.nan, 0),
+        "selective_accuracy": (1, 0, 0.75),
+        "tolerated_coverage": (1, 0, 0),
+    }
+    for name, values in expected.items():
+        found = [one[name].item() for one in (right, wrong, same)]
+        np.testing.assert_allclose(found, values, atol=ROUNDING, err_msg=name)
+
+
+def test_draws_and_intervals_have_them_too_and_say_what_they_are_of():
+    trials = CASES["ties"].assign(item=np.arange(1200) // 2)
+    shared = {"at_coverage": 0.5, "tolerance": 0.4}
+    draws = resample_trials(trials, cluster="item", n=200, seed=1, **shared)
+    found = resample_trials_interval(trials, draws=draws, **shared).sel(cell="all")
+    for name in ("prr", "aurc_excess", "augrc", "selective_accuracy", "tolerated_coverage"):
+        lower, estimate, upper = found[name].sel(summary=["lower", "estimate", "upper"]).values
+        assert lower < estimate <= upper, name
+    assert (found.attrs["at_coverage"], found.attrs["tolerance"]) == (0.5, 0.4)
+
+
+@pytest.mark.parametrize("name", ["at_coverage", "tolerance"])
+@pytest.mark.parametrize("value", [0, -0.1, 1.5, np.nan, "half", True])
+def test_shares_that_are_none_are_refused(name, value):
+    with pytest.raises(InputError, match=f"{name}: got .*a share above 0 and up to 1"):
+        measure_trials(CASES["ties"], **{name: value})

@@ -21,8 +21,18 @@ from scipy.stats import (
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import hmetad
-from hmetad import InputError, contrast, count_correct, fit_mle, from_nr, notices, simulate_counts
-from hmetad.counts import type2_counts
+from hmetad import (
+    InputError,
+    contrast,
+    count_correct,
+    fit_mle,
+    from_nr,
+    notices,
+    simulate_counts,
+    uvsdt,
+)
+from hmetad.counts import as_detection, type2_counts
+from hmetad.counts.tables import ACKNOWLEDGEMENT
 from hmetad.measures import (
     auroc2,
     calibration,
@@ -32,6 +42,7 @@ from hmetad.measures import (
     overconfidence,
     phi,
     type2_roc,
+    type2_zroc,
     v_statistic,
 )
 from hmetad.measures.type2 import confidence_z
@@ -42,7 +53,7 @@ ORDINAL = [auroc2, gamma, g_pairs, g_gaussian, v_statistic]
 # Measures with one value. A measure without one of the properties that tests ask of all of them
 # has tests of its own, beside this list.
 SINGLE = [*ORDINAL, phi]
-RESULTS = [*SINGLE, type2_roc, mean_confidence]
+RESULTS = [*SINGLE, type2_roc, type2_zroc, mean_confidence]
 # (correct, rating) of one observer, with at least one right and one wrong trial.
 TABLES = arrays(np.int64, (2, 4), elements=st.integers(0, 12)).filter(lambda x: x.sum(-1).all())
 MANY = arrays(np.int64, (12, 2, 4), elements=st.integers(0, 6))
@@ -265,6 +276,31 @@ def test_two_points_lie_on_the_line_which_may_be_level_or_upright():
     level, upright = [[20, 30, 50], [40, 0, 60]], [[40, 0, 60], [20, 30, 50]]
     assert g_gaussian(type2(level)).item() == pytest.approx(0.2, abs=1e-12)
     assert g_gaussian(type2(upright)).item() == pytest.approx(-0.2, abs=1e-12)
+
+
+@pytest.mark.parametrize(("delta", "sigma"), [(0.0, 1.0), (1.2, 0.7), (1.4, 1.6), (-0.5, 1.25)])
+def test_slope_and_d_a_of_two_gaussians_are_found(delta, sigma):
+    """Higham & Higham (2018), Eq. 10: A_z = Φ(intercept/√(1 + slope²)); d_a = √2 Φ⁻¹(A_z)."""
+    found = type2_zroc(binormal(delta, sigma, [-0.8, -0.1, 0.6, 1.5]))
+    area = norm.cdf((delta / sigma) / np.hypot(1, 1 / sigma))
+    assert found["type2_slope"].item() == pytest.approx(1 / sigma, abs=1e-12)
+    assert found["type2_d_a"].item() == pytest.approx(np.sqrt(2) * norm.ppf(area), abs=1e-12)
+
+
+def test_slope_and_d_a_are_near_those_of_maximum_likelihood():
+    table = binormal(1.2, 0.7, [-0.8, -0.1, 0.6, 1.5, 2.0], (5000.0, 8000.0)).round()
+    line = type2_zroc(table)
+    fitted = uvsdt(as_detection(table, acknowledge=ACKNOWLEDGEMENT))
+    assert line["type2_slope"].item() == pytest.approx(fitted["s"].item(), abs=0.01)
+    assert line["type2_d_a"].item() == pytest.approx(fitted["d_a"].item(), abs=0.01)
+
+
+def test_an_upright_zroc_has_no_slope_and_a_notice_and_a_level_one_has_slope_0():
+    upright, level = ([5, 0, 5], [2, 3, 5]), ([2, 3, 5], [5, 0, 5])
+    found = type2_zroc(type2([upright, level, ([10, 0, 0], [4, 3, 3])]))
+    np.testing.assert_array_equal(found["type2_slope"], [np.nan, 0, np.nan])
+    np.testing.assert_array_equal(np.isnan(found["type2_d_a"]), [False, False, True])
+    assert cells_of(found, "undefined-zroc") == [("0", "2")]
 
 
 def test_gaussian_samples_are_estimated_with_little_bias_and_less_than_by_the_others():

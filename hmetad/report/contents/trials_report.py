@@ -51,6 +51,7 @@ __all__ = ["trials_report"]
 # Options of the measures, with those of the report.
 OPTIONS = (
     *("by", "correct", "confidence", "missing", "cluster", "n", "kind", "bins", "ci_prob", "seed"),
+    *("at_coverage", "tolerance"),
 )
 CHOICE = (
     "Which {over} should be chosen? It depends on the use: for right answers, {uses}confidence "
@@ -60,7 +61,7 @@ AS_PROBABILITY = ", or for confidence that is read as a probability"
 ALONE = "How good are the answers, and what does the stated confidence say about them?"
 TABLES = {
     "Right answers, and how well confidence orders them": (
-        *("accuracy", "auroc2", "gamma_pairs", "aurc"),
+        *("accuracy", "auroc2", "gamma_pairs", "aurc", "selective_accuracy", "tolerated_coverage"),
     ),
     "Confidence as a probability": ("mean_confidence", "overconfidence", "ece", "ece_debiased"),
     "The Brier score and its parts": (
@@ -198,7 +199,7 @@ def evidence_of_trials(
 ) -> Evidence:
     """Estimates, draws and standings of trials; draws are made where none are given."""
     ci_prob = asked.get("ci_prob", 0.95)
-    named = ("by", "correct", "confidence", "missing", "bins")
+    named = ("by", "correct", "confidence", "missing", "bins", "at_coverage", "tolerance")
     shared = {k: asked[k] for k in named if k in asked} | {"over": over}
     if draws is None:
         options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
