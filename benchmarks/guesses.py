@@ -84,6 +84,8 @@ def facts(record: Record) -> Record:
     """Facts of a record that can be guessed, by name."""
     found = {name: record["columns"].get(name) or record.get(name) or None for name in FACTS}
     left_out = {name: sorted(values) for name, values in (found["leave_out"] or {}).items()}
+    # A condition that is the same in all trials of a person may be called a group.
+    found["condition"] = {found["condition"], found.pop("group")} - {None}
     return found | {"difficulty": record["columns"].get("difficulty"), "leave_out": left_out}
 
 

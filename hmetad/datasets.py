@@ -49,6 +49,7 @@ GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
 FOLDER, ADDRESS = "HMETAD_DATA", "HMETAD_DATA_URL"
 RETRIES = 1
+SHOWN = ("title", "observers", "people", "trials", "domain", "table", "licence", "citation")
 
 # Stated confidence crowds near 1: cuts that leave trials in every rating.
 MICHAEL_CUTS = (0.85, 0.925, 0.975)
@@ -78,9 +79,7 @@ def datasets() -> pd.DataFrame:
     rows = [
         {
             "name": name,
-            **{key: entry[key] for key in ("title", "observers")},
-            **{key: entry.get(key) for key in ("people", "trials", "domain")},
-            **{key: entry[key] for key in ("table", "licence", "citation")},
+            **{key: entry.get(key) for key in SHOWN},
             "address": f"{GITHUB}/{entry['repository']}/tree/{entry['commit']}",
             "size": sum(file["bytes"] for file in entry["files"]),
         }
@@ -208,8 +207,7 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
         found = [notice_of("guessed-columns", listed=unsure)] if unsure else []
         trials.attrs |= notice_attrs(found)
         return trials
-    name = str(name)
-    if name not in registry():
+    if (name := str(name)) not in registry():
         step = nearest(name, registry())
         raise InputError("name", repr(name), "a data set of hmetad", step)
     paths = fetch(name, folder)

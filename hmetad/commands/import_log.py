@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -83,7 +83,7 @@ class ImportOptions(PrintOptions):
     output : FILE
         Trials: .csv, .parquet or .jsonl. Needed, but for --describe.
     describe : FLAG
-        Table: guess what its columns and codes are, with reasons; with -o write the trials so.
+        Table: guess what its columns and codes are, with reasons, and write nothing.
     ratings : K
         Add a column rating: confidence in K ratings, by its quantiles.
     task : NAME
@@ -244,22 +244,17 @@ def import_log(asked: ImportOptions) -> None:
 
 
 def give_guesses(asked: ImportOptions) -> None:
-    """Print what the columns and codes of a table may be; write its trials if a file is named."""
+    """Print what the columns and codes of a table may be, and why."""
     kind, source = kind_and_path(asked.log)
     if kind != "table":
         raise InputError("--describe", f"kind {kind}", "a table")
-    for name in (name for name in (*AS_TYPED, *PARSED) if getattr(asked, name) is not None):
-        raise InputError(flag(name), "it beside --describe", "the table is read as it is")
-    path = None if asked.output is None else writable_file(asked.output, *WRITERS)
-    rows = cast("list[dict[str, Any]]", hmetad.datasets.describe(source).to_dict("records"))
-    notices: list[Notice] = []
-    if path is not None:
-        refuse_inputs(path, source)
-        trials = hmetad.datasets.load_trials(source)
-        notices = hmetad.logs.frame_notices(trials)
-        write_together({path: WRITERS[path.suffix](trials)})
-    listing = Listing(rows, GUESSES, f"{source}: what its columns and codes may be")
-    give(Answer((listing,), notices), asked.format, [] if path is None else [path])
+    for name in ("output", *AS_TYPED, *PARSED):
+        if getattr(asked, name) is not None:
+            step = f"Its trials are written by: hmetad import dataset {source} -o trials.csv."
+            raise InputError(flag(name), "it beside --describe", "the table is read as it is", step)
+    rows = hmetad.datasets.describe(source).to_dict("records")
+    listing = Listing([{str(k): x for k, x in one.items()} for one in rows], GUESSES, str(source))
+    give(Answer((listing,)), asked.format)
 
 
 def read_trials(kind: str, source: Path, asked: ImportOptions) -> "pd.DataFrame":

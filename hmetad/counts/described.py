@@ -43,11 +43,9 @@ def trial_rows(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
     kept = pd.Series(True, index=table.index)
     for name, values in record.get("leave_out", {}).items():
         kept &= ~plain_column(table[name]).isin(values)
-    trials = pd.DataFrame({role: plain_column(table[name]) for role, name in columns.items()})
-    trials = trials[kept]
-    for role, codes in record.get("missing_codes", {}).items():
-        trials = trials.assign(**{role: trials[role].mask(trials[role].isin(codes))})
-    return trials
+    codes = record.get("missing_codes", {})
+    plain = {role: plain_column(table[name])[kept] for role, name in columns.items()}
+    return pd.DataFrame({x: one.mask(one.isin(codes.get(x, []))) for x, one in plain.items()})
 
 
 def with_answers(trials: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
@@ -68,10 +66,9 @@ def with_answers(trials: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFram
     if "cut" in record:
         above = pd.to_numeric(trials["stimulus"], errors="coerce") - record["cut"]
         trials = trials.assign(stimulus=np.sign(above).map({-1: labels[0], 1: labels[1]}))
-    trials = trials.copy()
     for role in {"stimulus", "response"} & {*trials}:
         own = zip(record.get(f"{role}_labels", labels), labels, strict=True)
-        trials[role] = trials[role].map(dict(own))
+        trials = trials.assign(**{role: trials[role].map(dict(own))})
     for role, other in (("stimulus", "response"), ("response", "stimulus")):
         if role not in trials and right is not None:
             turned = trials[other].map(dict(zip(labels, labels[::-1], strict=True)))

@@ -44,6 +44,8 @@ class Guess(NamedTuple):
 def guess_table(table: pd.DataFrame) -> list[Guess]:
     """All guesses about a table: roles of columns, rows that are no trials, codes, and levels."""
     guesses = [*named_roles(table)]
+    lost = {"subject", "confidence", "stimulus", "response"} - {one.fact for one in guesses}
+    guesses += [Guess(role, None, False, "no column is named so") for role in sorted(lost)]
     guesses += rows_left_out(table, [one.value for one in guesses if one.fact in MAIN])
     trials = trial_rows(table, guessed_record(guesses))
     guesses += answer_codes(trials)
@@ -155,18 +157,16 @@ def paired_codes(trials: pd.DataFrame, labels: list[Any], own: list[Any]) -> Ite
             yield Guess("missing_codes", {role: others.unique().tolist()}, is_rare, reason)
     same = trials["response"].map(dict(zip(own, labels, strict=True))) == trials["stimulus"]
     both = trials["stimulus"].isin(labels) & trials["response"].isin(own)
-    if "correct" in trials:
-        right = trials["correct"].map(as_correct)
-        agrees = float((same == right)[both & right.notna()].mean())
-        is_sure = max(agrees, 1 - agrees) > AGREES
-        reason = f"correctness is their agreement in {agrees:.1%} of trials"
-        if not is_sure and labels is not own and len(own) == 2:
-            yield Guess("stimulus", None, False, reason)
-            yield Guess("labels", own, False, "correctness tells what was shown")
-            return
-    else:
-        agrees = float(same[both].mean())
-        is_sure, reason = labels is own and agrees > 0.5, f"they agree in {agrees:.1%} of trials"
+    is_known = "correct" in trials
+    right = trials["correct"].map(as_correct) if is_known else pd.Series(True, index=trials.index)
+    agrees = float((same == right)[both & right.notna()].mean())
+    is_sure = max(agrees, 1 - agrees) > AGREES if is_known else labels is own and agrees > 0.5
+    what = "correctness is their agreement" if is_known else "they agree"
+    reason = f"{what} in {agrees:.1%} of trials"
+    if is_known and not is_sure and labels is not own and len(own) == 2:
+        yield Guess("stimulus", None, False, reason)
+        yield Guess("labels", own, False, "correctness tells what was shown")
+        return
     yield Guess("labels", labels, is_sure, reason)
     is_turned = len(labels) == 2 and agrees < (1 - AGREES if labels is own else 0.5)
     if is_turned or labels is not own:

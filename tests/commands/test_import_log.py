@@ -164,7 +164,7 @@ REFUSED = {
     "dataset michael": "Did you mean 'michael2026'?",
     "dataset Rouault_2018_Exp1": "Did you mean 'Rouault_2018_Expt1'?",
     "dataset michael2026 --describe": "--describe: got kind dataset, allowed is a table.",
-    "table t.csv --describe --columns correct=x": "--columns does not go with --describe",
+    "table t.csv --describe": "--output does not go with --describe: the table is read",
     "table t.csv --columns correct": "--columns: got 'correct', allowed is name=value",
     "dataset michael2026 --limit line=9": "--limit: got an option that dataset does not have",
     "dataset michael2026 --workers 2": "--workers: got an option that dataset does not have",
@@ -289,6 +289,8 @@ def test_trials_need_a_file_and_guesses_none(tmp_path):
     (tmp_path / "t.csv").write_text("correct,confidence\n1,2\n0,1\n")
     assert "--output: got none, allowed is .csv" in refused(tmp_path, "import table t.csv")
     run(tmp_path, "import table t.csv --describe")
+    line = "import table t.csv --describe --columns correct=x"
+    assert "--columns does not go with --describe" in refused(tmp_path, line)
 
 
 def test_a_table_that_nobody_described_is_guessed_with_reasons(tmp_path):
@@ -308,7 +310,7 @@ def test_a_table_that_nobody_described_is_guessed_with_reasons(tmp_path):
         "reason": "they agree in 80.0% of trials",
     }
     assert said["leave_out"]["guess"] == {"phase": ["practice"]}
-    run(tmp_path, "import raw.csv --describe -o trials.csv")
+    run(tmp_path, "import dataset raw.csv -o trials.csv")
     trials = pd.read_csv(tmp_path / "trials.csv")
     assert trials.columns.tolist() == ["subject", "stimulus", "response", "confidence", "correct"]
     assert (len(trials), trials["correct"].sum()) == (200, 160)

@@ -64,6 +64,12 @@ def test_two_columns_with_names_of_confidence_are_not_sure():
     assert facts(TABLE)["confidence"] == ("Confidence", True)
 
 
+def test_what_no_column_is_named_like_is_said():
+    found = facts(TABLE.rename(columns={"Confidence": "button"}))
+    assert found["confidence"] == (None, False)
+    assert "levels" not in found
+
+
 def test_a_column_named_accuracy_that_holds_shares_is_no_correctness():
     assert "correct" not in facts(TABLE.assign(Accuracy=0.75))
     assert facts(TABLE.assign(Accuracy=RIGHT.astype(int)))["correct"] == ("Accuracy", True)
