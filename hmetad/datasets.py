@@ -1,7 +1,8 @@
 """Public data sets, fetched when they are asked for, checked, and kept.
 
-Name of a data set → DataFrame of trials, or DataArray of counts. The registry ``datasets.toml``
-pins each file by commit and SHA-256; nothing of the data travels with the package.
+Name of a data set → DataFrame of trials, or DataArray of counts. The registries ``datasets.toml``
+and ``confidence_database.toml`` pin each file by commit and SHA-256; nothing of the data travels
+with the package.
 """
 
 import json
@@ -10,7 +11,7 @@ import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -28,15 +29,19 @@ from rich.progress import track
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.counting import count_correct, count_trials
+from hmetad.counts.described import described_trials
+from hmetad.counts.guesses import guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError, nearest
+from hmetad.notice import notice_attrs, notice_of
+from hmetad.rows.tables import read_table
 
 with warnings.catch_warnings():
     # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.
     warnings.simplefilter("ignore")
     import pooch
 
-__all__ = ["datasets", "load", "load_trials"]
+__all__ = ["datasets", "describe", "load", "load_trials"]
 
 Reader = Callable[[Sequence[Path]], pd.DataFrame]
 
@@ -44,6 +49,7 @@ GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
 FOLDER, ADDRESS = "HMETAD_DATA", "HMETAD_DATA_URL"
 RETRIES = 1
+SHOWN = ("title", "observers", "people", "trials", "domain", "table", "licence", "citation")
 
 # Stated confidence crowds near 1: cuts that leave trials in every rating.
 MICHAEL_CUTS = (0.85, 0.925, 0.975)
@@ -57,25 +63,29 @@ def datasets() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per data set: ``name``, ``title``, ``observers`` (people or models), ``table`` (what
-        `load` makes of it), ``licence``, ``citation``, ``address`` (the repository at the pinned
-        commit) and ``size`` (bytes to fetch).
+        One row per data set: ``name``, ``title``, ``observers`` (people or models), ``people`` and
+        ``trials`` (their numbers, where people were tested), ``domain`` (perception, memory, ...,
+        where it is known), ``table`` (what `load` makes of it), ``licence``, ``citation``,
+        ``address`` (the repository at the pinned commit) and ``size`` (bytes to fetch).
 
     Examples
     --------
     >>> datasets().set_index("name").loc["bang2019", ["observers", "licence"]].tolist()
     ['175 people', 'MIT']
+    >>> found = datasets()
+    >>> int((found["domain"] == "memory").sum()), len(found)
+    (17, 95)
     """
     rows = [
         {
             "name": name,
-            **{key: entry[key] for key in ("title", "observers", "table", "licence", "citation")},
+            **{key: entry.get(key) for key in SHOWN},
             "address": f"{GITHUB}/{entry['repository']}/tree/{entry['commit']}",
             "size": sum(file["bytes"] for file in entry["files"]),
         }
         for name, entry in registry().items()
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({"people": "Int64", "trials": "Int64"})
 
 
 @check_inputs()
@@ -124,12 +134,51 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
 
 
 @check_inputs()
-def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
+def describe(path: str | Path) -> pd.DataFrame:
+    r"""Guess what the columns and codes of a table are that nobody described.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table, as in `hmetad.logs.read_log`: .csv, .tsv, .parquet or .jsonl.
+
+    Returns
+    -------
+    DataFrame
+        One row per guess: ``fact`` (a role, such as "subject" or "response"; "labels" of stimulus
+        and response, and "response_labels" where the response has others; "levels" of confidence
+        from the least, or "quantiles" to make of it; "leave_out", rows by column that are no
+        trials; "missing_codes" by role; "centre" of a scale of which each response has a side;
+        "reversed"; "cut" of a stimulus that is a number), ``guess``, ``sure`` and ``reason``.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "trials.csv")
+    ...     _ = file.write_text("subj,stim,resp,conf\n1,L,L,2\n1,R,L,1\n2,R,R,2\n2,L,L,2\n")
+    ...     found = describe(file)
+    >>> found.loc[found["fact"].isin(["response", "labels"]), "guess"].tolist()
+    ['resp', ['L', 'R']]
+    """
+    return pd.DataFrame(guess_table(read_table(path)), columns=["fact", "guess", "sure", "reason"])
+
+
+@check_inputs()
+def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.DataFrame:
     """Trials of a public data set, one row each.
 
     Parameters
     ----------
-    name, folder
+    name : str or Path
+        A name that `datasets` lists; or a file, such as one of the Confidence Database that is not
+        listed: its columns are then guessed as `describe` says.
+    folder
         As for `load`.
 
     Returns
@@ -138,24 +187,61 @@ def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
         The columns that `load` counts: those its cells are named by, ``stimulus`` and ``response``
         or ``correct``, and ``confidence``, a rating 1..K. Where confidence was stated as a
         probability, ``confidence`` is that, 0 to 1, and ``rating`` the rating made of it. Further
-        columns as published.
+        columns as published. Of the Confidence Database: ``subject``, ``stimulus``, ``response``,
+        ``confidence`` (a rating 1..K, or the number that was given on a finer scale),
+        ``correct``, and those of task, condition, group, difficulty and the like that the set has;
+        trials of training, catch trials and trials without an answer are left out. Attrs of a file
+        that was guessed: ``notices`` (JSON) of the guesses that are not sure.
 
     Raises
     ------
     InputError
-        As `load`.
+        As `load`; and if a file has no stimulus and no correctness, a single stimulus, or words for
+        confidence.
     """
-    if name not in registry():
+    if name not in registry() and Path(name).is_file():
+        table = read_table(name)
+        guesses = guess_table(table)
+        trials = described_trials(table, guessed_record(guesses))
+        unsure = ", ".join(dict.fromkeys(one.fact for one in guesses if not one.is_sure))
+        found = [notice_of("guessed-columns", listed=unsure)] if unsure else []
+        trials.attrs |= notice_attrs(found)
+        return trials
+    if (name := str(name)) not in registry():
         step = nearest(name, registry())
         raise InputError("name", repr(name), "a data set of hmetad", step)
-    return READERS[name](fetch(name, folder))
+    paths = fetch(name, folder)
+    if name in READERS:
+        return READERS[name](paths)
+    return described_trials(pd.read_csv(paths[0], low_memory=False), registry()[name]["record"])
 
 
 @cache
 def registry() -> dict[str, dict[str, Any]]:
-    """Entries of the registry by name."""
-    text = (files("hmetad") / "datasets.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    """Entries of the registries by name."""
+    own, database = (
+        tomllib.loads((files("hmetad") / name).read_text(encoding="utf-8"))
+        for name in ("datasets.toml", "confidence_database.toml")
+    )
+    source = database["source"]
+    return own | {name: entry_of(name, one, source) for name, one in database["sets"].items()}
+
+
+def entry_of(name: str, record: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Entry of a set of the Confidence Database, from the record of what stands in its file."""
+    file = {key: record[key] for key in ("bytes", "sha256")}
+    quantiles = {"quantiles": record.get("quantiles"), "quantiles_within": "subject"}
+    scale = {"ratings": len(record["levels"])} if "levels" in record else quantiles
+    return {
+        **source,
+        **{key: record[key] for key in ("title", "people", "trials", "domain") if key in record},
+        "observers": f"{record['people']} people",
+        "table": f"count table by {' and '.join(record['by'])}",
+        "count": {"by": record["by"], **scale},
+        "citation": "; ".join(one["citation"] for one in (record, source) if "citation" in one),
+        "files": [{"path": f"{source['folder']}/data_{name}.csv", **file}],
+        "record": record,
+    }
 
 
 def fetch(name: str, folder: str | Path | None) -> list[Path]:
