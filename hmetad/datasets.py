@@ -1,7 +1,8 @@
 """Public data sets, fetched when they are asked for, checked, and kept.
 
-Name of a data set → DataFrame of trials, or DataArray of counts. The registry ``datasets.toml``
-pins each file by commit and SHA-256; nothing of the data travels with the package.
+Name of a data set → DataFrame of trials, or DataArray of counts. The registries ``datasets.toml``
+and ``confidence_database.toml`` pin each file by commit and SHA-256; nothing of the data travels
+with the package.
 """
 
 import json
@@ -10,7 +11,7 @@ import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -28,6 +29,7 @@ from rich.progress import track
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.counting import count_correct, count_trials
+from hmetad.counts.described import count_arguments, described_trials
 from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError, nearest
 
@@ -57,25 +59,31 @@ def datasets() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per data set: ``name``, ``title``, ``observers`` (people or models), ``table`` (what
-        `load` makes of it), ``licence``, ``citation``, ``address`` (the repository at the pinned
-        commit) and ``size`` (bytes to fetch).
+        One row per data set: ``name``, ``title``, ``observers`` (people or models), ``people`` and
+        ``trials`` (their numbers, where people were tested), ``domain`` (perception, memory, ...,
+        where it is known), ``table`` (what `load` makes of it), ``licence``, ``citation``,
+        ``address`` (the repository at the pinned commit) and ``size`` (bytes to fetch).
 
     Examples
     --------
     >>> datasets().set_index("name").loc["bang2019", ["observers", "licence"]].tolist()
     ['175 people', 'MIT']
+    >>> found = datasets()
+    >>> int((found["domain"] == "memory").sum()), len(found)
+    (15, 95)
     """
     rows = [
         {
             "name": name,
-            **{key: entry[key] for key in ("title", "observers", "table", "licence", "citation")},
+            **{key: entry[key] for key in ("title", "observers")},
+            **{key: entry.get(key) for key in ("people", "trials", "domain")},
+            **{key: entry[key] for key in ("table", "licence", "citation")},
             "address": f"{GITHUB}/{entry['repository']}/tree/{entry['commit']}",
             "size": sum(file["bytes"] for file in entry["files"]),
         }
         for name, entry in registry().items()
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({"people": "Int64", "trials": "Int64"})
 
 
 @check_inputs()
@@ -138,7 +146,10 @@ def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
         The columns that `load` counts: those its cells are named by, ``stimulus`` and ``response``
         or ``correct``, and ``confidence``, a rating 1..K. Where confidence was stated as a
         probability, ``confidence`` is that, 0 to 1, and ``rating`` the rating made of it. Further
-        columns as published.
+        columns as published. Of the Confidence Database: ``subject``, ``stimulus``, ``response``,
+        ``confidence`` (a rating 1..K, or the number that was given on a finer scale),
+        ``correct``, and those of task, condition, group, difficulty and the like that the set has;
+        trials of training, catch trials and trials without an answer are left out.
 
     Raises
     ------
@@ -148,14 +159,37 @@ def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
     if name not in registry():
         step = nearest(name, registry())
         raise InputError("name", repr(name), "a data set of hmetad", step)
-    return READERS[name](fetch(name, folder))
+    paths = fetch(name, folder)
+    if name in READERS:
+        return READERS[name](paths)
+    return described_trials(pd.read_csv(paths[0], low_memory=False), registry()[name]["record"])
 
 
 @cache
 def registry() -> dict[str, dict[str, Any]]:
-    """Entries of the registry by name."""
-    text = (files("hmetad") / "datasets.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    """Entries of the registries by name."""
+    own, database = (
+        tomllib.loads((files("hmetad") / name).read_text(encoding="utf-8"))
+        for name in ("datasets.toml", "confidence_database.toml")
+    )
+    source = database["source"]
+    return own | {name: entry_of(name, one, source) for name, one in database["sets"].items()}
+
+
+def entry_of(name: str, record: Mapping[str, Any], source: Mapping[str, str]) -> dict[str, Any]:
+    """Entry of a set of the Confidence Database, from the record of what stands in its file."""
+    file = {key: record[key] for key in ("bytes", "sha256")}
+    return {
+        **{key: record[key] for key in ("title", "people", "trials", "domain") if key in record},
+        "observers": f"{record['people']} people",
+        "table": f"count table by {' and '.join(record['by'])}",
+        "has_stimulus": True,
+        "count": count_arguments(record),
+        **{key: source[key] for key in ("licence", "repository", "commit")},
+        "citation": "; ".join(one["citation"] for one in (record, source) if "citation" in one),
+        "files": [{"path": f"{source['folder']}/data_{name}.csv", **file}],
+        "record": record,
+    }
 
 
 def fetch(name: str, folder: str | Path | None) -> list[Path]:

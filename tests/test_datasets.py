@@ -240,11 +240,19 @@ def test_a_reader_that_is_not_installed_is_named(monkeypatch, tmp_path):
 
 def test_the_list_says_what_each_data_set_is():
     table = public.datasets()
-    columns = ["name", "title", "observers", "table", "licence", "citation", "address", "size"]
-    assert table.columns.tolist() == columns
+    columns = ["name", "title", "observers", "people", "trials", "domain", "table"]
+    assert table.columns.tolist() == [*columns, "licence", "citation", "address", "size"]
     assert table["name"].is_unique
-    assert table["name"].tolist() == sorted(public.READERS)
-    assert (table.drop(columns="size").map(len) > 0).all(axis=None)
+    own = sorted(public.READERS)
+    assert table["name"].tolist()[: len(own)] == own
+    texts = ["name", "title", "observers", "table", "licence", "citation", "address"]
+    assert (table[texts].map(len) > 0).all(axis=None)
+    described = table.set_index("name").drop(index=own)
+    assert len(described) == 87
+    assert (described[["people", "trials"]] > 0).all(axis=None)
+    assert (
+        table["domain"].dropna().isin(["perception", "memory", "cognition", "motor", "mixed"]).all()
+    )
     assert table["size"].between(10_000, 20_000_000).all()
 
 
@@ -263,7 +271,7 @@ def test_listing_and_importing_fetch_nothing(small):
     code = "import socket; socket.socket.connect = None; import hmetad.datasets as d; "
     code += "print(len(d.datasets()))"
     printed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
-    assert int(printed.stdout) == len(public.READERS)
+    assert int(printed.stdout) == len(public.registry())
 
 
 # --- each data set, from the published bytes --------------------------------------------------

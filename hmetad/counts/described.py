@@ -1,0 +1,124 @@
+"""Trials of a table whose columns and codes a record describes.
+
+DataFrame and a record (roles of columns, labels, levels, what to leave out) → DataFrame of trials
+under the names that `count_trials` expects.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hmetad.counts.columns import as_correct, refuse_absent
+from hmetad.errors import InputError
+
+__all__ = ["count_arguments", "described_trials", "plain_column"]
+
+# What a trial must have, as far as the table has it.
+NEEDED = ("subject", "stimulus", "response", "confidence", "correct")
+
+
+def described_trials(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
+    """Trials under the usual names; rows that are no trials, or lack something, are left out.
+
+    Confidence becomes a rating 1..K where the record has levels, and stays a number elsewhere.
+    """
+    columns = record["columns"]
+    for role, name in columns.items():
+        refuse_absent(role, name, [*table.columns])
+    kept = pd.Series(True, index=table.index)
+    for name, values in record.get("leave_out", {}).items():
+        kept &= ~plain_column(table[name]).isin(values)
+    trials = pd.DataFrame({role: plain_column(table[name]) for role, name in columns.items()})
+    trials = trials[kept]
+    for role, codes in record.get("missing_codes", {}).items():
+        trials = trials.assign(**{role: trials[role].mask(trials[role].isin(codes))})
+    trials = with_answers(trials, record)
+    needed = [role for role in NEEDED if role in columns and role != "correct"]
+    trials = trials.dropna(subset=[*needed, "correct"])
+    if "confidence" in trials:
+        trials = trials.assign(confidence=rated(trials["confidence"], record)).dropna(subset=needed)
+    first = [role for role in NEEDED if role in trials]
+    kinds = {role: whole_type(trials[role]) for role in first}
+    rest = [role for role in trials if role not in first]
+    return trials[[*first, *rest]].astype(kinds).reset_index(drop=True)
+
+
+def with_answers(trials: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
+    """Trials with stimulus and response in the same labels, and whether they agree.
+
+    Of a missing one of the two, where there are two labels, correctness tells the other.
+    """
+    labels = record.get("labels", ())
+    right = trials["correct"].map(as_correct) if "correct" in trials else None
+    if not labels:
+        if right is None:
+            step = "Name the columns by hmetad import table FILE --columns stimulus=NAME."
+            raise InputError("table", "no stimulus and no correctness", "one of the two", step)
+        return trials.assign(correct=right)
+    if len(labels) == 1:
+        got = f"the single label {labels[0]!r} in column {record['columns']['stimulus']!r}"
+        raise InputError("stimulus", got, "two labels at least")
+    trials = trials.assign(
+        **{
+            role: trials[role].map(
+                dict(zip(record.get(f"{role}_labels", labels), labels, strict=True))
+            )
+            for role in ("stimulus", "response")
+            if role in trials
+        }
+    )
+    for role, other in (("stimulus", "response"), ("response", "stimulus")):
+        if role not in trials and right is not None:
+            turned = trials[other].map(dict(zip(labels, labels[::-1], strict=True)))
+            trials[role] = trials[other].where(right.eq(True), turned).where(right.notna())
+    answered = trials["stimulus"].notna() & trials["response"].notna()
+    return trials.assign(correct=(trials["stimulus"] == trials["response"]).where(answered))
+
+
+def rated(confidence: pd.Series, record: Mapping[str, Any]) -> pd.Series:
+    """Ratings 1..K of levels, or numbers; from the middle outward where responses share a scale."""
+    numbers = pd.to_numeric(confidence, errors="coerce")
+    words = confidence[numbers.isna() & confidence.notna()].unique()
+    if len(words):
+        shown, name = ", ".join(map(repr, words[:6])), record["columns"]["confidence"]
+        step = f"Count the table itself: count_trials(table, confidence={name!r}, levels=[...])."
+        raise InputError("confidence", f"the words {shown}", "numbers", step)
+    if "centre" in record:
+        numbers = (numbers - record["centre"]).abs().round(9)
+    if record.get("reversed"):
+        numbers = -numbers
+    if "levels" not in record:
+        return numbers
+    return numbers.map({level: 1 + i for i, level in enumerate(record["levels"])})
+
+
+def count_arguments(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `count_trials`, or `count_correct`, for trials that the record describes."""
+    by = record.get("by", ["subject"])
+    if "levels" in record:
+        found = {"by": by, "ratings": len(record["levels"])}
+    else:
+        found = {"by": by, "quantiles": record["quantiles"], "quantiles_within": "subject"}
+    labels = record.get("labels", ())
+    return found | ({"options": len(labels)} if len(labels) > 2 else {})
+
+
+def plain_column(column: pd.Series) -> pd.Series:
+    """Column without spaces around its texts; numbers as such, whatever else stands beside them."""
+    if pd.api.types.is_bool_dtype(column):
+        return column.astype(object)
+    if pd.api.types.is_numeric_dtype(column):
+        return column.where(np.isfinite(column))
+    text = column.astype(object).map(lambda one: one.strip() if isinstance(one, str) else one)
+    numbers = pd.to_numeric(text, errors="coerce")
+    return numbers if numbers.notna().equals(text.notna()) else text
+
+
+def whole_type(column: pd.Series) -> Any:
+    """Type of whole numbers or truth for a column that holds nothing else."""
+    if column.map(lambda one: isinstance(one, bool | np.bool_)).all():
+        return bool
+    is_whole = pd.api.types.is_numeric_dtype(column) and (column % 1 == 0).all()
+    return np.int64 if is_whole else column.dtype
