@@ -46,17 +46,18 @@ BELOW |= {
     "compare": FLOOR,
     "logs": {*FLOOR, "rows", "counts"},
     "datasets": {*FLOOR, "counts"},
+    "norms": FLOOR,
     "measures": {*FLOOR, "rows", "counts"},
 }
 BELOW["specs"] = {*BELOW["measures"], "measures", "likelihood"}
 BELOW["mle"] = {*BELOW["specs"], "specs"}
 BELOW["bayes"] = {*BELOW["mle"], "mle"}
 BELOW["select"] = {*BELOW["bayes"], "bayes", "compare"}
-BELOW["simulate"] = {*BELOW["select"], "select"}
+BELOW["simulate"] = {*BELOW["select"], "select", "norms"}
 BELOW["text"] = FLOOR
-BELOW["plots"] = {*BELOW["bayes"], "bayes", "text"}
+BELOW["plots"] = {*BELOW["bayes"], "bayes", "text", "norms"}
 BELOW["report"] = {*BELOW["simulate"], "simulate", "select", "text", "plots"}
-BELOW["studies"] = {*BELOW["report"], "report"}
+BELOW["studies"] = {*BELOW["report"], "report", "datasets"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "rows", "hmetad"}
 BELOW["cli"] = {"errors", "process", "report", "commands"}
 BELOW["__main__"] = {"process"}

@@ -122,7 +122,7 @@ def survey(asked: ReproduceOptions, folder: Path) -> int:
     for name, value in {"--data": asked.data, "--draws": asked.draws}.items():
         if value is not None:
             raise InputError(name, f"a value for {asked.study}", "nothing")
-    files = [folder / "populations.csv", folder / "report.html"]
+    files = [folder / name for name in ("populations.csv", "norms.csv", "report.html")]
     for path in files:
         refuse_place(path)
     with options_named({"sets": "--sets", "folder": "--out", "executor": "--workers"}):

@@ -14,7 +14,7 @@ from hmetad.datasets import registry
 from hmetad.report.page.report import Report
 from hmetad.studies.report import build_report
 
-__all__ = ["NAME", "kinds_of_design", "pool_kinds", "report_of", "set_names"]
+__all__ = ["NAME", "kinds_of_design", "norms_of", "pool_kinds", "report_of", "set_names"]
 
 NAME = "confidence_database"
 # Half-normal prior of the SD between sets, of mean log M.
@@ -22,6 +22,12 @@ SPREAD = 0.5
 # Columns that are missing where no set has them.
 NEEDED = ("excluded", "failed", "below_guessing", "continuous", "difficulty", "domain")
 FEWEST_SETS = 3
+NORMS = (
+    *("set", "population", "domain", "difficulty", "below_guessing", "continuous"),
+    *("people", "trials", "ratings", "m_ratio", "m_ratio_lower", "m_ratio_upper", "log_m_sd"),
+    *("dprime", "dprime_sd", "c_sd", "auroc2", "auroc2_sd", "auroc2_reliability"),
+    *("m_reliability", "not_positive"),
+)
 # A population this small says little of people.
 FEW_PEOPLE = 10
 # Upper limits of numbers of ratings and of trials a person, with their names.
@@ -43,6 +49,7 @@ def set_names() -> list[str]:
 
 def kinds_of_design(populations: pd.DataFrame) -> pd.DataFrame:
     """Populations with a fit that meets its thresholds, and the kinds of their designs in words."""
+    populations = populations.reindex(columns=[*dict.fromkeys([*NEEDED, *populations])])
     is_known = populations["excluded"].isna() & (populations["failed"] == "")
     found = populations[is_known & (populations["people"] >= FEW_PEOPLE)].copy()
     each = found["trials"] / found["people"]
@@ -95,10 +102,17 @@ KINDS = {
 }
 
 
+def norms_of(populations: pd.DataFrame) -> pd.DataFrame:
+    """What `hmetad.norms` has of each population that may stand for a usual one."""
+    found = kinds_of_design(populations)
+    known = populations["difficulty"].reindex(found.index)
+    return found.assign(difficulty=known)[[*NORMS]].round(4)
+
+
 def report_of(populations: pd.DataFrame, seed: int) -> Report:
     """The page: the answer, what M goes with, every population, and what is left out."""
-    populations = populations.reindex(columns=[*dict.fromkeys([*NEEDED, *populations])])
     found = kinds_of_design(populations)
+    populations = populations.reindex(columns=[*dict.fromkeys([*NEEDED, *populations])])
     contents: dict[str, Any] = {"seed": seed, **numbers_of(populations, found)}
     contents["populations"] = labelled(populations[populations["excluded"].isna()])
     contents["found"] = labelled(found).sort_values(["domain", "m_ratio"])

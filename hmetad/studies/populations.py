@@ -91,9 +91,9 @@ def describe_population(counts: xr.DataArray, seed: int) -> dict[str, Any]:
 def of_posterior(posterior: xr.Dataset) -> dict[str, float]:
     """Medians and 95 % intervals of the population: median M, SD of log M, d′, c, reliability."""
     log_m, sd = posterior["log_m_Intercept"], posterior[f"log_m_1|{SUBJECT}_sigma"]
-    found = {
+    found: dict[str, xr.DataArray] = {
         "log_m": log_m,
-        "m_ratio": np.exp(log_m),
+        "m_ratio": xr.DataArray(np.exp(log_m)),
         "log_m_sd": sd,
         "dprime": posterior["dprime_Intercept"],
         "dprime_sd": posterior[f"dprime_1|{SUBJECT}_sigma"],
@@ -102,7 +102,7 @@ def of_posterior(posterior: xr.Dataset) -> dict[str, float]:
     }
     rows: dict[str, float] = {}
     for name, draws in found.items():
-        middle, lower, upper = np.quantile(draws, [0.5, 0.025, 0.975])
+        middle, lower, upper = np.quantile(draws.to_numpy(), [0.5, 0.025, 0.975])
         rows |= {name: float(middle), f"{name}_lower": float(lower), f"{name}_upper": float(upper)}
     effects = posterior[f"log_m_1|{SUBJECT}"]
     # Variance of people's posterior means, of all that is between and within people.

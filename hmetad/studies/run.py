@@ -5,7 +5,9 @@ Name of a study and a folder → comparison.csv and report.html in it.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date
 from importlib import import_module
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +77,7 @@ def survey_sets(
     resume: bool = False,
     told: Callable[[str], None] | None = None,
 ) -> "pd.DataFrame":
-    """Find the populations of published sets (default: all), and leave populations.csv and a page.
+    """Find populations of published sets (default: all); leave two tables and a page.
 
     A set is kept in the folder as soon as it is done: with `resume` a run that was ended goes on.
     """
@@ -95,5 +97,7 @@ def survey_sets(
             populations = engine.survey(chosen, out, executor=executor, **options)
     report = study.report_of(populations, seed)
     files = {"populations.csv": csv_frame(populations), "report.html": report.html()}
+    made = f"# hmetad reproduce {name}, hmetad {version('hmetad')}, {date.today():%Y-%m-%d}\n"
+    files["norms.csv"] = made + csv_frame(study.norms_of(populations))
     write_together({out / place: content for place, content in files.items()})
     return populations

@@ -11,7 +11,9 @@ from hmetad.errors import InputError
 # Coaching for the SAT in eight schools, and quantiles .025, .5 and .975 of the effects with a flat
 # prior of the spread: Gelman et al., Bayesian Data Analysis (3rd ed.), tables 5.2 and 5.3. They are
 # of 200 draws, so that an outer quantile has an error of some 2 points.
-SCHOOLS = xr.DataArray([28.0, 8, -3, 7, -1, 1, 18, 12], dims="study", coords={"study": [*"ABCDEFGH"]})
+SCHOOLS = xr.DataArray(
+    [28.0, 8, -3, 7, -1, 1, 18, 12], dims="study", coords={"study": [*"ABCDEFGH"]}
+)
 ERRORS = xr.DataArray([15.0, 10, 16, 11, 9, 11, 10, 18], dims="study")
 MEDIANS = [10, 8, 7, 8, 5, 6, 10, 8]
 
