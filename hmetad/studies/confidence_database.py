@@ -167,6 +167,6 @@ def reasons(populations: pd.DataFrame) -> Iterator[str]:
         elif row["failed"]:
             yield f"the chains fail: {row['failed']}"
         elif row["people"] < FEW_PEOPLE:
-            yield f"{row['people']} people, of {FEW_PEOPLE} for norms"
+            yield f"{row['people']:.0f} people, of {FEW_PEOPLE} for norms"
         else:
             yield ""
