@@ -29,16 +29,19 @@ from rich.progress import track
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.counting import count_correct, count_trials
-from hmetad.counts.described import count_arguments, described_trials
+from hmetad.counts.described import described_trials
+from hmetad.counts.guesses import guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError, nearest
+from hmetad.notice import notice_attrs, notice_of
+from hmetad.rows.tables import read_table
 
 with warnings.catch_warnings():
     # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.
     warnings.simplefilter("ignore")
     import pooch
 
-__all__ = ["datasets", "load", "load_trials"]
+__all__ = ["datasets", "describe", "load", "load_trials"]
 
 Reader = Callable[[Sequence[Path]], pd.DataFrame]
 
@@ -46,6 +49,7 @@ GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
 FOLDER, ADDRESS = "HMETAD_DATA", "HMETAD_DATA_URL"
 RETRIES = 1
+SHOWN = ("title", "observers", "people", "trials", "domain", "table", "licence", "citation")
 
 # Stated confidence crowds near 1: cuts that leave trials in every rating.
 MICHAEL_CUTS = (0.85, 0.925, 0.975)
@@ -75,9 +79,7 @@ def datasets() -> pd.DataFrame:
     rows = [
         {
             "name": name,
-            **{key: entry[key] for key in ("title", "observers")},
-            **{key: entry.get(key) for key in ("people", "trials", "domain")},
-            **{key: entry[key] for key in ("table", "licence", "citation")},
+            **{key: entry.get(key) for key in SHOWN},
             "address": f"{GITHUB}/{entry['repository']}/tree/{entry['commit']}",
             "size": sum(file["bytes"] for file in entry["files"]),
         }
@@ -132,12 +134,51 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
 
 
 @check_inputs()
-def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
+def describe(path: str | Path) -> pd.DataFrame:
+    r"""Guess what the columns and codes of a table are that nobody described.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table, as in `hmetad.logs.read_log`: .csv, .tsv, .parquet or .jsonl.
+
+    Returns
+    -------
+    DataFrame
+        One row per guess: ``fact`` (a role, such as "subject" or "response"; "labels" of stimulus
+        and response, and "response_labels" where the response has others; "levels" of confidence
+        from the least, or "quantiles" to make of it; "leave_out", rows by column that are no
+        trials; "missing_codes" by role; "centre" of a scale of which each response has a side;
+        "reversed"; "cut" of a stimulus that is a number), ``guess``, ``sure`` and ``reason``.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "trials.csv")
+    ...     _ = file.write_text("subj,stim,resp,conf\n1,L,L,2\n1,R,L,1\n2,R,R,2\n2,L,L,2\n")
+    ...     found = describe(file)
+    >>> found.loc[found["fact"].isin(["response", "labels"]), "guess"].tolist()
+    ['resp', ['L', 'R']]
+    """
+    return pd.DataFrame(guess_table(read_table(path)), columns=["fact", "guess", "sure", "reason"])
+
+
+@check_inputs()
+def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.DataFrame:
     """Trials of a public data set, one row each.
 
     Parameters
     ----------
-    name, folder
+    name : str or Path
+        A name that `datasets` lists; or a file, such as one of the Confidence Database that is not
+        listed: its columns are then guessed as `describe` says.
+    folder
         As for `load`.
 
     Returns
@@ -149,14 +190,24 @@ def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
         columns as published. Of the Confidence Database: ``subject``, ``stimulus``, ``response``,
         ``confidence`` (a rating 1..K, or the number that was given on a finer scale),
         ``correct``, and those of task, condition, group, difficulty and the like that the set has;
-        trials of training, catch trials and trials without an answer are left out.
+        trials of training, catch trials and trials without an answer are left out. Attrs of a file
+        that was guessed: ``notices`` (JSON) of the guesses that are not sure.
 
     Raises
     ------
     InputError
-        As `load`.
+        As `load`; and if a file has no stimulus and no correctness, a single stimulus, or words for
+        confidence.
     """
-    if name not in registry():
+    if name not in registry() and Path(name).is_file():
+        table = read_table(name)
+        guesses = guess_table(table)
+        trials = described_trials(table, guessed_record(guesses))
+        unsure = ", ".join(dict.fromkeys(one.fact for one in guesses if not one.is_sure))
+        found = [notice_of("guessed-columns", listed=unsure)] if unsure else []
+        trials.attrs |= notice_attrs(found)
+        return trials
+    if (name := str(name)) not in registry():
         step = nearest(name, registry())
         raise InputError("name", repr(name), "a data set of hmetad", step)
     paths = fetch(name, folder)
@@ -176,16 +227,17 @@ def registry() -> dict[str, dict[str, Any]]:
     return own | {name: entry_of(name, one, source) for name, one in database["sets"].items()}
 
 
-def entry_of(name: str, record: Mapping[str, Any], source: Mapping[str, str]) -> dict[str, Any]:
+def entry_of(name: str, record: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
     """Entry of a set of the Confidence Database, from the record of what stands in its file."""
     file = {key: record[key] for key in ("bytes", "sha256")}
+    quantiles = {"quantiles": record.get("quantiles"), "quantiles_within": "subject"}
+    scale = {"ratings": len(record["levels"])} if "levels" in record else quantiles
     return {
+        **source,
         **{key: record[key] for key in ("title", "people", "trials", "domain") if key in record},
         "observers": f"{record['people']} people",
         "table": f"count table by {' and '.join(record['by'])}",
-        "has_stimulus": True,
-        "count": count_arguments(record),
-        **{key: source[key] for key in ("licence", "repository", "commit")},
+        "count": {"by": record["by"], **scale},
         "citation": "; ".join(one["citation"] for one in (record, source) if "citation" in one),
         "files": [{"path": f"{source['folder']}/data_{name}.csv", **file}],
         "record": record,

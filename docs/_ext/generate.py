@@ -240,12 +240,16 @@ def slug(heading: str) -> str:
 
 
 def data_sets() -> str:
-    """Public data sets that can be fetched, with licence and citation."""
-    lines = []
-    for row in hmetad.datasets.datasets().astype(str).to_dict("records"):
+    """Public data sets that can be fetched, with licence and citation; the database as a table."""
+    lines, found = [], hmetad.datasets.datasets()
+    is_described = found["address"].str.contains("singmann/Confidence-Data-Analysis")
+    for row in found[~is_described].astype(str).to_dict("records"):
         lines += [f"`{row['name']}` · {row['observers']}"]
         lines += [f": {row['title']}. {row['table'].capitalize()}. {row['citation']}."]
         lines += [f"  {row['licence']}, [from here]({row['address']}).", ""]
+    names = ["name", "title", "people", "trials", "domain"]
+    rows = found.loc[is_described, names].astype(object).fillna("").astype(str)
+    lines += ["## Confidence Database", "", *table(names, rows.itertuples(index=False))]
     return "\n".join(lines)
 
 

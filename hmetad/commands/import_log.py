@@ -56,6 +56,7 @@ TYPED |= {"name": "PATH", "kind": "KIND", "executor": "--workers"}
 # A table that has neither may be the log of another tool.
 JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
+GUESSES = {"fact": "fact", "guess": "guess", "sure": "sure", "reason": "reason"}
 # Options that `hmetad.logs.read_log` takes as they are typed.
 AS_TYPED = (
     *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold", "key"),
@@ -80,7 +81,9 @@ class ImportOptions(PrintOptions):
     Parameters
     ----------
     output : FILE
-        Trials: .csv, .parquet or .jsonl.
+        Trials: .csv, .parquet or .jsonl. Needed, but for --describe.
+    describe : FLAG
+        Table: guess what its columns and codes are, with reasons, and write nothing.
     ratings : K
         Add a column rating: confidence in K ratings, by its quantiles.
     task : NAME
@@ -155,7 +158,8 @@ class ImportOptions(PrintOptions):
             "pattern of tables, or the name of a data set. Default of KIND: detected.",
         ),
     ]
-    output: Annotated[Path, typer.Option("--output", "-o")]
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    describe: bool = False
     ratings: int | None = None
     task: str | None = None
     runs: str | None = None
@@ -204,8 +208,15 @@ def import_log(asked: ImportOptions) -> None:
     hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" \
       --key key.csv --on item -o trials.csv
     hmetad import dataset michael2026 -o trials.csv
+    hmetad import table unknown.csv --describe
     """
     chosen = asked.format
+    if asked.describe:
+        give_guesses(asked)
+        return
+    if asked.output is None:
+        step = "Add -o trials.csv; or --describe, to see what a table has."
+        raise InputError("--output", "none", ", ".join(WRITERS), step)
     path = writable_file(asked.output, *WRITERS)
     if asked.option_pairs is not None and asked.agreement is not None:
         raise InputError("--agreement", "--option-pairs beside it", "one of the two")
@@ -230,6 +241,20 @@ def import_log(asked: ImportOptions) -> None:
     listing = Listing(filled, COLUMNS, f"{len(trials)} trials")
     more = {"trials": len(trials), **remarks}
     give(Answer((listing,), notices, more=more), chosen, [path])
+
+
+def give_guesses(asked: ImportOptions) -> None:
+    """Print what the columns and codes of a table may be, and why."""
+    kind, source = kind_and_path(asked.log)
+    if kind != "table":
+        raise InputError("--describe", f"kind {kind}", "a table")
+    for name in ("output", *AS_TYPED, *PARSED):
+        if getattr(asked, name) is not None:
+            step = f"Its trials are written by: hmetad import dataset {source} -o trials.csv."
+            raise InputError(flag(name), "it beside --describe", "the table is read as it is", step)
+    rows = hmetad.datasets.describe(source).to_dict("records")
+    listing = Listing([{str(k): x for k, x in one.items()} for one in rows], GUESSES, str(source))
+    give(Answer((listing,)), asked.format)
 
 
 def read_trials(kind: str, source: Path, asked: ImportOptions) -> "pd.DataFrame":

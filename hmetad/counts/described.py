@@ -13,8 +13,9 @@ import pandas as pd
 from hmetad.counts.columns import as_correct, refuse_absent
 from hmetad.errors import InputError
 
-__all__ = ["count_arguments", "described_trials", "plain_column"]
+__all__ = ["BY", "described_trials", "plain_column", "trial_rows", "with_answers"]
 
+BY = ("subject", "task", "condition", "group")
 # What a trial must have, as far as the table has it.
 NEEDED = ("subject", "stimulus", "response", "confidence", "correct")
 
@@ -24,25 +25,27 @@ def described_trials(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataF
 
     Confidence becomes a rating 1..K where the record has levels, and stays a number elsewhere.
     """
+    trials = with_answers(trial_rows(table, record), record)
+    if "confidence" in trials:
+        trials["confidence"] = rated(trials["confidence"], record)
+    first = [role for role in NEEDED if role in trials]
+    trials = trials.dropna(subset=first, ignore_index=True)
+    rest = [role for role in trials if role not in first]
+    kinds = {role: whole_type(trials[role]) for role in first}
+    return trials[[*first, *rest]].astype(kinds)
+
+
+def trial_rows(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
+    """Columns by role, without the rows that are no trials; codes for none are missing."""
     columns = record["columns"]
     for role, name in columns.items():
         refuse_absent(role, name, [*table.columns])
     kept = pd.Series(True, index=table.index)
     for name, values in record.get("leave_out", {}).items():
         kept &= ~plain_column(table[name]).isin(values)
-    trials = pd.DataFrame({role: plain_column(table[name]) for role, name in columns.items()})
-    trials = trials[kept]
-    for role, codes in record.get("missing_codes", {}).items():
-        trials = trials.assign(**{role: trials[role].mask(trials[role].isin(codes))})
-    trials = with_answers(trials, record)
-    needed = [role for role in NEEDED if role in columns and role != "correct"]
-    trials = trials.dropna(subset=[*needed, "correct"])
-    if "confidence" in trials:
-        trials = trials.assign(confidence=rated(trials["confidence"], record)).dropna(subset=needed)
-    first = [role for role in NEEDED if role in trials]
-    kinds = {role: whole_type(trials[role]) for role in first}
-    rest = [role for role in trials if role not in first]
-    return trials[[*first, *rest]].astype(kinds).reset_index(drop=True)
+    codes = record.get("missing_codes", {})
+    plain = {role: plain_column(table[name])[kept] for role, name in columns.items()}
+    return pd.DataFrame({x: one.mask(one.isin(codes.get(x, []))) for x, one in plain.items()})
 
 
 def with_answers(trials: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
@@ -60,19 +63,16 @@ def with_answers(trials: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFram
     if len(labels) == 1:
         got = f"the single label {labels[0]!r} in column {record['columns']['stimulus']!r}"
         raise InputError("stimulus", got, "two labels at least")
-    trials = trials.assign(
-        **{
-            role: trials[role].map(
-                dict(zip(record.get(f"{role}_labels", labels), labels, strict=True))
-            )
-            for role in ("stimulus", "response")
-            if role in trials
-        }
-    )
+    if "cut" in record:
+        above = pd.to_numeric(trials["stimulus"], errors="coerce") - record["cut"]
+        trials = trials.assign(stimulus=np.sign(above).map({-1: labels[0], 1: labels[1]}))
+    for role in {"stimulus", "response"} & {*trials}:
+        own = zip(record.get(f"{role}_labels", labels), labels, strict=True)
+        trials = trials.assign(**{role: trials[role].map(dict(own))})
     for role, other in (("stimulus", "response"), ("response", "stimulus")):
         if role not in trials and right is not None:
             turned = trials[other].map(dict(zip(labels, labels[::-1], strict=True)))
-            trials[role] = trials[other].where(right.eq(True), turned).where(right.notna())
+            trials[role] = turned.where(right.eq(False), trials[other]).where(right.notna())
     answered = trials["stimulus"].notna() & trials["response"].notna()
     return trials.assign(correct=(trials["stimulus"] == trials["response"]).where(answered))
 
@@ -94,21 +94,8 @@ def rated(confidence: pd.Series, record: Mapping[str, Any]) -> pd.Series:
     return numbers.map({level: 1 + i for i, level in enumerate(record["levels"])})
 
 
-def count_arguments(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `count_trials`, or `count_correct`, for trials that the record describes."""
-    by = record.get("by", ["subject"])
-    if "levels" in record:
-        found = {"by": by, "ratings": len(record["levels"])}
-    else:
-        found = {"by": by, "quantiles": record["quantiles"], "quantiles_within": "subject"}
-    labels = record.get("labels", ())
-    return found | ({"options": len(labels)} if len(labels) > 2 else {})
-
-
 def plain_column(column: pd.Series) -> pd.Series:
     """Column without spaces around its texts; numbers as such, whatever else stands beside them."""
-    if pd.api.types.is_bool_dtype(column):
-        return column.astype(object)
     if pd.api.types.is_numeric_dtype(column):
         return column.where(np.isfinite(column))
     text = column.astype(object).map(lambda one: one.strip() if isinstance(one, str) else one)
@@ -117,8 +104,8 @@ def plain_column(column: pd.Series) -> pd.Series:
 
 
 def whole_type(column: pd.Series) -> Any:
-    """Type of whole numbers or truth for a column that holds nothing else."""
-    if column.map(lambda one: isinstance(one, bool | np.bool_)).all():
+    """Type of a column: truth, or whole numbers where it holds no others."""
+    if column.name == "correct":
         return bool
-    is_whole = pd.api.types.is_numeric_dtype(column) and (column % 1 == 0).all()
-    return np.int64 if is_whole else column.dtype
+    is_number = pd.api.types.is_numeric_dtype(column)
+    return np.int64 if is_number and (column % 1 == 0).all() else column.dtype

@@ -162,6 +162,9 @@ REFUSED = {
     "table t.csv --on item": "--key: got none, beside ['item']",
     "table said.csv --key out.csv --on item": "--output: got the input 'out.csv'",
     "dataset michael": "Did you mean 'michael2026'?",
+    "dataset Rouault_2018_Exp1": "Did you mean 'Rouault_2018_Expt1'?",
+    "dataset michael2026 --describe": "--describe: got kind dataset, allowed is a table.",
+    "table t.csv --describe": "--output does not go with --describe: the table is read",
     "table t.csv --columns correct": "--columns: got 'correct', allowed is name=value",
     "dataset michael2026 --limit line=9": "--limit: got an option that dataset does not have",
     "dataset michael2026 --workers 2": "--workers: got an option that dataset does not have",
@@ -280,6 +283,37 @@ def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(
     done = run(tmp_path, f"import {LOGS}/{log} -o out.csv --json")
     said = [one["next_step"] for one in done.answer["notices"]]
     assert any(f"--confidence-from {source} " in one for one in said)
+
+
+def test_trials_need_a_file_and_guesses_none(tmp_path):
+    (tmp_path / "t.csv").write_text("correct,confidence\n1,2\n0,1\n")
+    assert "--output: got none, allowed is .csv" in refused(tmp_path, "import table t.csv")
+    run(tmp_path, "import table t.csv --describe")
+    line = "import table t.csv --describe --columns correct=x"
+    assert "--columns does not go with --describe" in refused(tmp_path, line)
+
+
+def test_a_table_that_nobody_described_is_guessed_with_reasons(tmp_path):
+    rows = ["participant,stim,choice,sure,phase"]
+    rows += [
+        f"{k // 40},{'LR'[k % 2]},{'LR'[(k + (k % 5 == 0)) % 2]},{1 + k % 5},main"
+        for k in range(200)
+    ]
+    (tmp_path / "raw.csv").write_text("\n".join([*rows, "4,L,L,1,practice"]))
+    done = run(tmp_path, "import table raw.csv --describe --json")
+    said = {one["fact"]: one for one in done.answer["rows"]}
+    assert said["response"]["guess"] == "choice"
+    assert said["labels"] == {
+        "fact": "labels",
+        "guess": ["L", "R"],
+        "sure": True,
+        "reason": "they agree in 80.0% of trials",
+    }
+    assert said["leave_out"]["guess"] == {"phase": ["practice"]}
+    run(tmp_path, "import dataset raw.csv -o trials.csv")
+    trials = pd.read_csv(tmp_path / "trials.csv")
+    assert trials.columns.tolist() == ["subject", "stimulus", "response", "confidence", "correct"]
+    assert (len(trials), trials["correct"].sum()) == (200, 160)
 
 
 @pytest.mark.integration
