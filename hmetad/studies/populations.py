@@ -7,6 +7,7 @@ M, what goes with it, and how well it was found; many sets → a data frame, res
 import json
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from functools import partial
@@ -42,17 +43,24 @@ KNOWN = ("domain", "difficulty", "below_guessing")
 
 def describe_set(name: str, seed: int = 1, folder: str | None = None) -> list[dict[str, Any]]:
     """Records of the populations of a set, or one record with why there is none."""
-    try:
-        counts = load(name, folder=folder)
-    except InputError as error:
-        return [{"set": name, "population": "", "excluded": str(error)}]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            counts = load(name, folder=folder)
+        except InputError as error:
+            return [{"set": name, "population": "", "excluded": str(error)}]
     record = registry()[name].get("record", {})
     known = {key: record[key] for key in KNOWN if key in record}
-    known["continuous"] = "quantiles" in record
+    known |= {"continuous": "quantiles" in record, "remarks": " ".join(remarks_of(caught))}
     return [
         {"set": name, "population": label, **known, **describe_population(part, seed)}
         for label, part in populations_of(counts)
     ]
+
+
+def remarks_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """Warnings in words, each once."""
+    return list(dict.fromkeys(str(one.message) for one in caught))
 
 
 def populations_of(counts: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
