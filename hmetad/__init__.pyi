@@ -9,6 +9,7 @@ from hmetad import information as information
 from hmetad import likelihood as likelihood
 from hmetad import logs as logs
 from hmetad import measures as measures
+from hmetad import norms as norms
 from hmetad import plots as plots
 from hmetad import report as report
 from hmetad import select as select

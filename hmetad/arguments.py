@@ -38,6 +38,7 @@ __all__ = [
     "is_number",
     "number_text",
     "of_type",
+    "positive",
     "probability",
     "refuse_same_names",
     "row_labels",
@@ -207,6 +208,7 @@ def is_seed(value: Any) -> bool:
 
 
 finite = check_that(lambda x: is_number(x) and bool(np.isfinite(float(x))), "a finite number")
+positive = check_that(lambda x: is_number(x) and 0 < x < np.inf, "a finite number above 0")
 probability = check_that(lambda x: is_number(x) and 0 < x < 1, "a probability between 0 and 1")
 seed_or_none = check_that(is_seed, "None or a whole number of at least 0")
 share_or_none = check_that(

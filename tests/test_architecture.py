@@ -45,16 +45,17 @@ BELOW |= {
     "likelihood": FLOOR,
     "compare": FLOOR,
     "logs": {*FLOOR, "rows", "counts"},
-    "datasets": {*FLOOR, "rows", "counts"},
+    "datasets": {*FLOOR, "counts"},
+    "norms": FLOOR,
     "measures": {*FLOOR, "rows", "counts"},
 }
 BELOW["specs"] = {*BELOW["measures"], "measures", "likelihood"}
 BELOW["mle"] = {*BELOW["specs"], "specs"}
 BELOW["bayes"] = {*BELOW["mle"], "mle"}
 BELOW["select"] = {*BELOW["bayes"], "bayes", "compare"}
-BELOW["simulate"] = {*BELOW["select"], "select"}
+BELOW["simulate"] = {*BELOW["select"], "select", "norms"}
 BELOW["text"] = FLOOR
-BELOW["plots"] = {*BELOW["bayes"], "bayes", "text"}
+BELOW["plots"] = {*BELOW["bayes"], "bayes", "text", "norms"}
 BELOW["report"] = {*BELOW["simulate"], "simulate", "select", "text", "plots"}
 BELOW["studies"] = {*BELOW["report"], "report", "datasets"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "rows", "hmetad"}
@@ -77,21 +78,21 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5991),
-    "commands": (2100, 2777),
-    "compare": (1450, 2075),
+    "commands": (2100, 2836),
+    "compare": (1450, 2138),
     "counts": (1500, 3014),
-    "floor": (900, 1871),
+    "floor": (900, 1933),
     "likelihood": (1550, 3555),
     "logs": (2000, 3233),
     "measures": (1700, 2695),
     "mle": (1300, 2197),
-    "plots": (1300, 1777),
-    "report": (2500, 3818),
+    "plots": (1300, 1798),
+    "report": (2500, 3841),
     "rows": (450, 1905),
     "select": (150, 351),
-    "simulate": (850, 1536),
+    "simulate": (850, 1542),
     "specs": (650, 1425),
-    "studies": (1400, 1946),
+    "studies": (1400, 2268),
     "text": (150, 185),
 }
 

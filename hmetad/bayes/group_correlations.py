@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from hmetad.arguments import check_inputs, check_that, is_number, whole, with_posterior
+from hmetad.arguments import check_inputs, positive, whole, with_posterior
 from hmetad.bayes.convergence import variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import Integral, each_group
@@ -44,7 +44,7 @@ LEAST_LEFT = 1e-6
 
 @check_inputs(
     fit=with_posterior,
-    eta=check_that(lambda x: is_number(x) and 0 < x < np.inf, "a finite number above 0"),
+    eta=positive,
     seed=whole(0),
 )
 def group_correlation(

@@ -34,6 +34,7 @@ from hmetad.commands.options import (
 )
 from hmetad.errors import InputError
 from hmetad.memory import in_words
+from hmetad.report.terminal import say
 from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
 from hmetad.variable_names import name_parts
@@ -136,6 +137,8 @@ def fit(asked: FitOptions) -> None:
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options))
     give(replace(answer, whole=notices_command([path])), chosen, [path])
+    for sentence in answer.more["among_published"]:
+        say(sentence)
 
 
 def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> Answer:
@@ -144,9 +147,11 @@ def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> A
     title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
     headings = {"cell": cells, **{name: symbol(name) for name in spec.record.tabulated}}
     headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
-    population = []
+    population, placed = [], []
     if hmetad.bayes.spec_of(result).formula:
-        population = rows_of(hmetad.report.population_table(result))
+        table = hmetad.report.population_table(result)
+        population = rows_of(table)
+        placed = hmetad.report.among_published(result)
     shown = {"quantity": "population", "term": "", "mean": "mean"}
     shown |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
     return Answer(
@@ -160,6 +165,7 @@ def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> A
         {
             "model": spec.name,
             "population": population,
+            "among_published": placed,
             "convergence": hmetad.report.convergence_record(result),
         },
     )

@@ -88,7 +88,8 @@ class PlanOptions(PrintOptions):
     dprime_sd : SD
         People: SD of d′ between them.
     pilot : FIT
-        People: fit (.nc) that supplies the parameters that are not given.
+        People: fit (.nc) that supplies the parameters that are not given; or published, perception,
+        memory and the like: medians of published populations.
     resume : FOLDER
         People: folder that keeps finished studies; a run that was stopped goes on from there.
     cores : N
@@ -120,7 +121,7 @@ class PlanOptions(PrintOptions):
     question: AskedQuestion | None = None
     effect: float | None = None
     dprime_sd: float | None = None
-    pilot: Path | None = None
+    pilot: str | None = None
     resume: Path | None = None
     cores: Annotated[int | None, typer.Option(min=1)] = None
     rope: str | None = None
@@ -165,7 +166,8 @@ def plan(asked: PlanOptions) -> None:
       --rope=-0.1,0.1 --probability 0.8 --resume plan
     """
     chosen = asked.format
-    written = output_file(asked.output, DATA_FILES, asked.pilot)
+    pilot = None if asked.pilot is None else Path(asked.pilot)
+    written = output_file(asked.output, DATA_FILES, pilot)
     if written and asked.resume is not None:
         refuse_kept(written[0], asked.resume)
     if len(asked.goal) > 1:
@@ -212,13 +214,20 @@ def plan_people(asked: PlanOptions, subjects: list[int]) -> "xr.Dataset":
             trials=whole_numbers("--trials", asked.trials or "200"),
             n=asked.draws or STUDIES_OF_PEOPLE,
             seed=asked.seed,
-            pilot=None if asked.pilot is None else hmetad.load_fit(asked.pilot),
+            pilot=pilot_of(asked.pilot),
             folder=None if asked.resume is None else writable_folder(asked.resume),
             progressbar=sampling_options()["progressbar"],
             **guesses_of(asked, question),
             **own,
             **asked.shared,
         )
+
+
+def pilot_of(given: str | None) -> "xr.DataTree | str | None":
+    """A fit, where a file is named; else the published populations that are."""
+    if given is None or Path(given).suffix != ".nc":
+        return given
+    return hmetad.load_fit(given)
 
 
 def guesses_of(asked: PlanOptions, question: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 Name of a study → printed numbers beside ours, comparison.csv and report.html.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,29 @@ from hmetad.commands.answer import (
     rows_of,
     writable_folder,
 )
-from hmetad.commands.options import FixedSeed, PrintOptions, given_options, sampling_options
+from hmetad.commands.options import (
+    FixedSeed,
+    PrintOptions,
+    given_options,
+    options_named,
+    sampling_options,
+)
+from hmetad.errors import InputError
 from hmetad.files import refuse_place
 from hmetad.report.terminal import say
-from hmetad.studies.run import STUDIES, TABLES, check_study
+from hmetad.studies.run import STUDIES, SURVEYS, TABLES, check_study, survey_sets
 from hmetad.studies.run import reproduce as run_study
+from hmetad.threads import usable_cpus
 
 __all__ = ["reproduce"]
 
 COMPARED = {name: name for name in ("table", "row", "quantity")}
 COMPARED |= {"printed": "in print", "ours": "here"}
+SURVEYED = {name: name for name in ("set", "population", "people", "trials")}
+SURVEYED |= {"m_ratio": "M", "m_ratio_lower": "lower", "m_ratio_upper": "upper", "auroc2": "AUROC2"}
 MOST_ROWS = 40
+# A fit of 500 people needs some 1.5 GB.
+MOST_WORKERS = 8
 type Rows = Sequence[Mapping[str, Any]]
 
 
@@ -45,13 +58,25 @@ class ReproduceOptions(PrintOptions):
         folder that keeps data sets (see HMETAD_DATA): what it lacks is fetched.
     draws : N
         Posterior draws per chain. Default: those of the study.
+    sets : NAMES
+        Of confidence_database: sets to fit, as in Rouault_2018_Expt1,Clark_2018. Default: all.
+    workers : N
+        Of confidence_database: processes that fit sets side by side. Default: one for
+        each CPU, 8 at most.
+    resume : flag
+        Of confidence_database: keep what an ended run has left in the folder, and go on.
     """
 
-    study: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")]
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help=f"{', '.join([*STUDIES, *SURVEYS])}.")
+    ]
     out: Path = Path("results")
     data: Path | None = None
     draws: Annotated[int | None, typer.Option(min=4)] = None
     seed: FixedSeed = 1
+    sets: tuple[str, ...] = ()
+    workers: Annotated[int | None, typer.Option(min=1)] = None
+    resume: bool = False
 
 
 def reproduce(asked: ReproduceOptions) -> int:
@@ -63,10 +88,17 @@ def reproduce(asked: ReproduceOptions) -> int:
     --------
     hmetad reproduce servajean2026 --out results
     hmetad reproduce cacioli2026 --data deposit.zip --json
+    hmetad reproduce confidence_database --out norms --workers 2
     """
     chosen, study = asked.format, asked.study
     check_study(study)
     folder = writable_folder(asked.out)
+    if study in SURVEYS:
+        return survey(asked, folder)
+    own = given_options(sets=asked.sets or None, resume=asked.resume or None)
+    for name in own:
+        allowed = f"nothing, except for {', '.join(SURVEYS)}"
+        raise InputError(f"--{name}", f"a value for {study}", allowed)
     more_files = [f"{name}.csv" for name in TABLES.get(study, ())]
     files = [folder / name for name in ("comparison.csv", "report.html", *more_files)]
     inputs = [] if asked.data is None else [asked.data]
@@ -85,6 +117,34 @@ def reproduce(asked: ReproduceOptions) -> int:
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
     give(Answer(shown, seed=asked.seed, more=more), chosen, files)
     return 0 if explained else 1
+
+
+def survey(asked: ReproduceOptions, folder: Path) -> int:
+    """Find the populations of published sets, and say which M they have."""
+    for name, value in {"--data": asked.data, "--draws": asked.draws}.items():
+        if value is not None:
+            raise InputError(name, f"a value for {asked.study}", "nothing")
+    files = [folder / name for name in ("populations.csv", "norms.csv", "report.html")]
+    for path in files:
+        refuse_place(path)
+    with options_named({"sets": "--sets", "folder": "--out", "executor": "--workers"}):
+        found = survey_sets(
+            asked.study,
+            folder,
+            sets=asked.sets,
+            workers=asked.workers or min(usable_cpus(), MOST_WORKERS),
+            seed=asked.seed,
+            resume=asked.resume,
+            told=say if sys.stderr.isatty() else None,
+        )
+    rows = rows_of(found)
+    missing = [row for row in rows if row.get("excluded")]
+    say(f"{len(rows) - len(missing)} of {len(rows)} populations fitted; report.html has all.")
+    shown = [Listing(rows[:MOST_ROWS], SURVEYED, "Populations")]
+    if missing:
+        shown.append(Listing(missing, {"set": "set", "excluded": "why"}, "Left out"))
+    give(Answer(tuple(shown), seed=asked.seed, more={"study": asked.study}), asked.format, files)
+    return 0 if len(missing) < len(rows) else 1
 
 
 def compared_rows(rows: Rows) -> tuple[Listing, ...]:

@@ -22,6 +22,7 @@ from hmetad.measures.ideal_observers import (
     type1_roc_bounds,
     type2_roc_bounds,
 )
+from hmetad.norms import QUANTITIES, populations, share_below
 from hmetad.plots.frames import require_counts
 from hmetad.plots.style import (
     BAND,
@@ -41,6 +42,7 @@ from hmetad.uniformity import cumulative_ranks, rank_band
 __all__ = [
     "group_accuracy",
     "information_plane",
+    "norms",
     "ranks",
     "risk_coverage",
     "type1_roc",
@@ -243,6 +245,53 @@ def group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
         ax.plot(values["size"], values[place], label=drawable(name), **look_of(place))
     ax.set_xticks(values["size"].to_numpy())
     return finish(ax, "members", "accuracy of the group", grid="y", is_empty=not accuracy.size)
+
+
+@check_inputs()
+def norms(
+    value: float,
+    lower: float | None = None,
+    upper: float | None = None,
+    *,
+    quantity: str = "m_ratio",
+    domain: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A population among published ones: a point each, from the least to the greatest.
+
+    Parameters
+    ----------
+    value, lower, upper : float
+        Estimate of a population, and the ends of its interval, drawn as a band.
+    quantity, domain : str, optional
+        As of `hmetad.norms.share_below`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
+
+    Raises
+    ------
+    InputError
+        If the quantity has no norms, or no population is of that domain.
+
+    Examples
+    --------
+    >>> norms(0.74, 0.61, 0.88).get_ylabel()
+    'share of populations below'
+    """
+    published = np.sort(populations(domain=domain)[quantity].dropna().to_numpy())
+    ax = ax if ax is not None else new_axes(5.0, 3.4)
+    if lower is not None and upper is not None:
+        ax.axvspan(lower, upper, color=BAND, linewidth=0)
+    reference_line(ax, value, vertical=True)
+    shares = share_below(published, quantity, domain=domain)
+    ax.plot(published, shares, "o", color=INK, markersize=3)
+    ax.set_ylim(0, 1)
+    return finish(ax, QUANTITIES[quantity], "share of populations below", grid="y", is_empty=False)
 
 
 @check_inputs(

@@ -7,6 +7,7 @@ from hmetad.report.contents.fit_report import combine_reports as combine_reports
 from hmetad.report.contents.fit_report import fit_report as fit_report
 from hmetad.report.contents.measures_report import measures_report as measures_report
 from hmetad.report.contents.paragraph import results_paragraph as results_paragraph
+from hmetad.report.contents.population import among_published as among_published
 from hmetad.report.contents.population import population_table as population_table
 from hmetad.report.contents.selection_report import conclusion as conclusion
 from hmetad.report.contents.selection_report import selection_report as selection_report

@@ -17,6 +17,7 @@ from scipy.stats import truncnorm
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
+from hmetad.norms import populations
 from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.simulate import simulate_counts, with_dims
 from hmetad.variable_names import coefficient_name, correlation_name, sd_name
@@ -46,6 +47,9 @@ PILOTED = {
     "c": ("c", "c_sd"),
     "log_gap": ("gaps", "gap_sd"),
 }
+# Guesses, and the quantities of published populations that they are medians of.
+PUBLISHED = {name: name for name in ("m_ratio", "dprime", "dprime_sd", "c_sd")}
+PUBLISHED |= {"between_sd": "log_m_sd"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def population_of(
     question: AskedQuestion,
     guesses: Mapping[str, Any],
     ratings: int | None = None,
-    pilot: xr.DataTree | None = None,
+    pilot: xr.DataTree | str | None = None,
     meta_criterion: str = "relative",
 ) -> Population:
     """What is taken for true: what was given and is not None, else the pilot, else the defaults.
@@ -149,12 +153,17 @@ def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], .
     return tuple(map(tuple, gaps.tolist()))
 
 
-def guesses_from(pilot: xr.DataTree, question: AskedQuestion) -> dict[str, Any]:
+def guesses_from(pilot: xr.DataTree | str, question: AskedQuestion) -> dict[str, Any]:
     """Guesses by the names of `plan_groups`, from the posterior means of a fit of a population.
+
+    Of a text: medians of published populations, of all ("published") or of a domain.
 
     Means are over groups or tasks, standard deviations root mean squares over tasks. An effect is
     among them only where the pilot's model has it.
     """
+    if isinstance(pilot, str):
+        found = populations(domain=None if pilot == "published" else pilot)
+        return {guess: float(found[name].median()) for guess, name in PUBLISHED.items()}
     fitted = Fitted.of(pilot)
 
     def mean_of(name: str) -> xr.DataArray:

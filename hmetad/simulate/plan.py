@@ -197,8 +197,8 @@ def number_or_none(argument: str, value: Any) -> None:
 
 
 def pilot_or_none(argument: str, value: Any) -> None:
-    """Refuse what is neither None nor a fit."""
-    if value is not None:
+    """Refuse what is neither None, text nor a fit."""
+    if value is not None and not isinstance(value, str):
         with_posterior(argument, value)
 
 
@@ -225,7 +225,7 @@ def plan_groups(
     ratings: int | None = None,
     gaps: ArrayLike | None = None,
     gap_sd: float | None = None,
-    pilot: xr.DataTree | None = None,
+    pilot: xr.DataTree | str | None = None,
     rope: tuple[float, float] | None = None,
     ci_prob: float = 0.95,
     comparisons: int = 1,
@@ -274,9 +274,10 @@ def plan_groups(
         Median distances of the criteria, as in `simulate_counts`; 0.5 each by default.
     gap_sd : float, optional
         Standard deviation of log gaps between people; 0.2 by default.
-    pilot : DataTree, optional
+    pilot : DataTree or str, optional
         Fit of a pilot study with one of these cards. What is not given is taken from its posterior
-        means, and the effect too where the question is the pilot's own.
+        means, and the effect too where the question is the pilot's own. ``"published"``, or a
+        domain such as ``"memory"``: medians of published populations (`hmetad.norms`).
     rope : tuple of float, optional
         Region of practical equivalence of what is judged. Without one only precision is planned.
     ci_prob, comparisons

@@ -42,7 +42,7 @@ def compare_and_report(study: ModuleType, results: Any) -> tuple[pd.DataFrame, R
     return comparison, build_report(study.NAME, contents, comparison)
 
 
-def build_report(study: str, contents: Contents, comparison: pd.DataFrame) -> Report:
+def build_report(study: str, contents: Contents, comparison: pd.DataFrame | None = None) -> Report:
     """Report of a study, from contents: all that blocks name, and that texts have in braces.
 
     The file has the title under ``report``, sentences that stand in several places under ``said``,
@@ -51,8 +51,9 @@ def build_report(study: str, contents: Contents, comparison: pd.DataFrame) -> Re
     """
     plan = file_of(study)
     head = plan["report"]
-    known = {**contents, "agreement": agreement(comparison)}
-    known |= {"comparison": comparison, "where": head.get("where", {})}
+    known = {**contents, "where": head.get("where", {})}
+    if comparison is not None:
+        known |= {"comparison": comparison, "agreement": agreement(comparison)}
     known |= {name: fill(text, known) for name, text in plan.get("said", {}).items()}
     blocks = [block for entry in plan["block"] for block in blocks_of(entry, known)]
     meta = [(name, fill(text, known)) for name, text in head["meta"].items()]

@@ -3,7 +3,12 @@
 Name of a study and a folder → comparison.csv and report.html in it, and tables that a study adds.
 """
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import date
 from importlib import import_module
+from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +19,7 @@ from hmetad.text.cells import csv_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STUDIES", "TABLES", "check_study", "reproduce"]
+__all__ = ["STUDIES", "SURVEYS", "TABLES", "check_study", "reproduce", "survey_sets"]
 
 STUDIES = {
     "servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI",
@@ -24,6 +29,8 @@ STUDIES = {
     "cacioli2026": "Cacioli (2026), Do LLMs know what they know? (withdrawn by its author)",
     "atlas2026": "Cacioli (2026), A 33-model atlas: AUROC2 by domain, and M of four alternatives",
 }
+# Of published sets, whose populations are found anew; nothing of them is in print.
+SURVEYS = {"confidence_database": "Every set of the Confidence Database: what is a usual M?"}
 # Those that draw from a posterior, and take options of sampling; those that take deposited data;
 # and further tables that one has, each written to a file of its name.
 SAMPLED = ("servajean2026", "atlas2026")
@@ -57,5 +64,42 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
 
 def check_study(name: str) -> None:
     """Raise if there is no study of that name."""
-    if name not in STUDIES:
-        raise InputError("study", repr(name), ", ".join(STUDIES), nearest(name, STUDIES))
+    known = [*STUDIES, *SURVEYS]
+    if name not in known:
+        raise InputError("study", repr(name), ", ".join(known), nearest(name, known))
+
+
+def survey_sets(
+    name: str,
+    out: Path,
+    *,
+    sets: Sequence[str] = (),
+    workers: int = 1,
+    seed: int = 1,
+    resume: bool = False,
+    told: Callable[[str], None] | None = None,
+) -> "pd.DataFrame":
+    """Find populations of published sets (default: all); leave two tables and a page.
+
+    A set is kept in the folder as soon as it is done: with `resume` a run that was ended goes on.
+    """
+    study, engine = (import_module(f"hmetad.studies.{part}") for part in (name, "populations"))
+    known = study.set_names()
+    for one in sets:
+        if one not in known:
+            step = nearest(one, known) or "hmetad.datasets.datasets() lists all."
+            raise InputError("sets", repr(one), "sets of the Confidence Database", step)
+    options = {"seed": seed, "resume": resume, "told": told}
+    chosen = list(dict.fromkeys(sets)) or known
+    if workers == 1:
+        populations = engine.survey(chosen, out, **options)
+    else:
+        # A process that has threads must not be forked.
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+            populations = engine.survey(chosen, out, executor=executor, **options)
+    report = study.report_of(populations, seed)
+    files = {"populations.csv": csv_frame(populations), "report.html": report.html()}
+    made = f"# hmetad reproduce {name}, hmetad {version('hmetad')}, {date.today():%Y-%m-%d}\n"
+    files["norms.csv"] = made + csv_frame(study.norms_of(populations))
+    write_together({out / place: content for place, content in files.items()})
+    return populations

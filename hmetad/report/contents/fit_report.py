@@ -33,7 +33,7 @@ from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
 from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.paragraph import results_paragraph
-from hmetad.report.contents.population import population_table
+from hmetad.report.contents.population import among_published, population_table
 from hmetad.report.contents.tables import (
     INTERVALS,
     early_notices,
@@ -95,6 +95,10 @@ CHECKED = (
     "describe it: interpret its {symbol} with caution."
 )
 SAMPLED = "Estimates for the population {groups} were sampled from. "
+PUBLISHED = (
+    "Published populations are those of the Confidence Database, each fitted by the same model. "
+    "They differ in task, difficulty and scale: being usual is no evidence of being right."
+)
 MEDIAN = " The population M-ratio is that of the median participant."
 TERMS = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower", "upper": "Upper"}
 TERMS |= {"rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
@@ -286,6 +290,8 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
         Prose("Population", (said,)),
         Table(caption, ("Condition", *names), rows, name="population"),
     ]
+    if placed := among_published(fit):
+        blocks.append(Prose("", (*placed, PUBLISHED)))
     shown = own[own["quantity"] == main].rename(columns={"term": "label"})
     value, meaning = spec.record.reference or (None, "")
     if len(shown) > 1:

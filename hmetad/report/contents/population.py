@@ -13,18 +13,21 @@ import xarray as xr
 from hmetad.arguments import check_inputs, number_text, probability, with_posterior
 from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.errors import InputError
 from hmetad.likelihood.families.normal import parameter_name
 from hmetad.monte_carlo import has_chains
+from hmetad.norms import describe
+from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import cell_table, designs_of, reference_level
 from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 from hmetad.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
-__all__ = ["population_table"]
+__all__ = ["among_published", "population_table"]
 
 # What a row says, and the draws of its quantity.
 type Row = tuple[dict[str, str], xr.DataArray]
@@ -259,3 +262,40 @@ def variable_words(
     if parts.role == "correlation":
         return {"kind": "correlation", "quantity": f"Correlation of effects by {groups}"}
     return {}
+
+
+@check_inputs(fit=with_posterior)
+def among_published(fit: xr.DataTree) -> list[str]:
+    """Where M of a population of people lies among published ones, a sentence per condition.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+
+    Returns
+    -------
+    list of str
+        Empty where the fit is not of meta-d′ with two alternatives, people are not what it pools,
+        or there are more than eight conditions. See `hmetad.norms`.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> among_published(fit(simulate_counts([1.5], seed=1), progressbar=False, quiet=True))
+    []
+    """
+    spec = spec_of(fit)
+    factors = {block.factor for one in Fitted.of(fit).designs.values() for block in one.blocks}
+    if spec.likelihood != "meta-d" or len(factors) != 1 or not is_people_name(*factors):
+        return []
+    table = population_table(fit)
+    rows = table[(table["kind"] == "population") & (table["variable"] == "m_ratio")]
+    if len(rows) > MOST:
+        return []
+    return [
+        (f"{row['term']}: " if row["term"] else "")
+        + describe(row["mean"], row["lower"], row["upper"])
+        for row in rows.to_dict("records")
+    ]

@@ -1,0 +1,147 @@
+"""Populations of published sets: what is kept, what is resumed, what a page says."""
+
+import gzip
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import hmetad
+from hmetad.errors import InputError
+from hmetad.studies import confidence_database, populations
+from hmetad.studies.populations import describe_set, each_done, populations_of, survey
+
+
+def rows_of(name, n=2):
+    """Records as of a set, with numbers that are told apart."""
+    place = sum(map(ord, name)) % 7
+    made = [("", 0), ("b", 1)][:n]
+    return [
+        {
+            **{"set": name, "population": label, "domain": "memory", "difficulty": "levels"},
+            **{"below_guessing": False, "continuous": False, "people": 30, "trials": 6000},
+            **{"ratings": 4, "log_m": -0.1 * (place + more), "log_m_error": 0.1, "failed": ""},
+            **{"m_ratio": float(np.exp(-0.1 * (place + more))), "m_ratio_lower": 0.5},
+            **{"m_ratio_upper": 1.1, "log_m_sd": 0.3, "dprime": 1.2, "dprime_sd": 0.4, "c": 0.0},
+            **{"c_sd": 0.2, "auroc2": 0.7, "auroc2_sd": 0.1, "auroc2_reliability": 0.8},
+            **{"m_reliability": 0.4, "m_ratio_ml": 0.8, "not_positive": 0.02, "rhat": 1.001},
+            **{"ess_bulk": 1000, "seconds": 2.0},
+        }
+        for label, more in made
+    ]
+
+
+@pytest.fixture
+def described(monkeypatch):
+    """Names of sets that were fitted, by a stand-in for the fit."""
+    names = []
+
+    def describe(name, seed):
+        names.append(name)
+        return [{**row, "seconds": float(seed)} for row in rows_of(name)]
+
+    monkeypatch.setattr(populations, "describe_set", describe)
+    return names
+
+
+def test_each_set_is_kept_when_it_is_done_and_not_fitted_again(described, tmp_path):
+    first = survey(["a", "b"], tmp_path)
+    assert described == ["a", "b"]
+    (tmp_path / "sets" / "b.json").unlink()
+    again = survey(["a", "b", "c"], tmp_path, resume=True)
+    assert described == ["a", "b", "b", "c"]
+    pd.testing.assert_frame_equal(again[again["set"] != "c"].reset_index(drop=True), first)
+
+
+def test_results_of_another_seed_or_version_or_cut_off_are_made_anew(described, tmp_path):
+    survey(["a"], tmp_path)
+    survey(["a"], tmp_path, seed=2, resume=True)
+    path = tmp_path / "sets" / "a.json"
+    path.write_text(path.read_text()[:50])
+    survey(["a"], tmp_path, seed=2, resume=True)
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "made": {**kept["made"], "version": "0"}}))
+    survey(["a"], tmp_path, seed=2, resume=True)
+    assert described == ["a"] * 4
+
+
+@pytest.mark.usefixtures("described")
+def test_a_folder_with_results_is_not_written_over(tmp_path):
+    survey(["a"], tmp_path)
+    with pytest.raises(InputError, match="resume"):
+        survey(["a"], tmp_path)
+
+
+@pytest.mark.usefixtures("described")
+def test_sets_go_to_an_executor_and_come_back_in_order(tmp_path):
+    with ThreadPoolExecutor(2) as executor:
+        found = survey(["a", "b", "c"], tmp_path, executor=executor)
+    assert list(dict.fromkeys(found["set"])) == ["a", "b", "c"]
+
+
+def test_an_executor_needs_futures_that_call_back_and_no_more():
+    class Client:
+        def submit(self, work, name):
+            future = Future()
+            future.set_result(work(name))
+            return future
+
+    assert dict(each_done(len, ["a", "bc"], Client())) == {"a": 1, "bc": 2}
+
+
+def test_tasks_and_groups_are_populations_of_their_own():
+    coords = {"subject": [*"1122"], "task": [*"xyxy"]}
+    counts = hmetad.simulate_counts([1.0, 1.2, 1.4, 1.6], coords=coords, trials=100, seed=1)
+    found = dict(populations_of(counts))
+    assert [*found] == ["task x", "task y"]
+    xr.testing.assert_equal(found["task y"], counts[[1, 3]].drop_vars("task"))
+
+
+def test_a_set_that_cannot_be_had_is_told_and_the_others_go_on(monkeypatch):
+    monkeypatch.setenv("HMETAD_DATA_URL", "http://localhost:9")
+    monkeypatch.setattr("hmetad.datasets.RETRIES", 0)
+    monkeypatch.setenv("HMETAD_DATA", "nowhere")
+    (row,) = describe_set("Clark_2018")
+    assert "SHA-256" in row["excluded"]
+
+
+def test_kinds_of_design_are_pooled_over_sets():
+    frame = pd.DataFrame([row for name in "abcd" for row in rows_of(name)])
+    pooled = confidence_database.pool_kinds(
+        confidence_database.kinds_of_design(frame.assign(excluded=np.nan))
+    ).set_index("kind")
+    assert pooled.loc["all sets", "sets"] == 4
+    sets = frame.groupby("set")["log_m"].mean()
+    assert pooled.loc["memory", "mean"] == pytest.approx(float(np.exp(sets.mean())), rel=0.02)
+    assert pooled.loc["memory", "new_lower"] < pooled.loc["memory", "mean_lower"]
+
+
+def test_norms_leave_out_what_failed_and_what_is_small():
+    rows = [row for name in "abc" for row in rows_of(name, 1)]
+    rows[1] |= {"failed": "rhat"}
+    rows[2] |= {"people": 6}
+    rows.append({"set": "d", "population": "", "excluded": "4 people"})
+    frame = pd.DataFrame(rows)
+    assert list(confidence_database.norms_of(frame)["set"]) == ["a"]
+    page = confidence_database.report_of(frame, 1).markdown()
+    for said in ("the chains fail: rhat", "6 people, of 10", "4 people"):
+        assert said in page
+
+
+@pytest.mark.integration
+def test_the_population_of_a_set_is_that_of_its_fit(shared, tmp_path, monkeypatch):
+    raw = shared / "data" / "confidence_database" / "data_Desender_2014.csv.gz"
+    place = tmp_path / "Desender_2014" / "data_Desender_2014.csv"
+    place.parent.mkdir()
+    place.write_bytes(gzip.decompress(raw.read_bytes()))
+    monkeypatch.setenv("HMETAD_DATA", str(tmp_path))
+    row = describe_set("Desender_2014")[0]
+    counts = next(iter(populations_of(hmetad.datasets.load("Desender_2014"))))[1]
+    fitted = hmetad.fit(counts, "group", random_seed=1, progressbar=False, quiet=True)
+    m_ratio = np.exp(fitted["posterior"]["log_m_Intercept"].to_numpy())
+    assert row["m_ratio"] == pytest.approx(np.median(m_ratio), rel=0.02)
+    assert row["people"] == counts.sizes["cell"]
+    assert row["auroc2"] == pytest.approx(float(hmetad.measures.auroc2(counts).mean()))

@@ -1,0 +1,66 @@
+"""Published populations, and where a value lies among them."""
+
+import numpy as np
+import pytest
+
+import hmetad
+from hmetad import norms
+from hmetad.errors import InputError
+from hmetad.simulate.people import population_of
+
+
+def test_shares_are_counted_over_published_populations():
+    values = norms.populations()["m_ratio"].to_numpy()
+    for value in (0.5, 0.8, float(values[0])):
+        below = sum(float(one < value) + 0.5 * float(one == value) for one in values) / len(values)
+        assert norms.share_below(value) == pytest.approx(below)
+
+
+def test_shares_have_the_shape_of_the_values_and_keep_what_is_missing():
+    found = norms.share_below([[0.0, np.nan], [0.8, 99.0]], "dprime")
+    assert found.shape == (2, 2)
+    assert found[0, 0] == 0
+    assert np.isnan(found[0, 1])
+    assert found[1, 1] == 1
+
+
+def test_usual_values_are_quantiles_of_a_domain():
+    own = norms.populations(domain="perception")["auroc2"]
+    found = norms.usual([0.25], domain="perception")
+    assert found.loc["auroc2", 0.25] == pytest.approx(np.quantile(own, 0.25))
+    assert 0.5 < found.loc["auroc2", 0.25] < 0.9
+
+
+def test_what_is_not_known_is_refused_with_what_is():
+    with pytest.raises(InputError, match="perception"):
+        norms.populations(domain="percepton")
+    with pytest.raises(InputError, match="log_m_sd"):
+        norms.share_below(0.7, "log_m_sds")
+
+
+def test_a_sentence_has_the_value_and_the_shares():
+    sentence = norms.describe(0.74, 0.61, 0.88)
+    number, shares = len(norms.populations()), norms.share_below([0.74, 0.61, 0.88])
+    below, low, high = (f"{100 * share:.0f}" for share in shares)
+    assert sentence == (
+        f"M 0.74 [0.61, 0.88]: of {number} published populations {below} % ({low} to {high} %) lie "
+        "below."
+    )
+
+
+def test_plans_begin_from_published_people():
+    plan = population_of("mean", {}, pilot="published")
+    published = norms.populations()
+    assert plan.m_ratio == pytest.approx(published["m_ratio"].median())
+    assert plan.between_sd == pytest.approx(published["log_m_sd"].median())
+    memory = population_of("mean", {"dprime": 1.0}, pilot="memory")
+    assert memory.dprime == 1.0
+    with pytest.raises(InputError, match="domain"):
+        population_of("mean", {}, pilot="nowhere")
+
+
+def test_the_figure_has_a_point_for_each_population_and_the_value():
+    axes = hmetad.plots.norms(0.74, 0.6, 0.9, domain="perception")
+    points = next(line for line in axes.lines if line.get_marker() == "o")
+    assert len(points.get_xdata()) == len(norms.populations(domain="perception"))
+    assert any(set(np.asarray(line.get_xdata())) == {0.74} for line in axes.lines)
