@@ -166,9 +166,9 @@ def describe(
     """
     shares = share_below([value, lower, upper], quantity, **kind)
     below, low, high = (f"{100 * share:.0f}" for share in shares)
-    domain = f"{kind['domain']} " if kind.get("domain") else ""
+    number, domain = len(populations(**kind)), kind.get("domain") or ""
+    of = " ".join(["published", *([domain] if domain else []), "populations"])
     return (
-        f"{QUANTITIES[quantity]} {value:.2f} [{lower:.2f}, {upper:.2f}]: of "
-        f"{len(populations(**kind))} published {domain}populations {below} % ({low} to {high} %) lie "
-        "below."
+        f"{QUANTITIES[quantity]} {value:.2f} [{lower:.2f}, {upper:.2f}]: of {number} {of} "
+        f"{below} % ({low} to {high} %) lie below."
     )

@@ -4,6 +4,8 @@ Estimates and their standard errors → mean of all studies, spread between them
 have, and each study with what the others say of it.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -103,17 +105,12 @@ def pool_studies(
         "spread": np.interp(tails, levels / levels[-1], tau[:, 0]),
         "new": mixture_quantiles(weights, centre, np.sqrt(1 / precision + tau[:, 0] ** 2), tails),
     }
-    found = {name: ((), values) for name, values in parts.items()}
-    effects = [
-        mixture_quantiles(weights, *of, tails)
-        for of in zip(shrunken.T, spread_of_own.T, strict=True)
-    ]
-    found |= {"effect": (estimates.dims, np.stack(effects, axis=-1))}
-    data = {
-        name + end: (dims, values[i])
-        for name, (dims, values) in found.items()
-        for i, end in enumerate(("", "_lower", "_upper"))
-    }
+    pairs = zip(shrunken.T, spread_of_own.T, strict=True)
+    effects = np.stack([mixture_quantiles(weights, *of, tails) for of in pairs], axis=-1)
+    data: dict[str, Any] = {}
+    for i, end in enumerate(("", "_lower", "_upper")):
+        data |= {name + end: values[i] for name, values in parts.items()}
+        data["effect" + end] = (estimates.dims, effects[i])
     return xr.Dataset(data, estimates.coords).assign_attrs(ci_prob=ci_prob, prior_scale=scale)
 
 
