@@ -1,7 +1,7 @@
 """What is usual: populations of published data sets, and where a value lies among them.
 
-Quantity of a population → share of published populations that lie below it; domain or kind of design
-→ quantiles of what is usual there. The table ``norms.csv`` is what ``hmetad reproduce
+Quantity of a population → share of published populations below it; domain or kind of design →
+quantiles of what is usual there. The table ``norms.csv`` is what ``hmetad reproduce
 confidence_database`` finds; its first lines say when and by which version.
 """
 

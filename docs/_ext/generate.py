@@ -33,6 +33,7 @@ ROOMS = {
     "measures": "Count tables → measures, without fitting",
     "information": "Count tables → information in bits",
     "groups": "Several observers → one",
+    "norms": "Published populations → what is usual",
     "specs": "Model cards and formulas → what is fitted",
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
@@ -70,6 +71,7 @@ def write_all(docs: Path) -> None:
         "generated/notices.md": notice_list(),
         "generated/results.md": result_list(),
         "generated/data_sets.md": data_sets(),
+        "generated/norms.md": norms(),
         "generated/validation.md": validation(docs / "validation"),
         "generated/calibration.md": calibration(docs / "calibration"),
         "generated/coverage.md": coverage(docs / "calibration" / "coverage.csv"),
@@ -250,6 +252,23 @@ def data_sets() -> str:
     names = ["name", "title", "people", "trials", "domain"]
     rows = found.loc[is_described, names].astype(object).fillna("").astype(str)
     lines += ["## Confidence Database", "", *table(names, rows.itertuples(index=False))]
+    return "\n".join(lines)
+
+
+def norms() -> str:
+    """Quantiles of what published populations have, of all and of the domains with ten or more."""
+    found = hmetad.norms.populations()
+    sizes = found["domain"].value_counts()
+    kinds = [None, *sizes.index[sizes >= 10]]
+    lines = []
+    for kind in kinds:
+        own = hmetad.norms.populations(domain=kind)
+        lines += [f"**{(kind or 'all').capitalize()}**: {len(own)} populations", ""]
+        usual = hmetad.norms.usual((0.1, 0.25, 0.5, 0.75, 0.9), domain=kind)
+        rows = [
+            (hmetad.norms.QUANTITIES[x], *(f"{v:.2f}" for v in usual.loc[x])) for x in usual.index
+        ]
+        lines += [*table(("", "10 %", "25 %", "half below", "75 %", "90 %"), rows), ""]
     return "\n".join(lines)
 
 

@@ -39,6 +39,7 @@ def draw_all(folder: Path) -> None:
         "processes": process_picture.processes(),
         "model_recovery": model_recovery(folder.parent / "model_recovery.csv"),
         "verdicts": verdicts(),
+        "norms": hmetad.plots.norms(0.74, 0.61, 0.88).figure,
         "calibration": calibration(folder.parent / "calibration" / "ranks.npz"),
     }
     for name, figure in drawn.items():
