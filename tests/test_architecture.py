@@ -45,7 +45,7 @@ BELOW |= {
     "likelihood": FLOOR,
     "compare": FLOOR,
     "logs": {*FLOOR, "rows", "counts"},
-    "datasets": {*FLOOR, "counts"},
+    "datasets": {*FLOOR, "rows", "counts"},
     "norms": FLOOR,
     "measures": {*FLOOR, "rows", "counts"},
 }

@@ -130,8 +130,8 @@ def test_names_that_a_page_mentions_exist(page):
     named = set(re.findall(r"\bhmetad\.([a-z_A-Z]\w*(?:\.\w+)?)\b(?!\.(?:toml|py|nc))", text))
     files = {path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.*")}
     inside = {".".join(parts[:2]) for parts in files} | {parts[0] for parts in files}
-    datasets = {f"datasets.{name}" for name in hmetad.datasets.__all__}
-    assert named - set(PUBLIC_NAMES) - inside - datasets == set()
+    own = {f"{x}.{name}" for x in ("datasets", "norms") for name in getattr(hmetad, x).__all__}
+    assert named - set(PUBLIC_NAMES) - inside - own == set()
 
 
 def test_the_report_page_shows_every_section_of_a_report():

@@ -244,7 +244,7 @@ def letter_notices(
     least = np.maximum(
         limit(UNEVEN) * sums["n"], UNLIKELY_Z * np.sqrt(2 * sums["wrong"] / sums["m"])
     )
-    uneven = excess[excess.max(axis=1) > least]
+    uneven = excess[excess.max(axis=1) > least.reindex(excess.index)]
     shares = (uneven.max(axis=1) / sums["n"]).dropna()
     told = [f"{x} ({uneven.loc[x].idxmax()}: {100 * own:.0f} %)" for x, own in shares.items()]
     return [notice_of(UNEVEN, shares.index, listed=first_few(told))] if told else []

@@ -69,7 +69,7 @@ def test_whatever_needs_a_stimulus_says_why_it_refuses_right_and_wrong(function)
         r"a type-2 table with dims \(cell, correct, rating\).* needs the stimulus, which a table "
         r"of right and wrong answers does not have\. With correctness in its place M-ratio is "
         r"nearly the same whatever the truth\. To this table apply .*auroc2, gamma, "
-        r"v_statistic, phi, mean_confidence and"
+        r"type2_zroc, v_statistic, phi, mean_confidence and"
     )
     with pytest.raises(InputError, match=message):
         function(table, *arguments)

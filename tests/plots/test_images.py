@@ -65,6 +65,7 @@ PICTURES = {name: partial(plot, name, NAMES, missing=name == "forest") for name 
 PICTURES |= {name: partial(drawn, NAMES[:2]) for name, drawn in PROCESSES.items()}
 PICTURES |= {f"{x}_of_one": partial(one_of, x) for x in ("calibration", "type2_roc", "type1_roc")}
 PICTURES |= {"people": ordered_people, "correlations": correlated}
+PICTURES |= {"norms": partial(plots.norms, 0.74, 0.61, 0.88, domain="memory")}
 
 
 def save_picture(name, path):
