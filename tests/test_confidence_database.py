@@ -33,7 +33,15 @@ def raw(folder, name):
 
 def test_every_record_has_what_a_reader_needs_and_nothing_else():
     needed = {"title", "people", "trials", "rows", "columns", "labels", "by", "bytes", "sha256"}
-    known = needed | {"domain", "citation", "levels", "quantiles", "range", "asked"}
+    known = needed | {
+        "domain",
+        "citation",
+        "levels",
+        "quantiles",
+        "range",
+        "asked",
+        "is_confidence",
+    }
     known |= {"below_guessing", "leave_out", "missing_codes", "dropped", "difficulty"}
     for name, record in RECORDS.items():
         assert needed <= {*record} <= known, name

@@ -138,11 +138,17 @@ def survey(asked: ReproduceOptions, folder: Path) -> int:
             told=say if sys.stderr.isatty() else None,
         )
     rows = rows_of(found)
-    missing = [row for row in rows if row.get("excluded")]
+    missing = [row for row in rows if isinstance(row.get("excluded"), str)]
     say(f"{len(rows) - len(missing)} of {len(rows)} populations fitted; report.html has all.")
     shown = [Listing(rows[:MOST_ROWS], SURVEYED, "Populations")]
     if missing:
-        shown.append(Listing(missing, {"set": "set", "excluded": "why"}, "Left out"))
+        shown.append(
+            Listing(
+                missing,
+                {name: name for name in ("set", "population")} | {"excluded": "why"},
+                "Left out",
+            )
+        )
     give(Answer(tuple(shown), seed=asked.seed, more={"study": asked.study}), asked.format, files)
     return 0 if len(missing) < len(rows) else 1
 

@@ -51,7 +51,8 @@ def kinds_of_design(populations: pd.DataFrame) -> pd.DataFrame:
     """Populations with a fit that meets its thresholds, and the kinds of their designs in words."""
     populations = populations.reindex(columns=[*dict.fromkeys([*NEEDED, *populations])])
     is_known = populations["excluded"].isna() & (populations["failed"] == "")
-    found = populations[is_known & (populations["people"] >= FEW_PEOPLE)].copy()
+    is_known &= (populations["people"] >= FEW_PEOPLE) & (other_question(populations) == "")
+    found = populations[is_known].copy()
     each = found["trials"] / found["people"]
     found["all"] = "all sets"
     found["difficulty"] = found["difficulty"].map(DIFFICULTIES)
@@ -159,13 +160,22 @@ def numbers_of(populations: pd.DataFrame, found: pd.DataFrame) -> dict[str, Any]
     }
 
 
+def other_question(populations: pd.DataFrame) -> pd.Series:
+    """What people of a set rated, where that is no confidence ("" elsewhere)."""
+    records = {name: registry().get(name, {}).get("record", {}) for name in set(populations["set"])}
+    asked = {x: one["asked"] for x, one in records.items() if not one.get("is_confidence", True)}
+    return populations["set"].map(asked).fillna("")
+
+
 def reasons(populations: pd.DataFrame) -> Iterator[str]:
     """Why a population has no part in the norms ("" where it has)."""
-    for row in populations.to_dict("records"):
+    for row in populations.assign(asked=other_question(populations)).to_dict("records"):
         if isinstance(row["excluded"], str):
             yield row["excluded"]
         elif row["failed"]:
             yield f"the chains fail: {row['failed']}"
+        elif row["asked"]:
+            yield f"people were asked for something else: {row['asked']}"
         elif row["people"] < FEW_PEOPLE:
             yield f"{row['people']:.0f} people, of {FEW_PEOPLE} for norms"
         else:
