@@ -33,6 +33,9 @@ FEW_PEOPLE = 10
 # Upper limits of numbers of ratings and of trials a person, with their names.
 RATINGS = {3: "2 or 3 levels", 4: "4 levels", 6: "5 or 6 levels", 100: "7 levels or more"}
 TRIALS = {200: "at most 200 trials each", 500: "201 to 500", 10**9: "more than 500"}
+CONTINUOUS = "continuous, in 4 parts"
+# Kinds that have an order; the others are sorted by their size.
+ORDER = {name: i for i, name in enumerate((*RATINGS.values(), CONTINUOUS, *TRIALS.values()))}
 DIFFICULTIES = {
     "levels": "in known levels, mixed here",
     "varied": "varied, mixed here",
@@ -58,7 +61,7 @@ def kinds_of_design(populations: pd.DataFrame) -> pd.DataFrame:
     found["difficulty"] = found["difficulty"].map(DIFFICULTIES)
     found["scale"] = found["below_guessing"].map(BELOW)
     found["levels"] = np.where(
-        found["continuous"].eq(True), "continuous, in 4 parts", named(found["ratings"], RATINGS)
+        found["continuous"].eq(True), CONTINUOUS, named(found["ratings"], RATINGS)
     )
     found["length"] = named(each, TRIALS)
     return found
@@ -73,7 +76,8 @@ def pool_kinds(found: pd.DataFrame) -> pd.DataFrame:
     """Mean M, spread between sets, and what a new set would have, of each kind of design."""
     rows = []
     for heading, column in KINDS.items():
-        for kind, part in found.groupby(column, sort=False):
+        kinds = sorted(found.groupby(column), key=lambda one: ORDER.get(str(one[0]), -len(one[1])))
+        for kind, part in kinds:
             # Populations of a set share people or a laboratory: their errors are not averaged out.
             sets = part.groupby("set")[["log_m", "log_m_error"]].mean()
             if len(sets) < FEWEST_SETS:
