@@ -166,9 +166,13 @@ def numbers_of(populations: pd.DataFrame, found: pd.DataFrame) -> dict[str, Any]
 
 def other_question(populations: pd.DataFrame) -> pd.Series:
     """What people of a set rated, where that is no confidence ("" elsewhere)."""
-    records = {name: registry().get(name, {}).get("record", {}) for name in set(populations["set"])}
-    asked = {x: one["asked"] for x, one in records.items() if not one.get("is_confidence", True)}
-    return populations["set"].map(asked).fillna("")
+    known = registry()
+    asked = {
+        name: known[name]["record"]["asked"]
+        for name in set(populations["set"]) & {*known}
+        if not known[name].get("record", {}).get("is_confidence", True)
+    }
+    return populations["set"].map(lambda name: asked.get(name, ""))
 
 
 def reasons(populations: pd.DataFrame) -> Iterator[str]:
