@@ -78,7 +78,7 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5991),
-    "commands": (2100, 2836),
+    "commands": (2100, 2842),
     "compare": (1450, 2138),
     "counts": (1500, 3014),
     "floor": (900, 1933),
@@ -92,7 +92,7 @@ LINES = {
     "select": (150, 351),
     "simulate": (850, 1542),
     "specs": (650, 1425),
-    "studies": (1400, 2268),
+    "studies": (1400, 2282),
     "text": (150, 185),
 }
 
