@@ -71,7 +71,7 @@ def pool_studies(
 
     Examples
     --------
-    >>> means = xr.DataArray([-0.3, -0.1, -0.2, 0.1], dims="study")
+    >>> means = xr.DataArray([-0.3, -0.1, -0.2, 0.12], dims="study")
     >>> found = pool_studies(means, xr.full_like(means, 0.1))
     >>> round(float(found["mean"]), 2), bool(found["new_upper"] > found["mean_upper"])
     (-0.12, True)

@@ -108,7 +108,7 @@ def measure(
     return found.drop_vars([x for x in map(str, found) if x.endswith("_se") or x[:4] == "cov_"])
 
 
-@check_inputs(skip=("count",))
+@check_inputs()
 def measure_scales(
     count: Callable[..., xr.DataArray], scales: Sequence[int] = (2, 3, 4, 6)
 ) -> xr.Dataset:
