@@ -135,7 +135,7 @@ def survey(asked: ReproduceOptions, folder: Path) -> int:
             workers=asked.workers or min(usable_cpus(), MOST_WORKERS),
             seed=asked.seed,
             resume=asked.resume,
-            told=say if sys.stderr.isatty() else None,
+            progress=say if sys.stderr.isatty() else None,
         )
     rows = rows_of(found)
     missing = [row for row in rows if isinstance(row.get("excluded"), str)]

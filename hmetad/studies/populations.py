@@ -150,7 +150,7 @@ def survey(
     seed: int = 1,
     resume: bool = False,
     executor: Any = None,
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Populations of published sets, each found by the card `group` with its defaults.
 
@@ -168,7 +168,7 @@ def survey(
     executor : optional
         Something with ``submit``, as of `concurrent.futures` or a Dask client, to which each set
         goes; without it sets are fitted here, one after the other.
-    told : callable, optional
+    progress : callable, optional
         Given a line on each set when it is done.
 
     Returns
@@ -199,8 +199,8 @@ def survey(
         kept[name] = rows
         text = json.dumps({"made": made, "rows": rows}, indent=1)
         write_together({place / f"{name}.json": text})
-        if told is not None:
-            told(f"{name}: {len(rows)} population{'s' * (len(rows) != 1)}")
+        if progress is not None:
+            progress(f"{name}: {len(rows)} population{'s' * (len(rows) != 1)}")
     return pd.DataFrame([row for name in sets for row in kept[name] or ()])
 
 

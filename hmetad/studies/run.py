@@ -77,7 +77,7 @@ def survey_sets(
     workers: int = 1,
     seed: int = 1,
     resume: bool = False,
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> "pd.DataFrame":
     """Find populations of published sets (default: all); leave two tables and a page.
 
@@ -89,7 +89,7 @@ def survey_sets(
         if one not in known:
             step = nearest(one, known) or "hmetad.datasets.datasets() lists all."
             raise InputError("sets", repr(one), "sets of the Confidence Database", step)
-    options = {"seed": seed, "resume": resume, "told": told}
+    options = {"seed": seed, "resume": resume, "progress": progress}
     chosen = list(dict.fromkeys(sets)) or known
     if workers == 1:
         populations = engine.survey(chosen, out, **options)
