@@ -30,7 +30,7 @@ from hmetad.counts.tables import (
 )
 from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.measures.sdt import sdt
-from hmetad.measures.type2 import (
+from hmetad.measures.table_checks import (
     CLEAR_Z,
     at_chance,
     choice_z,

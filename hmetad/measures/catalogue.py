@@ -17,7 +17,7 @@ from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
-from hmetad.measures.type2 import at_chance, reversed_scale
+from hmetad.measures.table_checks import at_chance, reversed_scale
 from hmetad.notice import notices, with_notices
 from hmetad.results import Result, results
 

@@ -26,7 +26,7 @@ from hmetad.errors import InputError
 from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
 from hmetad.measures.results import described
 from hmetad.measures.sdt import type1_rates, z_scores
-from hmetad.measures.type2 import unequal_ratings
+from hmetad.measures.table_checks import unequal_ratings
 from hmetad.notice import notice_where, notices, notices_where, with_notices
 from hmetad.results import names_of
 

@@ -18,7 +18,7 @@ from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.type2 import CLEAR_Z, at_chance, choice_z, reversed_scale
+from hmetad.measures.table_checks import CLEAR_Z, at_chance, choice_z, reversed_scale
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of

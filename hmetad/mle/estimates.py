@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
-from hmetad.measures.type2 import CLEAR_Z
+from hmetad.measures.table_checks import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
 from hmetad.notice_registry import limit, sentence
 from hmetad.results import attrs_of

@@ -16,7 +16,7 @@ from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
-from hmetad.measures.type2 import CLEAR_Z, at_chance, confidence_z, reversed_scale
+from hmetad.measures.table_checks import CLEAR_Z, at_chance, confidence_z, reversed_scale
 from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,

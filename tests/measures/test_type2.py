@@ -45,7 +45,7 @@ from hmetad.measures import (
     type2_zroc,
     v_statistic,
 )
-from hmetad.measures.type2 import confidence_z
+from hmetad.measures.table_checks import confidence_z
 
 g_pairs = partial(gamma, estimator="pairs")
 g_gaussian = partial(gamma, estimator="gaussian")

@@ -1,0 +1,180 @@
+"""Whether a whole table is what it seems: scales, responses and ratings that its cells share.
+
+Count table or type-2 table → z of each cell, and notices: confidence that runs backwards, responses
+at chance, ratings that some cells do not use. Source: Lehmann (1975) for the rank test.
+"""
+
+import numpy as np
+import xarray as xr
+from scipy.stats import binom
+
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options, has_more_options
+from hmetad.counts.tables import items_together, without_columns
+from hmetad.measures.scores import pairs
+from hmetad.measures.sdt import sdt
+from hmetad.notice import Notice, notice_of, notice_where
+from hmetad.notice_registry import limit
+
+__all__ = [
+    "CLEAR_Z",
+    "at_chance",
+    "choice_z",
+    "confidence_z",
+    "reversed_scale",
+    "unequal_ratings",
+]
+
+CLEAR_Z = 1.96
+# Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.
+EXPECTED = 10
+# A scale is reversed where confidence is lower for right answers in so many of so many cells at
+# least, and chance alone has as many with such a probability.
+MOST, FEWEST_CELLS, CHANCE = 0.75, 3, 0.001
+
+
+def confidence_z(counts: xr.DataArray) -> xr.DataArray:
+    """Rank test, per cell, of whether confidence is higher for right answers than for wrong ones.
+
+    Mann & Whitney's U of the ratings, within each response, summed over responses and divided by
+    its standard deviation, which ties make smaller (Lehmann 1975): with n₁ right and n₂ wrong
+    answers in a response, n = n₁ + n₂, of which t_k have rating k,
+    Var U = n₁n₂ (n³ − Σ t_k³) / (12 n (n − 1)). NaN where nothing can be compared: all answers of
+    a response have one rating, or are all right or all wrong.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> table = from_nr([[20, 10, 5, 5], [15, 15, 5, 5]], [[5, 5, 10, 20], [5, 5, 15, 15]])
+    >>> confidence_z(table).round(2).values
+    array([1.32, 0.  ])
+    """
+    dims = TYPE2_DIMS if "correct" in counts.dims else TYPE1_DIMS
+    ordered = counts.transpose(..., *dims)
+    n = ordered.to_numpy().astype(float)
+    if "correct" in dims:
+        right, both = n[..., 1:, :], n.sum(axis=-2, keepdims=True)
+    else:
+        each = np.arange(n.shape[-2])
+        right, both = n[..., each, each, :], n.sum(axis=-3)
+    concordant, discordant, tied = pairs(np.stack([both - right, right], axis=-2))
+    compared, trials = concordant + discordant + tied, both.sum(axis=-1)
+    choices = np.where(compared > 0, trials * (trials - 1), 1.0)
+    untied = (trials**3 - (both**3).sum(axis=-1)) / choices
+    error = np.sqrt((compared * untied / 12).sum(axis=-1))
+    excess = ((concordant - discordant) / 2).sum(axis=-1)
+    z = np.where(error > 0, excess / np.where(error > 0, error, 1.0), np.nan)
+    return ordered.isel(dict.fromkeys(dims, 0), drop=True).copy(data=z)
+
+
+def choice_z(counts: xr.DataArray) -> xr.DataArray:
+    """How clearly choices among options are right more often than by chance, in SDs, per cell.
+
+    Of a type-2 table chance is 1/m, by its coordinate ``options``; of stimuli and responses it is
+    the share that agrees if they are independent, which a bias does not raise.
+
+    Examples
+    --------
+    >>> table = xr.DataArray([[[40, 20], [10, 30]]], dims=["cell", "correct", "rating"])
+    >>> choice_z(table.assign_coords(options=4)).round(2).values
+    array([3.46])
+    """
+    if "correct" in counts.dims:
+        by_correct = counts.sum("rating")
+        total, right = by_correct.sum("correct"), by_correct.isel(correct=1, drop=True)
+        chance = 1 / total.copy(data=counted_options(counts))
+    else:
+        n = counts.sum("rating").transpose(..., "stimulus", "response").to_numpy().astype(float)
+        total = counts.sum(["stimulus", "response", "rating"])
+        right = total.copy(data=np.trace(n, axis1=-2, axis2=-1))
+        agree = total.copy(data=(n.sum(axis=-1) * n.sum(axis=-2)).sum(axis=-1))
+        chance = agree / total.where(total > 0) ** 2
+    variance = chance * (1 - chance) * total
+    return (right - chance * total) / variance.where(variance > 0) ** 0.5
+
+
+def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
+    """Notice, of the whole table, that confidence is lower for right answers in most of its cells.
+
+    It is clear by itself (z < −1.96) in more than half of them, or lower in three of four and by
+    more cells than a coin would give in one of 1,000 tables. Cells whose d′ is not above 0 are not
+    asked, for there right and wrong may be exchanged; and it takes three cells to speak of a scale.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> one = [10, 20, 60, 5, 5, 40], [40, 5, 5, 60, 20, 10]
+    >>> table = from_nr(*([side] * 3 for side in one), model=["A", "B", "C"])
+    >>> reversed_scale(table, "reversed-scale")[0].message[:56]
+    'Confidence is lower for right answers in 3 of 3 cells: t'
+    """
+    is_right = "correct" in counts.dims
+    dims = {"cell", *(TYPE2_DIMS if is_right else TYPE1_DIMS)}
+    if {*counts.dims} != dims or (is_right and "options" not in counts.coords):
+        return []
+    together = items_together(counts)
+    cells = without_columns(together.transpose("cell", ...))
+    if together is not counts:
+        # Cells of items have the sum over all items, many times.
+        cells = cells.isel(cell=np.unique(cells.to_numpy(), axis=0, return_index=True)[1])
+    z = confidence_z(cells).where(choice_z(cells) > 0).to_numpy()
+    z = z[~np.isnan(z)]
+    below, known = int((z < 0).sum()), len(z)
+    is_clear = (z < -CLEAR_Z).sum() > known / 2
+    is_most = below >= MOST * known and binom.sf(below - 1, known, 0.5) < CHANCE
+    if known < FEWEST_CELLS or not (is_clear or is_most):
+        return []
+    return [notice_of(name, number=below, cells=known)]
+
+
+def at_chance(counts: xr.DataArray, fitted: xr.Dataset | None = None) -> list[Notice]:
+    """Notice of a whole table in which responses do not follow the stimuli.
+
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be; of
+    more options it is taken from a fit of them. Cells with fewer than ten trials of a stimulus are
+    not asked: the correction makes their d′ small.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> at_chance(from_nr([20, 10, 15, 15], [16, 14, 10, 21]))[0].code
+    'at-chance'
+    """
+    is_of_two = {*counts.dims} == {"cell", *TYPE1_DIMS} and not has_more_options(counts)
+    if (fitted is None and not is_of_two) or counts.sum() < limit("few-trials"):
+        return []
+    if fitted is None:
+        table = items_together(counts).reset_coords(drop=True)
+        has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
+        fitted = sdt(table, correction="cell").where(has_enough)
+    weight = 1 / fitted["dprime_se"] ** 2
+    if not weight.sum() > 0:
+        return []
+    mean = float((fitted["dprime"] * weight).sum() / weight.sum())
+    return [notice_of("at-chance", mean=mean)] if abs(mean) < limit("at-chance") else []
+
+
+def unequal_ratings(table: xr.DataArray) -> list[Notice]:
+    """Notice of cells that use fewer ratings than others of the table.
+
+    A cell that may lack a rating by chance is not named here but in the notices of few trials and
+    empty ratings: one with fewer than 100 trials, or with fewer than 10 expected by the shares of
+    the ratings in all cells. Tables with further dims, such as resampled ones, give no notice.
+
+    Examples
+    --------
+    >>> values = np.array([[[20, 20, 20], [20, 30, 40]], [[30, 30, 0], [30, 60, 0]]])
+    >>> table = xr.DataArray(values, {"cell": ["a", "b"]}, ["cell", "correct", "rating"])
+    >>> unequal_ratings(table)[0].cells
+    ('b',)
+    """
+    has_further = bool(set(table.dims) - {"cell", "correct", *TYPE1_DIMS})
+    if has_further or table.sizes.get("cell", 0) < 2:
+        return []
+    by_rating = table.sum([dim for dim in table.dims if dim not in ("cell", "rating")])
+    used = (by_rating > 0).sum("rating")
+    trials = by_rating.sum("rating")
+    expected = trials * by_rating.sum("cell") / max(1, int(trials.sum()))
+    has_enough = trials >= limit("few-trials")
+    is_missed = ((by_rating == 0) & (expected >= EXPECTED)).any("rating")
+    fewer = has_enough & is_missed & (used < used.where(has_enough, 0).max())
+    return notice_where(fewer, "unequal-ratings")
