@@ -242,7 +242,7 @@ def type2_functions() -> list[str]:
     Examples
     --------
     >>> type2_functions()[:3]
-    ['auroc2', 'gamma', 'v_statistic']
+    ['auroc2', 'gamma', 'type2_zroc']
     """
     measured = [x.function for x in results() if x.measured and not x.stimulus]
     # What only counts the trials is no public function.
