@@ -102,9 +102,11 @@ def test_value_and_gradient_of_meta_d_agree_with_mpmath(seed, spread):
 
 @pytest.mark.parametrize("gap", [1e-9, 1e-5, 5e-4, 1.5e-3, 0.1])
 @pytest.mark.parametrize("kappa", [-30.0, -3.0, -1e-4, 0.0, 2.0, 30.0])
-def test_narrow_intervals_keep_value_and_gradient(gap, kappa):
+@pytest.mark.parametrize("low", [0.0, 1.0], ids=["never used", "used"])
+def test_narrow_intervals_keep_value_and_gradient(gap, kappa, low):
     p = {"d": 1.0, "c": 0.0, "m": np.ones(2), "kappa": np.full(2, kappa), "s": 1.0}
-    error, exact, slopes = compared("meta_d", np.ones((2, 2, 2)), p | {"gaps": [[gap], [gap]]})
+    counts = np.full((2, 2, 2), (low, 1.0))
+    error, exact, slopes = compared("meta_d", counts, p | {"gaps": [[gap], [gap]]})
     assert error <= 1e-12 * abs(exact)
     for found, expected in slopes:
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)

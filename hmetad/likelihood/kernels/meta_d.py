@@ -7,8 +7,8 @@ this file says how to do it fast and without losing digits in the tails.
 Cells are taken in blocks that fit the processor's first cache. Of a block, all edges are laid out
 in a row, then all normal tails are computed at once, then all logarithms. Neighbouring ratings
 share an edge, so there are K edges a side where there are K areas. Where that would lose digits,
-because an edge lies beyond `tails.FAR` or a gap is below `tails.NARROW`, a cell's outcomes are
-computed one by one, exact however far out its edges lie (`fill_outcomes`).
+because an edge lies beyond `tails.FAR` or the gap of a rating with counts is below `tails.NARROW`,
+a cell's outcomes are computed one by one, exact however far out its edges lie (`fill_outcomes`).
 """
 
 import numpy as np
@@ -205,7 +205,8 @@ def fill_edges(
                     width = scale * at[i, gaps + k]
                     y[j + 1] = y[j] + width
                     j += 1
-                    is_near &= (width >= NARROW) & (y[j] <= FAR)
+                    is_wide = (width >= NARROW) | (counts[i, stimulus, response, k] == 0)
+                    is_near &= is_wide & (y[j] <= FAR)
                 j += 1
             y[j] = scale * (sign * at[i, D] / 2 - at[i, C])
             is_near &= abs(y[j]) <= FAR
@@ -220,7 +221,7 @@ def fill_areas(
 ) -> int:
     """Areas of a block and what their logarithms are multiplied by in ℓ; their number.
 
-    `area_starts` says where those of each cell begin, and where the last one's end.
+    Areas without counts are taken as 1, since they may have no digits. `area_starts` says where those of each cell begin, and where the last one's end.
     """
     signed, below, area, weight = room[SIGNED], room[BELOW], room[AREA], room[WEIGHT]
     outermost = counts.shape[3] - 1
@@ -236,8 +237,9 @@ def fill_areas(
                     continue
                 area[a + outermost + 1] = signed[j] + below[j]
                 for k in range(outermost):
-                    area[a] = (signed[j] - signed[j + 1]) + (below[j] - below[j + 1])
+                    own = (signed[j] - signed[j + 1]) + (below[j] - below[j + 1])
                     weight[a] = counts[i, stimulus, response, k]
+                    area[a] = own if weight[a] > 0 else 1.0
                     a += 1
                     j += 1
                 area[a] = signed[j] + below[j]
