@@ -1,23 +1,36 @@
-"""What is usual: populations of published data sets, and where a value lies among them.
+"""What is usual: published populations of people, and language models, and where a value lies.
 
-Quantity of a population → share of published populations below it; domain or kind of design →
-quantiles of what is usual there. The table ``norms.csv`` is what ``hmetad reproduce
-confidence_database`` finds; its first lines say when and by which version.
+Quantity of a population, or of a language model → share of published ones below it; domain or kind
+of design → quantiles of what is usual there. The tables ``norms.csv`` and
+``norms_language_models.csv`` are what ``hmetad reproduce confidence_database`` and ``hmetad
+reproduce atlas2026`` find; their first lines say when and by which version.
 """
 
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import ArrayLike
+from scipy.stats import t
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 
-__all__ = ["describe", "populations", "share_below", "usual"]
+__all__ = [
+    "describe",
+    "describe_measures",
+    "language_models",
+    "populations",
+    "share_below",
+    "usual",
+]
+
+type Among = Literal["people", "language_models"]
 
 # Quantities with norms, and what they are called in a sentence.
 QUANTITIES = {
@@ -31,6 +44,18 @@ QUANTITIES = {
     "m_reliability": "reliability of M",
     "not_positive": "share of people whose M is at or below 0",
 }
+# The same of language models.
+OF_MODELS = {
+    "accuracy": "Accuracy",
+    "auroc2": "AUROC2",
+    "ece_debiased": "Debiased ECE",
+    "dprime": "d′",
+    "m_ratio": "M",
+}
+# Those that are said of measures.
+MEASURED = ("auroc2", "ece_debiased", "m_ratio")
+# Cells with a sentence each, at most.
+MOST = 8
 
 
 @check_inputs()
@@ -64,7 +89,7 @@ def populations(*, domain: str | None = None, difficulty: str | None = None) -> 
     >>> set(found["domain"]), bool((found["m_ratio"] > 0).all())
     ({'memory'}, True)
     """
-    found = shipped()
+    found = shipped("norms.csv")
     for name, value in (("domain", domain), ("difficulty", difficulty)):
         known = sorted(set(found[name].dropna()))
         if value is not None and value not in known:
@@ -75,24 +100,68 @@ def populations(*, domain: str | None = None, difficulty: str | None = None) -> 
     return found.reset_index(drop=True)
 
 
+def language_models() -> pd.DataFrame:
+    """Language models, each on up to 1,500 questions of MMLU with four options.
+
+    Confidence is what a model said beside its answer. Data of Cacioli (2026), arXiv:2605.06673.
+
+    Returns
+    -------
+    DataFrame
+        One row per model: ``model``, ``trials``, ``accuracy``, ``auroc2`` with ``_lower`` and
+        ``_upper`` of 95 %, ``ece_debiased``, and by the card `alternatives` ``dprime`` and
+        ``m_ratio`` with its interval, which are missing where the interval is wider than 1.
+
+    Examples
+    --------
+    >>> found = language_models()
+    >>> len(found), bool(found["auroc2"].between(0.4, 1).all())
+    (33, True)
+    """
+    return shipped("norms_language_models.csv").copy()
+
+
 @cache
-def shipped() -> pd.DataFrame:
-    """The table of the package."""
-    with files("hmetad").joinpath("norms.csv").open(encoding="utf-8") as file:
+def shipped(name: str) -> pd.DataFrame:
+    """A table of the package."""
+    with files("hmetad").joinpath(name).open(encoding="utf-8") as file:
         return pd.read_csv(file, comment="#")
 
 
+def quantities_of(among: Among) -> dict[str, str]:
+    """Quantities with norms, and what they are called in a sentence."""
+    return QUANTITIES if among == "people" else OF_MODELS
+
+
+def published(quantity: str, among: Among, kind: dict[str, Any]) -> pd.Series:
+    """Values of a quantity that are known."""
+    known = quantities_of(among)
+    if quantity not in known:
+        raise InputError("quantity", repr(quantity), ", ".join(known), nearest(quantity, known))
+    if among == "people":
+        return populations(**kind)[quantity].dropna()
+    for name, value in kind.items():
+        if value is not None:
+            raise InputError(name, f"{value!r} among language models", "none")
+    return language_models()[quantity].dropna()
+
+
 @check_inputs(skip=("values",))
-def share_below(values: ArrayLike, quantity: str = "m_ratio", **kind: Any) -> Any:
-    """Share of published populations that lie below a value.
+def share_below(
+    values: ArrayLike, quantity: str = "m_ratio", *, among: Among = "people", **kind: Any
+) -> Any:
+    """Share of published populations, or of language models, that lie below a value.
 
     Parameters
     ----------
     values : float or array
-        Of a population: not of one person, whose values are spread more.
+        Of a population, not of one person, whose values are spread more; or of a language model.
     quantity : str, optional
         ``"m_ratio"``, ``"log_m_sd"``, ``"dprime"``, ``"dprime_sd"``, ``"c_sd"``, ``"auroc2"``,
-        ``"auroc2_reliability"``, ``"m_reliability"`` or ``"not_positive"``.
+        ``"auroc2_reliability"``, ``"m_reliability"`` or ``"not_positive"``; of language models
+        ``"accuracy"``, ``"auroc2"``, ``"ece_debiased"``, ``"dprime"`` or ``"m_ratio"``.
+    among : {"people", "language_models"}, optional
+        Published populations of people, or the models of `language_models`.
     **kind : str
         ``domain`` and ``difficulty``, as of `populations`.
 
@@ -111,10 +180,7 @@ def share_below(values: ArrayLike, quantity: str = "m_ratio", **kind: Any) -> An
     >>> bool(share_below(0.2) < 0.1), bool(share_below(3.0) > 0.95)
     (True, True)
     """
-    if quantity not in QUANTITIES:
-        known = ", ".join(QUANTITIES)
-        raise InputError("quantity", repr(quantity), known, nearest(quantity, QUANTITIES))
-    ordered = np.sort(populations(**kind)[quantity].dropna().to_numpy())
+    ordered = np.sort(published(quantity, among, kind).to_numpy())
     given = np.asarray(values, dtype=float)
     places = (np.searchsorted(ordered, given, side) for side in ("left", "right"))
     shares = sum(places) / (2 * len(ordered))
@@ -145,30 +211,100 @@ def usual(probs: Sequence[float] = (0.1, 0.5, 0.9), **kind: Any) -> pd.DataFrame
     return populations(**kind)[[*QUANTITIES]].quantile([*probs]).T
 
 
+@check_inputs()
 def describe(
-    value: float, lower: float, upper: float, quantity: str = "m_ratio", **kind: Any
+    value: float,
+    lower: float | None = None,
+    upper: float | None = None,
+    quantity: str = "m_ratio",
+    *,
+    among: Among = "people",
+    **kind: Any,
 ) -> str:
-    """Where a population lies among published ones, in a sentence.
+    """Where a population lies among published ones, or a language model among others.
 
     Parameters
     ----------
-    value, lower, upper : float
-        Estimate of a population, and the ends of its interval.
-    quantity : str, optional
+    value : float
+        Estimate.
+    lower, upper : float, optional
+        Ends of its interval.
+    quantity, among : str, optional
         As of `share_below`.
     **kind : str
         ``domain`` and ``difficulty``, as of `populations`.
+
+    Returns
+    -------
+    str
+        A sentence with the share that lies below.
 
     Examples
     --------
     >>> describe(9.0, 8.0, 10.0).endswith("published populations 100 % (100 to 100 %) lie below.")
     True
+    >>> describe(0.99, quantity="auroc2", among="language_models")
+    'AUROC2 0.99: of 33 language models on questions of MMLU 100 % lie below.'
     """
-    shares = share_below([value, lower, upper], quantity, **kind)
-    below, low, high = (f"{100 * share:.0f}" for share in shares)
-    number, domain = len(populations(**kind)), kind.get("domain") or ""
+    number, domain = len(published(quantity, among, kind)), kind.get("domain") or ""
     of = " ".join(["published", *([domain] if domain else []), "populations"])
-    return (
-        f"{QUANTITIES[quantity]} {value:.2f} [{lower:.2f}, {upper:.2f}]: of {number} {of} "
-        f"{below} % ({low} to {high} %) lie below."
-    )
+    of = of if among == "people" else "language models on questions of MMLU"
+    numbers = [value] if lower is None or upper is None else [value, lower, upper]
+    below = [f"{100 * x:.0f}" for x in share_below(numbers, quantity, among=among, **kind)]
+    said, reach = f"{quantities_of(among)[quantity]} {value:.2f}", ""
+    if len(numbers) > 1:
+        said, reach = f"{said} [{lower:.2f}, {upper:.2f}]", f" ({below[1]} to {below[2]} %)"
+    return f"{said}: of {number} {of} {below[0]} %{reach} lie below."
+
+
+@check_inputs()
+def describe_measures(measures: xr.Dataset, *, among: Among) -> list[str]:
+    """Where what was measured lies: the mean of people, or each language model.
+
+    Parameters
+    ----------
+    measures : Dataset
+        Of `measure`, `measure_trials` or the intervals of either, by cell: people of one
+        population, or language models.
+    among : {"people", "language_models"}
+
+    Returns
+    -------
+    list of str
+        Of people a sentence on their mean AUROC2, with the 95 % interval of its t-test; of
+        language models one for each of AUROC2, debiased ECE and M, of up to eight cells.
+
+    Raises
+    ------
+    InputError
+        If the measures have no AUROC2 by cell.
+
+    Examples
+    --------
+    >>> describe_measures(xr.Dataset({"auroc2": ("cell", [0.6, 0.7, 0.8])}), among="people")[0][:26]
+    'AUROC2 0.70 [0.45, 0.95]: '
+    """
+    if "auroc2" not in measures or "cell" not in measures["auroc2"].dims:
+        raise InputError("measures", "none with auroc2 by cell", "what measure returned")
+    if among == "people":
+        areas = measures["auroc2"]
+        areas = areas.sel(summary="estimate") if "summary" in areas.dims else areas
+        areas = areas.dropna("cell")
+        number, mean = areas.sizes["cell"], float(areas.mean())
+        if number < 2:
+            return []
+        reach = t.isf(0.025, number - 1) * float(areas.std(ddof=1)) / np.sqrt(number)
+        return [describe(mean, mean - reach, mean + reach, "auroc2")]
+    sentences = []
+    known = [name for name in MEASURED if name in measures]
+    for cell, name in product(measures["cell"].values[:MOST], known):
+        own = measures.sel(cell=cell)
+        if "summary" in own[name].dims:
+            value, *ends = own[name].sel(summary=["estimate", "lower", "upper"]).values.tolist()
+        else:
+            value = own[name].item()
+            ends = [own[x].item() for x in (f"{name}_lower", f"{name}_upper") if x in own]
+        lower, upper = ends or (None, None)
+        if np.isfinite([value, *ends]).all():
+            sentences.append(f"{cell}: {describe(value, lower, upper, name, among=among)}")
+    return sentences

@@ -1,4 +1,4 @@
-"""Work in parts, side by side: one pool of threads for the whole process.
+"""Work in parts, side by side: one pool of threads for the whole process, or workers elsewhere.
 
 Function and parts → results. The pool has a thread for each CPU that the process may use, so that
 callers at the same time, as the tasks of Dask are, share them. Compiled loops let go of the
@@ -9,13 +9,15 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from queue import SimpleQueue
+from typing import Any
 
-__all__ = ["at_most", "in_threads", "usable_cpus"]
+__all__ = ["at_most", "in_order_of_end", "in_threads", "usable_cpus"]
 
 PREFIX = "hmetad"
 LIMIT: ContextVar[int | None] = ContextVar("threads", default=None)
@@ -75,6 +77,33 @@ def in_threads_as_read[Part, Result](
         waiting.append(shared_pool().submit(work, part))
     while waiting:
         yield waiting.popleft().result()
+
+
+def in_order_of_end[Part](
+    submit: Callable[[Part], Any], parts: Sequence[Part]
+) -> Generator[tuple[int, Any]]:
+    """Number and result of each part that is worked on elsewhere, as soon as it is done.
+
+    `submit` returns a future. Parts not begun are given up where no more are asked for.
+
+    Examples
+    --------
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     sorted(in_order_of_end(lambda part: executor.submit(sum, part), [[1, 2], [3, 4]]))
+    [(0, 3), (1, 7)]
+    """
+    done: SimpleQueue[int] = SimpleQueue()
+    futures: list[Any] = []
+    try:
+        for number, part in enumerate(parts):
+            futures.append(submit(part))
+            futures[-1].add_done_callback(lambda _, number=number: done.put(number))
+        for _ in parts:
+            number = done.get()
+            yield number, futures[number].result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def is_alone() -> bool:

@@ -1,7 +1,10 @@
 """Published populations, and where a value lies among them."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
+from scipy.stats import ttest_1samp
 
 import hmetad
 from hmetad import norms
@@ -46,6 +49,48 @@ def test_a_sentence_has_the_value_and_the_shares():
         f"M 0.74 [0.61, 0.88]: of {number} published populations {below} % ({low} to {high} %) lie "
         "below."
     )
+
+
+def test_language_models_have_norms_of_their_own():
+    models = norms.language_models()
+    values = models["ece_debiased"].to_numpy()
+    share = norms.share_below(0.1, "ece_debiased", among="language_models")
+    assert share == pytest.approx(np.mean(values < 0.1))
+    # M of a model whose interval is wide says nothing.
+    assert models["m_ratio"].isna().sum() == 1
+    with pytest.raises(InputError, match="ece_debiased"):
+        norms.share_below(0.1, "log_m_sd", among="language_models")
+    with pytest.raises(InputError, match="'memory' among language models"):
+        norms.share_below(0.1, among="language_models", domain="memory")
+
+
+def test_measures_of_people_are_placed_by_their_mean():
+    rng = np.random.default_rng(2)
+    counts = hmetad.simulate_counts(rng.normal(1.5, 0.2, 9), 0.0, 0.8, trials=300, seed=2)
+    measures = hmetad.measure(counts)
+    (sentence,) = norms.describe_measures(measures, among="people")
+    found = ttest_1samp(measures["auroc2"].values, 0).confidence_interval()
+    mean = measures["auroc2"].values.mean()
+    assert sentence.startswith(f"AUROC2 {mean:.2f} [{found.low:.2f}, {found.high:.2f}]: of 137 ")
+
+
+def test_each_language_model_is_placed_by_what_was_measured():
+    rng = np.random.default_rng(3)
+    trials = pd.DataFrame({"model": ["a", "b"] * 400, "confidence": rng.uniform(0, 1, 800)})
+    trials["correct"] = rng.uniform(size=800) < trials["confidence"]
+    measures = hmetad.measures.measure_trials(trials, by="model")
+    sentences = norms.describe_measures(measures, among="language_models")
+    areas, errors = (measures[x].values for x in ("auroc2", "ece_debiased"))
+    own = [
+        words
+        for cell, area, error in zip("ab", areas, errors, strict=True)
+        # Measures of trials have the interval of an area, not that of an error.
+        for words in (f"{cell}: AUROC2 {area:.2f} [", f"{cell}: Debiased ECE {error:.2f}: of 33 ")
+    ]
+    assert all(map(str.startswith, sentences, own))
+    assert len(sentences) == 4
+    with pytest.raises(InputError, match="measures"):
+        norms.describe_measures(xr.Dataset(), among="people")
 
 
 def test_plans_begin_from_published_people():

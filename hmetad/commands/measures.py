@@ -22,6 +22,7 @@ from hmetad.commands.answer import (
     give,
     output_file,
     rows_of,
+    say,
     write_files,
 )
 from hmetad.commands.counting import are_numbers, count_scanned, scan_trials, warnings_said
@@ -100,6 +101,9 @@ class MeasuresOptions(GateOptions, CellOptions):
         the share for which that is sure with probability --ci-prob.
     scale : flag
         Add how the scale of confidence is used, and AUROC2 and M with 2, 3, 4 and 6 ratings.
+    among : WHOM
+        Say where AUROC2 lies among published ones: people (the mean of --by) or language_models
+        (each cell; debiased ECE and M too).
     interval : flag
         Add bootstrap intervals.
     method : NAME
@@ -129,6 +133,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     at_coverage: float | None = None
     tolerance: float | None = None
     scale: bool = False
+    among: Literal["people", "language_models"] | None = None
     interval: bool = False
     method: Literal["percentile", "basic", "bca"] = "percentile"
     ci_prob: CiProb = 0.95
@@ -205,6 +210,10 @@ class Measured:
     page: Callable[..., "Report"]
     notices: "Sequence[Notice]" = ()
 
+    def among(self, whom: Any) -> list[str]:
+        """Where the measures lie among published ones; empty unless that is asked for."""
+        return hmetad.norms.describe_measures(self.result, among=whom) if whom else []
+
 
 def measures(options: MeasuresOptions) -> None:
     r"""Compute d′, AUROC2, meta-d′, calibration and other measures of each cell.
@@ -221,6 +230,7 @@ def measures(options: MeasuresOptions) -> None:
     hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
     hmetad measures answers.csv --by model --correct correct --interval --cluster item
     hmetad measures answers.csv --by model --correct correct --missing wrong
+    hmetad measures trials.csv --by subject --among people
     hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
       --draws 4000 -o draws.nc
     hmetad measures answers.csv --by model --signals option_probabilities -o signals.html
@@ -243,12 +253,16 @@ def measures(options: MeasuresOptions) -> None:
     measure = measured_exactly if asked.is_exact else measured_counts
     measured = (measured_signals if options.signals else measure)(asked)
     answer = measures_answer(asked, measured)
+    if placed := measured.among(options.among):
+        answer = replace(answer, more={**answer.more, "among_published": placed})
     outcome = None
     if gate is not None and measured.draws is not None:
         outcome = judge_gate(gate, decided(options, measured.draws), {"": measured.draws})
         answer = with_outcome(answer, gate, outcome)
     write_files(answer, written, partial(save, asked=asked, measured=measured))
     give(answer, chosen, written)
+    for sentence in answer.more.get("among_published", ()):
+        say(sentence)
     end_by(outcome)
 
 
@@ -261,6 +275,9 @@ def refuse_without_stimulus(options: MeasuresOptions) -> None:
             "--options 4, or with --stimulus and --response in place of --correct, M-ratio too."
         )
         raise InputError("--meta-d", "it with --correct", "trials with a stimulus", step)
+    if options.among == "people" and len(options.by) != 1:
+        step = "They are one population: compare conditions by hmetad fit, or measure one of them."
+        raise InputError("--by", ",".join(options.by) or "none", "the column of people alone", step)
     cluster = options.cluster
     if cluster is not None and cluster in columns_of(options.by):
         # A cell that is one unit has no spread.
@@ -323,7 +340,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
         "permutations": "without --interval" if asked.has_draws else of_ratings,
         **dict.fromkeys(("at_coverage", "tolerance"), of_signals or of_numbers),
-        "scale": of_signals,
+        **dict.fromkeys(("scale", "among"), of_signals),
         "options": of_signals or ("" if options.scale else of_ratings),
         "method": of_draws or of_ratings,
         "ci_prob": "" if asked.is_exact else of_draws,
@@ -536,4 +553,6 @@ def save(path: Path, *, asked: Request, measured: Measured) -> None:
         return
     is_given = not asked.has_draws or asked.options.seed is not None
     seed = "" if is_given else f" --seed {measured.result.attrs['seed']}"
-    measured.page(command=command_line() + seed).save(path)
+    placed = measured.among(asked.options.among)
+    shown: dict[str, Any] = {"published": placed} if placed else {}
+    measured.page(command=command_line() + seed, **shown).save(path)

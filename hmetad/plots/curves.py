@@ -22,7 +22,7 @@ from hmetad.measures.ideal_observers import (
     type1_roc_bounds,
     type2_roc_bounds,
 )
-from hmetad.norms import QUANTITIES, populations, share_below
+from hmetad.norms import Among, published, quantities_of, share_below
 from hmetad.plots.frames import require_counts
 from hmetad.plots.style import (
     BAND,
@@ -254,16 +254,17 @@ def norms(
     upper: float | None = None,
     *,
     quantity: str = "m_ratio",
+    among: Among = "people",
     domain: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A population among published ones: a point each, from the least to the greatest.
+    """A population, or a language model, among published ones: a point each.
 
     Parameters
     ----------
     value, lower, upper : float
         Estimate of a population, and the ends of its interval, drawn as a band.
-    quantity, domain : str, optional
+    quantity, among, domain : str, optional
         As of `hmetad.norms.share_below`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -283,15 +284,16 @@ def norms(
     >>> norms(0.74, 0.61, 0.88).get_ylabel()
     'share of populations below'
     """
-    published = np.sort(populations(domain=domain)[quantity].dropna().to_numpy())
+    known = np.sort(published(quantity, among, {"domain": domain}).to_numpy())
     ax = ax if ax is not None else new_axes(5.0, 3.4)
     if lower is not None and upper is not None:
         ax.axvspan(lower, upper, color=BAND, linewidth=0)
     reference_line(ax, value, vertical=True)
-    shares = share_below(published, quantity, domain=domain)
-    ax.plot(published, shares, "o", color=INK, markersize=3)
+    shares = share_below(known, quantity, among=among, domain=domain)
+    ax.plot(known, shares, "o", color=INK, markersize=3)
     ax.set_ylim(0, 1)
-    return finish(ax, QUANTITIES[quantity], "share of populations below", grid="y", is_empty=False)
+    below = f"share of {'populations' if among == 'people' else 'models'} below"
+    return finish(ax, quantities_of(among)[quantity], below, grid="y", is_empty=False)
 
 
 @check_inputs(

@@ -1,9 +1,9 @@
 """Recovery, calibration and planning by simulation."""
 
 from hmetad.simulate.calibration import calibrate_sampler as calibrate_sampler
-from hmetad.simulate.plan import plan_groups as plan_groups
 from hmetad.simulate.plan import plan_trials as plan_trials
 from hmetad.simulate.plan import subjects_needed as subjects_needed
 from hmetad.simulate.plan import trials_needed as trials_needed
+from hmetad.simulate.plan_people import plan_groups as plan_groups
 from hmetad.simulate.recovery import recover as recover
 from hmetad.simulate.recovery import recover_models as recover_models

@@ -1,18 +1,14 @@
-"""How many trials, or people, a question about M needs.
+"""How many trials a question about M needs, and what is read off a plan.
 
-Truth, design and ROPE → Dataset (trials, verdict), or (subjects, trials, verdict) where studies of
-people are fitted with the hierarchical model of their question: how often studies of each size come
-to which verdict, and how wide their intervals are. Such a plan and what is wanted → number of
-trials, or of people.
+Truth, design and ROPE → Dataset (trials, verdict): how often studies of each size come to which
+verdict, and how wide their intervals are. Such a plan, or one of people
+(`hmetad.simulate.plan_people`), and what is wanted → number of trials, or of people.
 Source: Kruschke (2013), on planning by the interval and the ROPE.
 """
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,26 +19,17 @@ from hmetad.arguments import (
     arrays_of_numbers,
     check_inputs,
     seed_or_none,
-    whole,
-    with_posterior,
-    with_submit,
 )
-from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
 from hmetad.compare.verdicts import check_arguments, decide_normal, interval_words
 from hmetad.counts.checks import open_probability, whole_number
-from hmetad.errors import InputError, nearest
-from hmetad.likelihood.registry import load_likelihood
+from hmetad.errors import InputError
 from hmetad.memory import refuse_memory
 from hmetad.mle.meta_d import fit_mle
 from hmetad.results import attrs_of
-from hmetad.simulate.people import population_of, truth_value
-from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.recovery import summaries
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.simulate.studies import NUMBERS, is_reliable, open_folder, run_studies
-from hmetad.threads import usable_cpus
 
-__all__ = ["VERDICTS", "plan_groups", "plan_trials", "subjects_needed", "trials_needed"]
+__all__ = ["VERDICTS", "plan_trials", "subjects_needed", "trials_needed"]
 
 type Floats = NDArray[np.float64]
 type Rope = tuple[float, float] | None
@@ -51,10 +38,6 @@ type Estimates = dict[str, tuple[ArrayLike, ArrayLike]]
 
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 FEWEST_SUBJECTS = 2
-# Options of the fits of people, and the least of each.
-SHORT_RUNS = {"draws": (500, 4), "tune": (300, 1), "chains": (2, 2)}
-# Of a study that is kept: some numbers, each an object of Python.
-STUDY_BYTES = 1000
 
 
 @check_inputs(
@@ -189,206 +172,6 @@ def plan_trials(
     )
 
 
-def number_or_none(argument: str, value: Any) -> None:
-    """Refuse a generator too: it cannot be kept in a folder."""
-    if isinstance(value, np.random.Generator):
-        raise InputError(argument, "a Generator", "None or a whole number of at least 0")
-    seed_or_none(argument, value)
-
-
-def pilot_or_none(argument: str, value: Any) -> None:
-    """Refuse what is neither None, text nor a fit."""
-    if value is not None and not isinstance(value, str):
-        with_posterior(argument, value)
-
-
-@check_inputs(
-    executor=with_submit,
-    gaps=arrays_of_numbers,
-    pilot=pilot_or_none,
-    cores=whole(1),
-    seed=number_or_none,
-)
-def plan_groups(
-    question: AskedQuestion,
-    *,
-    subjects: Sequence[int] = (20, 40, 80),
-    trials: Sequence[int] = (200,),
-    effect: float | None = None,
-    m_ratio: float | None = None,
-    between_sd: float | None = None,
-    correlation: float | None = None,
-    dprime: float | None = None,
-    dprime_sd: float | None = None,
-    c: float | None = None,
-    c_sd: float | None = None,
-    ratings: int | None = None,
-    gaps: ArrayLike | None = None,
-    gap_sd: float | None = None,
-    pilot: xr.DataTree | str | None = None,
-    rope: tuple[float, float] | None = None,
-    ci_prob: float = 0.95,
-    comparisons: int = 1,
-    meta_criterion: Literal["relative", "absolute"] = "relative",
-    n: int = 100,
-    folder: str | Path | None = None,
-    cores: int | None = None,
-    executor: Any = None,
-    progressbar: bool = True,
-    seed: int | None = None,
-    **sample_kwargs: Any,
-) -> xr.Dataset:
-    r"""What studies of several numbers of people and trials would find.
-
-    Studies are simulated, and each is fitted with the hierarchical model that would be fitted to
-    the real one.
-
-    Parameters
-    ----------
-    question : {"mean", "difference", "tasks", "correlation", "slope"}
-        What is judged: the mean of log M in one population (card group); the difference in log M
-        between two groups of people (group_comparison), or between two tasks of the same people
-        (multitask); the correlation of log M between two tasks (multitask); the change of log M
-        for one standard deviation of a covariate of the people (regression).
-    subjects : sequence of int, shape (numbers,)
-        People of a study; of two groups, half are in each. At least 2, of a correlation or slope 3,
-        of two groups 4.
-    trials : sequence of int, shape (sizes,)
-        Trials of one person in one task; at least 2.
-    effect : float, optional
-        True difference (first less second), correlation or slope; the question "mean" has none.
-        Groups and tasks lie half of a difference above and below `m_ratio`.
-    m_ratio, between_sd : float, optional
-        Median of M in the population, and standard deviation of log M between people (of those
-        with the same covariate, where there is one); 0.8 and 0.3 by default.
-    correlation : float, optional
-        Of a person's log M in the two tasks, for the question "tasks"; 0.5 by default.
-    dprime, dprime_sd : float, optional
-        Mean and standard deviation of d′ between people, 1.5 and 0.3 by default. No d′ below 0 is
-        drawn.
-    c, c_sd : float, optional
-        The same of the criterion, 0 and 0.2 by default.
-    ratings : int, optional
-        K; 4 by default.
-    gaps : array, optional
-        Median distances of the criteria, as in `simulate_counts`; 0.5 each by default.
-    gap_sd : float, optional
-        Standard deviation of log gaps between people; 0.2 by default.
-    pilot : DataTree or str, optional
-        Fit of a pilot study with one of these cards. What is not given is taken from its posterior
-        means, and the effect too where the question is the pilot's own. ``"published"``, or a
-        domain such as ``"memory"``: medians of published populations (`hmetad.norms`).
-    rope : tuple of float, optional
-        Region of practical equivalence of what is judged. Without one only precision is planned.
-    ci_prob, comparisons
-        As in `decide`.
-    meta_criterion : {"relative", "absolute"}
-        κ = M·c or κ = c, of the truth and of the fit.
-    n : int
-        Studies simulated of each size; at least 2.
-    folder : str or Path, optional
-        Keeps each study when it is done. A plan that was ended goes on there, and further sizes,
-        more studies or another ROPE use the studies that are there.
-    cores : int, optional
-        Processes of this machine, by default one for each CPU that may be used.
-    executor : distributed.Client, optional
-        Where to work in place of these processes; or anything else with ``submit`` that returns
-        futures, such as an executor of `concurrent.futures`.
-    progressbar : bool
-        Show on a terminal how many studies are done.
-    seed : int, optional
-        The same seed gives the same plan, whatever does the work; by default that of the folder,
-        else a new one.
-    **sample_kwargs
-        draws, tune, chains and target_accept of `fit`; 2 chains of 500 draws, after 300 of tuning,
-        by default.
-
-    Returns
-    -------
-    Dataset
-        Dims (subjects, trials). With a ROPE, by verdict too: ``probability`` of "different",
-        "negligible", "inconclusive" and "unreliable". ``half_width``, the median of the intervals
-        of what is judged; ``coverage``, how often they hold the truth; ``bias`` of the posterior
-        mean; ``unreliable``, the share of fits that cannot be relied on, which the three before
-        leave out. Each with its Monte Carlo error, ``*_se``. attrs: the arguments as they were
-        used; ``judged``; ``truth_value``; with a ROPE ``truth``, the verdict that data without
-        end would give.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range, there is no effect to plan for, the pilot is no fit of a
-        population, a fit does not fit into memory, or the folder holds something else, or
-        studies with other arguments.
-    MemoryError
-        If the system ended a process of this machine.
-    KeyboardInterrupt
-        If it was interrupted; studies that were done are in the folder.
-
-    Notes
-    -----
-    A person's :math:`\log M \sim N(\mu, \sigma^2)`, and so are d′, c and log gaps; d′ and c in two
-    tasks are drawn independently. The verdict is where the interval of the posterior lies against
-    the ROPE, as `decide` has it. A fit cannot be relied on where it has divergences, or what is
-    judged has R̂ above 1.01 or fewer than 400 effective draws at a bound of its interval; before
-    that is said, it is done once more with three times the draws. A published fit has more draws
-    than these, so it is not asked whether more draws could change a verdict. Guesses are taken for
-    true: a plan from a small pilot is as uncertain as the pilot is.
-
-    Examples
-    --------
-    >>> plan = plan_groups(
-    ...     "mean", subjects=[4], trials=[100], rope=(-0.1, 0.1), n=2, cores=1, seed=1
-    ... )
-    >>> plan["probability"].dims, plan.attrs["judged"]
-    (('subjects', 'trials', 'verdict'), 'mean of log M')
-    """
-    asked = QUESTIONS[question]
-    people = sorted(set(planned_sizes("subjects", subjects, asked.fewest, asked.groups)))
-    sizes = sorted(set(planned_sizes("trials", trials, 2)))
-    studies = whole_number("n", n, 2)
-    check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
-    guesses = {"effect": effect, "m_ratio": m_ratio, "between_sd": between_sd, "c": c, "c_sd": c_sd}
-    guesses |= {"dprime": dprime, "dprime_sd": dprime_sd, "gap_sd": gap_sd}
-    both = {"gaps": gaps, "correlation": correlation, **guesses}
-    population = population_of(question, both, ratings, pilot, meta_criterion)
-    sampling = sampling_of(sample_kwargs)
-    processes = usable_cpus() if cores is None else cores
-    number = studies * len(people) * len(sizes)
-    refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
-    shape = (max(people) * asked.tasks, 2, 2, len(population.gaps[0]) + 1)
-    size = processes * bytes_of_fit(shape, sampling)
-    refuse_memory("subjects", f"{max(people)}, fitted {processes} at once", size)
-    keys = [(s, t, i) for s in people for t in sizes for i in range(studies)]
-    shared: dict[str, Any] = {"question": question, "population": asdict(population)}
-    shared |= {"level": 1 - (1 - ci_prob) / comparisons, "sampling": sampling}
-    place = None if folder is None else Path(folder)
-    if place is not None:
-        seed = open_folder(place, shared, seed)
-    shared["seed"] = secrets.randbelow(2**31) if seed is None else int(seed)
-    work = {"progressbar": progressbar, "cores": processes, "executor": executor}
-    results = run_studies(keys, shared, place, **work)
-    true = truth_value(question, population)
-    by_size = [results[s, t, i] for s, t, i in keys]
-    found = [
-        summarise_studies(by_size[first : first + studies], true, rope)
-        for first in range(0, number, studies)
-    ]
-    result = labelled_plan(found, {"subjects": people, "trials": sizes}, "plan_groups")
-    return result.assign_attrs(
-        question=question,
-        judged=asked.judged,
-        truth_value=true,
-        **asdict(population) | {"gaps": json.dumps(population.gaps)},
-        **sampling,
-        **true_verdict(true, rope),
-        seed=str(shared["seed"]),
-        ci_prob=ci_prob,
-        comparisons=comparisons,
-        n=studies,
-    )
-
-
 def planned_sizes(argument: str, given: Sequence[int], least: int, groups: int = 1) -> list[int]:
     """Numbers to plan for, of which there is one at least."""
     sizes = [whole_number(argument, number, least) for number in np.atleast_1d(given).tolist()]
@@ -452,33 +235,6 @@ def refuse_impossible_study(
             raise InputError(argument, got, allowed, step)
 
 
-def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the fits; what the studies need themselves is refused.
-
-    Examples
-    --------
-    >>> sampling_of({"draws": 1000})
-    {'draws': 1000, 'tune': 300, 'chains': 2}
-    """
-    options: dict[str, Any] = {name: usual for name, (usual, _) in SHORT_RUNS.items()}
-    known = [*options, "target_accept"]
-    for name, value in given.items():
-        if name not in known:
-            raise InputError("sample_kwargs", repr(name), ", ".join(known), nearest(name, known))
-        if name in SHORT_RUNS:
-            options[name] = whole_number(name, value, SHORT_RUNS[name][1])
-        else:
-            options[name] = open_probability(name, value)
-    return options
-
-
-def bytes_of_fit(shape: tuple[int, ...], sampling: Mapping[str, Any]) -> int:
-    """Bytes of the draws of a fit to counts of this shape, held as sampled and as labelled."""
-    counts = xr.DataArray(np.broadcast_to(0, shape), dims=OUTCOME)
-    drawn = sampling["draws"] + sampling["tune"]
-    return 2 * posterior_bytes(counts, load_likelihood("meta-d"), drawn, sampling["chains"])
-
-
 def simulate_cells(
     truth: Mapping[str, Floats], m_ratio: Floats, meta_criterion: str, design: Mapping[str, Any]
 ) -> dict[str, Floats]:
@@ -532,28 +288,6 @@ def judged_by_study(
     mean = values.sum(axis=1) / number
     squares = (np.where(usable, values - mean[:, None], 0.0) ** 2).sum(axis=1)
     return mean, t.isf((1 - level) / 2, number - 1) * np.sqrt(squares / (number - 1) / number)
-
-
-def summarise_studies(
-    studies: Sequence[Mapping[str, float]], truth: float, rope: Rope
-) -> Estimates:
-    """What studies of one size found, from the results of `run_study`."""
-    found = {name: np.array([study[name] for study in studies]) for name in NUMBERS}
-    is_good = np.array([is_reliable(study) for study in studies])
-    mean, lower, upper = (found[name][is_good] for name in ("mean", "lower", "upper"))
-    errors = summaries(np.where(is_good, found["mean"] - truth, np.nan))
-    covers = np.mean((lower <= truth) & (truth <= upper)) if len(mean) else np.nan
-    result: Estimates = {
-        "half_width": median_and_error((upper - lower) / 2),
-        "coverage": share_and_error(covers, max(len(mean), 1)),
-        "bias": (errors["bias"], errors["bias_se"]),
-        "unreliable": share_and_error(np.mean(~is_good), len(studies)),
-    }
-    if rope is not None:
-        words = np.full(len(studies), "unreliable", dtype="<U12")
-        words[is_good] = interval_words(lower, upper, rope)
-        result["probability"] = shares_of_verdicts(words)
-    return result
 
 
 def median_and_error(values: Floats) -> tuple[float, float]:

@@ -36,6 +36,7 @@ from hmetad.notice_registry import limit
 from hmetad.simulate.people import Population, judged_draws, simulate_people
 from hmetad.simulate.plan_questions import QUESTIONS
 from hmetad.specs.loading import load_model
+from hmetad.threads import in_order_of_end
 from hmetad.untrusted import parse_json
 
 __all__ = ["NUMBERS", "is_reliable", "open_folder", "run_studies", "run_study", "serve"]
@@ -151,24 +152,6 @@ def finished_studies(
     else:
         with worker_processes(min(cores, len(tasks))) as submit:
             yield from in_order_of_end(submit, tasks)
-
-
-def in_order_of_end(
-    submit: Callable[[Task], Any], tasks: Sequence[Task]
-) -> Generator[tuple[int, Found]]:
-    """Results of tasks that are worked on elsewhere; those not begun are given up at the end."""
-    done: SimpleQueue[int] = SimpleQueue()
-    futures: list[Any] = []
-    try:
-        for number, task in enumerate(tasks):
-            futures.append(submit(task))
-            futures[-1].add_done_callback(lambda _, number=number: done.put(number))
-        for _ in tasks:
-            number = done.get()
-            yield number, futures[number].result()
-    finally:
-        for future in futures:
-            future.cancel()
 
 
 @contextmanager

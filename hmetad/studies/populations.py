@@ -10,10 +10,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import closing
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices
 from hmetad.report.contents.estimates import convergence_record
+from hmetad.threads import in_order_of_end
 
 __all__ = ["describe_set", "populations_of", "survey"]
 
@@ -217,25 +218,16 @@ def read_rows(path: Path, made: Mapping[str, Any]) -> list[dict[str, Any]] | Non
 
 
 def each_done[Found](
-    work: Callable[[str], Found], names: Iterable[str], executor: Any
+    work: Callable[[str], Found], names: Sequence[str], executor: Any
 ) -> Iterator[tuple[str, Found]]:
     """Each name with what a function found, as soon as it did."""
     if executor is None:
         yield from ((name, work(name)) for name in names)
         return
-    done: SimpleQueue[Any] = SimpleQueue()
-    futures = {}
     try:
-        for name in names:
-            future = executor.submit(work, name)
-            futures[future] = name
-            future.add_done_callback(done.put)
-        for _ in range(len(futures)):
-            future = done.get()
-            yield futures[future], future.result()
+        with closing(in_order_of_end(partial(executor.submit, work), names)) as ended:
+            for number, found in ended:
+                yield names[number], found
     except BrokenExecutor as error:
         step = "Work with fewer workers: one of them may have run out of memory."
         raise InputError("executor", f"a worker that ended ({error})", "workers", step) from error
-    finally:
-        for future in futures:
-            future.cancel()

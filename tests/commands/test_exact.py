@@ -43,6 +43,22 @@ def test_measures_are_exact(answers):
     assert "from, to: 80 % interval" in shown
 
 
+def test_measures_are_placed_among_language_models_and_people(answers):
+    line = "measures answers.csv --by model --correct correct --among"
+    done = run(answers, f"{line} language_models --json").answer
+    measures = measure_trials(pd.read_csv(answers / "answers.csv"), by="model")
+    expected = hmetad.norms.describe_measures(measures, among="language_models")
+    assert done["among_published"] == expected
+    assert {sentence[:9] for sentence in expected} >= {"a: AUROC2", "b: AUROC2"}
+    shown = run(answers, f"{line} language_models -o placed.html")
+    assert expected[0] in shown.stderr + shown.stdout
+    assert expected[0].replace("a: ", "") in (answers / "placed.html").read_text(encoding="utf-8")
+    mean = run(answers, f"{line} people --json").answer["among_published"]
+    assert mean[0].startswith("AUROC2 ")
+    said = refused(answers, "measures answers.csv --correct correct --among people")
+    assert "--by" in said
+
+
 def test_ratings_are_counted_where_they_are_asked_for(answers):
     line = "measures answers.csv --by model --correct correct --quantiles"
     assert run(answers, f"{line} 50 --json").answer["rows"][0]["auroc2"] > 0.5

@@ -16,7 +16,7 @@ from scipy import stats
 from hmetad import InputError, fit
 from hmetad.simulate import plan_groups, subjects_needed, trials_needed
 from hmetad.simulate.people import judged_draws, population_of, simulate_people
-from hmetad.simulate.plan import summarise_studies
+from hmetad.simulate.plan_people import summarise_studies
 from hmetad.simulate.plan_questions import QUESTIONS
 from hmetad.simulate.studies import finished_studies, worker_processes
 

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from hmetad.errors import InputError
 from hmetad.mle.meta_d import fit_mle
+from hmetad.norms import language_models
 from hmetad.studies import atlas2026
 from hmetad.studies.comparison import compare_with_print, file_of, frame_of, is_reproduced
 from hmetad.studies.run import reproduce
@@ -171,6 +172,18 @@ def test_five_models_share_the_first_place_and_one_has_an_m_that_may_be_0(study)
     assert set(models.index[models["verdict"] == "undecided"]) == set(first)
     is_open = (models["m_ratio_lower"] <= 0) & (models["verdict"] != "not ranked")
     assert models.index[is_open].tolist() == ["Gemma 3 12B"]
+
+
+@pytest.mark.integration
+def test_norms_of_the_package_are_what_is_found(study):
+    shipped = language_models().set_index("model")
+    found = study.models.set_index("model").reindex_like(shipped)
+    own = [name for name in shipped if "m_ratio" not in name and name != "dprime"]
+    # Limits are of a bootstrap of other draws than those of the table.
+    pd.testing.assert_frame_equal(found[own], shipped[own], atol=0.02, rtol=0, check_dtype=False)
+    exact = ["trials", "accuracy", "auroc2"]
+    pd.testing.assert_frame_equal(found[exact], shipped[exact], atol=1e-4, check_dtype=False)
+    assert abs(found["m_ratio"] - shipped["m_ratio"]).max() < 0.03
 
 
 @pytest.mark.integration

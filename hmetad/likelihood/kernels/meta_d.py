@@ -221,7 +221,8 @@ def fill_areas(
 ) -> int:
     """Areas of a block and what their logarithms are multiplied by in ℓ; their number.
 
-    Areas without counts are taken as 1, since they may have no digits. `area_starts` says where those of each cell begin, and where the last one's end.
+    Areas without counts are taken as 1, since they may have no digits. `area_starts` says where
+    those of each cell begin, and where the last one's end.
     """
     signed, below, area, weight = room[SIGNED], room[BELOW], room[AREA], room[WEIGHT]
     outermost = counts.shape[3] - 1

@@ -77,6 +77,7 @@ def measures_report(
     draws: xr.Dataset | None = None,
     over: str | None = None,
     notices: Sequence[Notice] = (),
+    published: Sequence[str] = (),
     title: str = "Measures",
     command: str = "",
     **asked: Any,
@@ -105,6 +106,8 @@ def measures_report(
         Grouping column whose levels are compared; by default the first.
     notices : sequence of Notice, optional
         Notices to show beside those of the measures.
+    published : sequence of str, optional
+        Where measures lie among published ones, as `norms.describe_measures` has it.
     title : str, optional
         Of the page.
     command : str, optional
@@ -137,12 +140,17 @@ def measures_report(
             raise InputError("measures", "measures beside trials", "none: they are made here")
         titled: dict[str, Any] = {"over": over, "title": title, "command": command}
         report = trials_report(counts, draws=draws, **titled, **asked)
-        more = alerts(notices)
-        return replace(report, blocks=(*report.blocks, *more)) if more else report
+        return replace(report, blocks=(*report.blocks, *alerts(notices), *among(published)))
     if asked:
         step = "Options of resampling belong to resample, or to trials."
         raise InputError(next(iter(asked)), "it with counts", "trials, for this option", step)
-    return counts_report(counts, measures, draws, over, notices, title, command)
+    report = counts_report(counts, measures, draws, over, notices, title, command)
+    return replace(report, blocks=(*report.blocks, *among(published)))
+
+
+def among(published: Sequence[str]) -> list[Block]:
+    """Where measures lie among published ones."""
+    return [Prose("Among published ones", tuple(published))] if published else []
 
 
 def counts_report(
