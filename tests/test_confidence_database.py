@@ -156,8 +156,8 @@ def test_records_are_those_of_the_files(folder, listed):
         assert path == listed["path"][name]
 
 
-# A person of this set never rated confidence.
-WITHOUT_CONFIDENCE = {"Rouault_2019": 1}
+# People whom the file marks as excluded, and one who never rated confidence.
+LEFT_OUT = {"Gherman_2018": 6, "OHora_unpub_1": 1, "OHora_unpub_2": 4, "Rouault_2019": 1}
 
 
 @pytest.mark.integration
@@ -168,7 +168,7 @@ def test_every_set_loads_and_is_as_published(folder, listed, name, tmp_path):
     (tmp_path / name / f"data_{name}.csv").write_bytes(raw(folder, name))
     trials = public.load_trials(name, folder=tmp_path)
     people = trials["subject"].nunique()
-    assert people == listed["people"][name] - WITHOUT_CONFIDENCE.get(name, 0) == record["people"]
+    assert people == listed["people"][name] - LEFT_OUT.get(name, 0) == record["people"]
     assert len(trials) == record["trials"]
     assert {*trials["stimulus"]} == {*trials["response"]} == {*record["labels"]}
     assert (

@@ -71,7 +71,9 @@ def test_measures_of_people_are_placed_by_their_mean():
     (sentence,) = norms.describe_measures(measures, among="people")
     found = ttest_1samp(measures["auroc2"].values, 0).confidence_interval()
     mean = measures["auroc2"].values.mean()
-    assert sentence.startswith(f"AUROC2 {mean:.2f} [{found.low:.2f}, {found.high:.2f}]: of 137 ")
+    number = len(norms.populations())
+    words = f"AUROC2 {mean:.2f} [{found.low:.2f}, {found.high:.2f}]: of {number} published "
+    assert sentence.startswith(words)
 
 
 def test_each_language_model_is_placed_by_what_was_measured():

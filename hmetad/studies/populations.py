@@ -83,7 +83,7 @@ def describe_population(counts: xr.DataArray, seed: int) -> dict[str, Any]:
     people = counts.sizes["cell"]
     size = {"people": people, "trials": int(counts.sum()), "ratings": counts.sizes["rating"]}
     if people < FEWEST_PEOPLE:
-        return size | {"excluded": f"{people} people, of {FEWEST_PEOPLE} that are needed"}
+        return size | {"excluded": f"people: {people}, of {FEWEST_PEOPLE} that are needed"}
     try:
         fitted = fit(counts, "group", random_seed=seed, progressbar=False, quiet=True)
     except InputError as error:

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 # Columns of the arguments: d′, meta-d′, number of options, whether noise is Gumbel's; then gaps.
 D, META, OPTIONS, GUMBEL, GAPS = range(5)
@@ -155,7 +156,7 @@ def add_level(
     is_gumbel, sums, slopes = at[GUMBEL] > 0, np.zeros((levels + 1, SUMS)), np.empty(4)
     is_summed = not is_gumbel and abs(d) <= SPREAD
     if is_summed:
-        fill_sums(d, m, y, room, sums)
+        fill_sums(d, m, y, edges_asked(is_asked, levels), room, sums)
     for correct in range(2):
         asked = is_asked[correct]
         if asked.sum() == 0:
@@ -182,6 +183,17 @@ def add_level(
                 own += 0.0 if correct else math.log(m - 1)
             columns = column, 0, GAPS
             add_margin(k, levels, own, slopes[:3], columns, log_p[correct], jacobian[correct])
+
+
+@compiled
+def edges_asked(is_asked: Floats, levels: int) -> Integers:
+    """Edges of the ratings with `is_asked` above 0, and the first edge, which all are shares of."""
+    is_needed = np.zeros(levels + 1, np.bool_)
+    is_needed[0] = True
+    for k in range(levels):
+        if is_asked[0, k] + is_asked[1, k] > 0:
+            is_needed[k] = is_needed[k + 1] = True
+    return np.flatnonzero(is_needed[:levels])
 
 
 @compiled
@@ -227,27 +239,27 @@ def others_of(correct: int, d: float, m: float) -> Floats:
 
 
 @compiled
-def fill_sums(d: float, m: float, y: Floats, room: Floats, sums: Floats) -> None:
-    """Sums of the edges, of which the first is 0; those beyond the last are 0."""
-    step, levels = step_of(m), len(y)
+def fill_sums(d: float, m: float, y: Floats, edges: Integers, room: Floats, sums: Floats) -> None:
+    """Sums of some edges, of which the first is 0; those beyond the last are 0."""
+    step = step_of(m)
     n, start = nodes_of(abs(d), step), min(d, 0.0) - REACH
-    half = levels * n
-    for k in range(levels):
+    half = len(edges) * n
+    for k in range(len(edges)):
         for j in range(n):
-            edge = y[k] - (start + j * step)
+            edge = y[edges[k]] - (start + j * step)
             room[Y, k * n + j] = min(edge, FAR)
             room[Y, half + k * n + j] = min(edge + d, FAR)
     fill_tails(2 * half, room[Y], room[DENSITY], room[SIGNED], room[BELOW], room[ROOM])
     for e in range(2 * half):
         room[SIGNED, e] += room[BELOW, e]
     fill_power(half, room[SIGNED], int(m) - 3, room[POWER], room[ROOM])
-    for k in range(levels):
+    for k in range(len(edges)):
         a, a_by, b, by_one, by_two = edge_sums(n, k * n, half, room)
-        own, others = step * (m - 1), step * (m - 1) * (m - 2)
-        sums[k, A], sums[k, B] = step * a, own * b
-        sums[k, A_BY_D], sums[k, A_BY_Y] = own * a_by, -own * a_by
-        sums[k, B_BY_D] = -own * by_one
-        sums[k, B_BY_Y] = -own * by_one - others * by_two
+        own, others, found = step * (m - 1), step * (m - 1) * (m - 2), sums[edges[k]]
+        found[A], found[B] = step * a, own * b
+        found[A_BY_D], found[A_BY_Y] = own * a_by, -own * a_by
+        found[B_BY_D] = -own * by_one
+        found[B_BY_Y] = -own * by_one - others * by_two
 
 
 @compiled
