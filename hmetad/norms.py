@@ -46,9 +46,9 @@ QUANTITIES = {
 }
 # The same of language models.
 OF_MODELS = {
-    "accuracy": "Accuracy",
+    "accuracy": "accuracy",
     "auroc2": "AUROC2",
-    "ece_debiased": "Debiased ECE",
+    "ece_debiased": "debiased ECE",
     "dprime": "d′",
     "m_ratio": "M",
 }
@@ -237,24 +237,27 @@ def describe(
     Returns
     -------
     str
-        A sentence with the share that lies below.
+        A sentence with the share of those that have less, and that at the ends of the interval.
 
     Examples
     --------
-    >>> describe(9.0, 8.0, 10.0).endswith("published populations 100 % (100 to 100 %) lie below.")
+    >>> describe(9.0, 8.0, 10.0).endswith("have a lower M (100 to 100 % over the interval).")
     True
     >>> describe(0.99, quantity="auroc2", among="language_models")
-    'AUROC2 0.99: of 33 language models on questions of MMLU 100 % lie below.'
+    'AUROC2 0.99: 100 % of 33 language models on questions of MMLU have a lower AUROC2.'
     """
     number, domain = len(published(quantity, among, kind)), kind.get("domain") or ""
     of = " ".join(["published", *([domain] if domain else []), "populations"])
     of = of if among == "people" else "language models on questions of MMLU"
     numbers = [value] if lower is None or upper is None else [value, lower, upper]
     below = [f"{100 * x:.0f}" for x in share_below(numbers, quantity, among=among, **kind)]
-    said, reach = f"{quantities_of(among)[quantity]} {value:.2f}", ""
+    name = quantities_of(among)[quantity]
+    said, reach = f"{name} {value:.2f}", ""
     if len(numbers) > 1:
-        said, reach = f"{said} [{lower:.2f}, {upper:.2f}]", f" ({below[1]} to {below[2]} %)"
-    return f"{said}: of {number} {of} {below[0]} %{reach} lie below."
+        said = f"{said} [{lower:.2f}, {upper:.2f}]"
+        reach = f" ({below[1]} to {below[2]} % over the interval)"
+    better = ", which is better" if quantity == "ece_debiased" else ""
+    return f"{said}: {below[0]} % of {number} {of} have a lower {name}{reach}{better}."
 
 
 @check_inputs()
@@ -281,8 +284,8 @@ def describe_measures(measures: xr.Dataset, *, among: Among) -> list[str]:
 
     Examples
     --------
-    >>> describe_measures(xr.Dataset({"auroc2": ("cell", [0.6, 0.7, 0.8])}), among="people")[0][:26]
-    'AUROC2 0.70 [0.45, 0.95]: '
+    >>> describe_measures(xr.Dataset({"auroc2": ("cell", [0.6, 0.7, 0.8])}), among="people")[0][:30]
+    'Mean AUROC2 0.70 [0.45, 0.95]:'
     """
     if "auroc2" not in measures or "cell" not in measures["auroc2"].dims:
         raise InputError("measures", "none with auroc2 by cell", "what measure returned")
@@ -294,7 +297,7 @@ def describe_measures(measures: xr.Dataset, *, among: Among) -> list[str]:
         if number < 2:
             return []
         reach = t.isf(0.025, number - 1) * float(areas.std(ddof=1)) / np.sqrt(number)
-        return [describe(mean, mean - reach, mean + reach, "auroc2")]
+        return [f"Mean {describe(mean, mean - reach, mean + reach, 'auroc2')}"]
     sentences = []
     known = [name for name in MEASURED if name in measures]
     for cell, name in product(measures["cell"].values[:MOST], known):

@@ -46,8 +46,8 @@ def test_a_sentence_has_the_value_and_the_shares():
     number, shares = len(norms.populations()), norms.share_below([0.74, 0.61, 0.88])
     below, low, high = (f"{100 * share:.0f}" for share in shares)
     assert sentence == (
-        f"M 0.74 [0.61, 0.88]: of {number} published populations {below} % ({low} to {high} %) lie "
-        "below."
+        f"M 0.74 [0.61, 0.88]: {below} % of {number} published populations have a lower M "
+        f"({low} to {high} % over the interval)."
     )
 
 
@@ -72,8 +72,8 @@ def test_measures_of_people_are_placed_by_their_mean():
     found = ttest_1samp(measures["auroc2"].values, 0).confidence_interval()
     mean = measures["auroc2"].values.mean()
     number = len(norms.populations())
-    words = f"AUROC2 {mean:.2f} [{found.low:.2f}, {found.high:.2f}]: of {number} published "
-    assert sentence.startswith(words)
+    assert sentence.startswith(f"Mean AUROC2 {mean:.2f} [{found.low:.2f}, {found.high:.2f}]: ")
+    assert f" of {number} published populations have a lower AUROC2 (" in sentence
 
 
 def test_each_language_model_is_placed_by_what_was_measured():
@@ -87,7 +87,7 @@ def test_each_language_model_is_placed_by_what_was_measured():
         words
         for cell, area, error in zip("ab", areas, errors, strict=True)
         # Measures of trials have the interval of an area, not that of an error.
-        for words in (f"{cell}: AUROC2 {area:.2f} [", f"{cell}: Debiased ECE {error:.2f}: of 33 ")
+        for words in (f"{cell}: AUROC2 {area:.2f} [", f"{cell}: debiased ECE {error:.2f}: ")
     ]
     assert all(map(str.startswith, sentences, own))
     assert len(sentences) == 4

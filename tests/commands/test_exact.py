@@ -54,7 +54,7 @@ def test_measures_are_placed_among_language_models_and_people(answers):
     assert expected[0] in shown.stderr + shown.stdout
     assert expected[0].replace("a: ", "") in (answers / "placed.html").read_text(encoding="utf-8")
     mean = run(answers, f"{line} people --json").answer["among_published"]
-    assert mean[0].startswith("AUROC2 ")
+    assert mean[0].startswith("Mean AUROC2 ")
     said = refused(answers, "measures answers.csv --correct correct --among people")
     assert "--by" in said
 
