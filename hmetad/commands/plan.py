@@ -70,6 +70,8 @@ class PlanOptions(PrintOptions):
         True d′, of all conditions or of each. Default: 1.5.
     c : C[,C]
         True criterion c, in units of d′, of all conditions or of each. Default: 0.
+    options : M
+        Options of the task: with more than two, answers are right or wrong. Default: 2.
     ratings : K
         Number of confidence ratings. Default: 4.
     subjects : N[,N…]
@@ -114,6 +116,7 @@ class PlanOptions(PrintOptions):
     m_ratio: str | None = None
     dprime: str | None = None
     c: Annotated[str | None, typer.Option("--criterion")] = None
+    options: Annotated[int, typer.Option(min=2)] = 2
     ratings: Annotated[int | None, typer.Option(min=2)] = None
     subjects: str | None = None
     between_sd: float | None = None
@@ -162,6 +165,7 @@ def plan(asked: PlanOptions) -> None:
     hmetad plan --m-ratio 1,0.8 --subjects 40 --between-sd 0.3 --rope=-0.05,0.05 \
       --probability 0.8
     hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
+    hmetad plan --options 4 --m-ratio 0.8 --half-width 0.2 --draws 200
     hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \
       --rope=-0.1,0.1 --probability 0.8 --resume plan
     """
@@ -190,21 +194,26 @@ def plan(asked: PlanOptions) -> None:
 def plan_cells(asked: PlanOptions, subjects: int) -> "xr.Dataset":
     """The plan of studies whose cells are fitted by maximum likelihood."""
     asked.refuse_idle(**dict.fromkeys(ONLY_PEOPLE, "with --question, or several --subjects"))
-    return hmetad.simulate.plan_trials(
-        trials=whole_numbers("--trials", asked.trials or "100,200,400,800,1600"),
-        m_ratio=parse_numbers("--m-ratio", asked.m_ratio or "1,0.8"),
-        dprime=one_or_more(parse_numbers("--dprime", asked.dprime or "1.5")),
-        c=one_or_more(parse_numbers("--criterion", asked.c or "0")),
-        subjects=subjects,
-        n=asked.draws or STUDIES,
-        # Without a seed one is drawn here, so that the answer can say it.
-        seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
-        **asked.shared,
-    )
+    if asked.options > 2:
+        asked.refuse_idle(meta_criterion="with two options")
+    with options_named({"c": "--criterion"}):
+        return hmetad.simulate.plan_trials(
+            trials=whole_numbers("--trials", asked.trials or "100,200,400,800,1600"),
+            m_ratio=parse_numbers("--m-ratio", asked.m_ratio or "1,0.8"),
+            dprime=one_or_more(parse_numbers("--dprime", asked.dprime or "1.5")),
+            c=one_or_more(parse_numbers("--criterion", asked.c or "0")),
+            options=asked.options,
+            subjects=subjects,
+            n=asked.draws or STUDIES,
+            # Without a seed one is drawn here, so that the answer can say it.
+            seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
+            **asked.shared,
+        )
 
 
 def plan_people(asked: PlanOptions, subjects: list[int]) -> "xr.Dataset":
     """The plan of studies that are fitted with a hierarchical model."""
+    asked.refuse_idle(options="without --question, with one number of --subjects")
     question = asked.question or "difference"
     own = given_options(dprime_sd=asked.dprime_sd, cores=asked.cores)
     with options_named({"folder": "--resume"}):

@@ -53,6 +53,7 @@ def plan_trials(
     dprime: ArrayLike = 1.5,
     m_ratio: ArrayLike = (1.0, 0.8),
     c: ArrayLike = 0.0,
+    options: int = 2,
     ratings: int = 4,
     subjects: int = 1,
     between_sd: float = 0.0,
@@ -73,6 +74,10 @@ def plan_trials(
         Trials of a cell, that is of one subject in one condition; at least 2.
     dprime, c : float or array, shape (conditions,)
         True sensitivity (above 0) and criterion.
+    options : int
+        Options of a task. With more than two, studies have right and wrong answers alone: they are
+        simulated and fitted by the likelihood `alternatives`, d′ is in the unit of two options, and
+        there is no c and no rule for κ.
     m_ratio : float or array, shape (1,) or (2,)
         True M of one condition, or of two that are compared. Of several subjects it is the
         median.
@@ -136,6 +141,8 @@ def plan_trials(
     ratios = truth["m_ratio"]
     signs = np.array([1.0, -1.0])[: len(ratios)]
     refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
+    if whole_number("options", options, 2) > 2 and truth["c"].any():
+        raise InputError("c", f"{c!r} of {options} options", "0", "Biases are left out of them.")
     studies = whole_number("n", n, 2)
     # Counts of two stimuli, two responses and each rating, of all studies at once.
     refuse_memory("n", str(n), 8 * 4 * ratings * studies * subjects * len(ratios))
@@ -150,6 +157,7 @@ def plan_trials(
             scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]
         true_m = np.exp(np.log(ratios)[:, None, None] + between_sd * scores)
         design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
+        design |= {"likelihood": "alternatives", "options": options} if options > 2 else {}
         cells = simulate_cells(truth, true_m, meta_criterion, design)
         found.append(summarise_cells(cells, true_m, rope, level))
     conditions = ["first", "second"][: len(ratios)]
@@ -159,6 +167,7 @@ def plan_trials(
         judged="log M" if len(ratios) == 1 else "difference in log M",
         dprime=truth["dprime"].tolist(),
         c=truth["c"].tolist(),
+        options=options,
         ratings=ratings,
         subjects=subjects,
         between_sd=between_sd,
@@ -241,8 +250,11 @@ def simulate_cells(
     """Estimates from counts of every subject and condition, in the shape of their true M."""
     each = m_ratio[0].size
     d, c = (np.repeat(truth[name], each) for name in ("dprime", "c"))
-    counts = simulate_counts(d, c, m_ratio.ravel(), meta_criterion=meta_criterion, **design)
-    fitted = fit_mle(counts, meta_criterion=meta_criterion)
+    if "options" in design:
+        fitted = fit_mle(simulate_counts(d, m_ratio=m_ratio.ravel(), **design))
+    else:
+        counts = simulate_counts(d, c, m_ratio.ravel(), meta_criterion=meta_criterion, **design)
+        fitted = fit_mle(counts, meta_criterion=meta_criterion)
     names = ("log_m", "log_m_se", "m_ratio")
     return {name: fitted[name].to_numpy().reshape(m_ratio.shape) for name in names}
 

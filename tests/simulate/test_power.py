@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 from hmetad import InputError, fit_mle, from_nr
@@ -44,6 +45,45 @@ def test_half_widths_are_those_of_the_fisher_information_in_large_samples():
     assert (error < 0.001 * found).all()
     both, error = (plan[f"half_width{end}"].item() for end in ("", "_se"))
     assert abs(both - z * np.hypot(*expected)) < 4 * error
+
+
+def answers_of_ideal_observers(rng, d, options, trials, studies, gap=0.5):
+    """Counts of right and wrong by rating, from evidence for every option; M is 1.
+
+    Confidence is the lead of the chosen option over the second, in the unit of two options.
+    """
+    tables = np.zeros((studies, 2, 4), int)
+    for study in range(studies):
+        evidence = rng.normal(size=(trials, options))
+        evidence[:, 0] += d / np.sqrt(2)
+        second, first = np.sort(evidence, axis=1)[:, -2:].T
+        rating = np.minimum((first - second) / (np.sqrt(2) * gap), 3).astype(int)
+        np.add.at(tables[study], ((evidence[:, 0] == first).astype(int), rating), 1)
+    return tables
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("options", "trials"), [(4, 2000), (3, 500)])
+def test_of_more_options_intervals_are_as_wide_as_estimates_of_observers_spread(options, trials):
+    studies = 300
+    plan = plan_trials(trials=[trials], m_ratio=1.0, dprime=2.0, options=options, n=studies, seed=1)
+    drawn = answers_of_ideal_observers(np.random.default_rng(2), 2.0, options, trials, studies)
+    coords = {"cell": [str(i) for i in range(studies)], "options": ("cell", [options] * studies)}
+    counts = xr.DataArray(drawn, coords, ("cell", "correct", "rating"))
+    log_m = fit_mle(counts)["log_m"].to_numpy()
+    expected = stats.norm.isf(0.025) * log_m.std(ddof=1)
+    found = plan["log_m_half_width"].item()
+    # The error of a standard deviation of 300 studies is 4 %.
+    assert found == pytest.approx(expected, rel=4 * 0.041)
+    assert abs(log_m.mean()) < 4 * log_m.std() / np.sqrt(studies) + 0.02
+    assert plan["undefined"].item() == 0
+
+
+def test_options_have_neither_criterion_nor_rule():
+    with pytest.raises(InputError, match="4 options"):
+        plan_trials(trials=[100], m_ratio=1.0, options=4, c=0.3, n=2, seed=1)
+    with pytest.raises(InputError, match="options"):
+        plan_trials(trials=[100], m_ratio=1.0, options=1, n=2, seed=1)
 
 
 def areas(m, edges):

@@ -67,6 +67,10 @@ NO_STIMULUS = (
     "There is no stimulus in these data: each trial is right or wrong, with a confidence. d′, "
     "meta-d′ and M-ratio do not exist for them; what stands here needs none."
 )
+OTHERS = (
+    "They had other questions, and were asked for their confidence in other ways: a rank among "
+    "them is no evidence of being good."
+)
 
 
 @check_inputs(skip=("counts", "measures"))
@@ -150,7 +154,7 @@ def measures_report(
 
 def among(published: Sequence[str]) -> list[Block]:
     """Where measures lie among published ones."""
-    return [Prose("Among published ones", tuple(published))] if published else []
+    return [Prose("Among published ones", (*published, OTHERS))] if published else []
 
 
 def counts_report(
