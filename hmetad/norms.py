@@ -54,8 +54,6 @@ OF_MODELS = {
 }
 # Those that are said of measures.
 MEASURED = ("auroc2", "ece_debiased", "m_ratio")
-# Cells with a sentence each, at most.
-MOST = 8
 
 
 @check_inputs()
@@ -237,7 +235,7 @@ def describe(
     Returns
     -------
     str
-        A sentence with the share of those that have less, and that at the ends of the interval.
+        A sentence: the share of published ones with a lower value, and at both interval ends.
 
     Examples
     --------
@@ -275,7 +273,7 @@ def describe_measures(measures: xr.Dataset, *, among: Among) -> list[str]:
     -------
     list of str
         Of people a sentence on their mean AUROC2, with the 95 % interval of its t-test; of
-        language models one for each of AUROC2, debiased ECE and M, of up to eight cells.
+        language models one for each of AUROC2, debiased ECE and M that was measured, by cell.
 
     Raises
     ------
@@ -300,7 +298,7 @@ def describe_measures(measures: xr.Dataset, *, among: Among) -> list[str]:
         return [f"Mean {describe(mean, mean - reach, mean + reach, 'auroc2')}"]
     sentences = []
     known = [name for name in MEASURED if name in measures]
-    for cell, name in product(measures["cell"].values[:MOST], known):
+    for cell, name in product(measures["cell"].values, known):
         own = measures.sel(cell=cell)
         if "summary" in own[name].dims:
             value, *ends = own[name].sel(summary=["estimate", "lower", "upper"]).values.tolist()

@@ -152,10 +152,7 @@ def plan_trials(
     level = 1 - (1 - confidence) / comparisons
     found = []
     for number in sizes:
-        scores = rng.standard_normal((len(ratios), studies, subjects))
-        if len(ratios) > 1:
-            scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]
-        true_m = np.exp(np.log(ratios)[:, None, None] + between_sd * scores)
+        true_m = draw_ratios(ratios, (studies, subjects), between_sd, correlation, rng)
         design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
         design |= {"likelihood": "alternatives", "options": options} if options > 2 else {}
         cells = simulate_cells(truth, true_m, meta_criterion, design)
@@ -208,6 +205,20 @@ def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str
     if not (values["dprime"] > 0).all():
         raise InputError("dprime", repr(dprime), "d′ above 0", "M is meta-d′/d′.")
     return values
+
+
+def draw_ratios(
+    medians: Floats,
+    shape: tuple[int, int],
+    between_sd: float,
+    correlation: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """M of every subject in one or two conditions, (conditions, studies, subjects)."""
+    scores = rng.standard_normal((len(medians), *shape))
+    if len(medians) > 1:
+        scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]
+    return np.exp(np.log(medians)[:, None, None] + between_sd * scores)
 
 
 def refuse_impossible_study(

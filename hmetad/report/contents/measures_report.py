@@ -68,8 +68,8 @@ NO_STIMULUS = (
     "meta-d′ and M-ratio do not exist for them; what stands here needs none."
 )
 OTHERS = (
-    "They had other questions, and were asked for their confidence in other ways: a rank among "
-    "them is no evidence of being good."
+    "Published ones had other tasks, and were asked for confidence in other ways: a high rank "
+    "among them is no evidence of being good."
 )
 
 
