@@ -78,7 +78,7 @@ HOMES_OF_LIBRARIES = {
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
     "bayes": (3800, 5997),
-    "commands": (2100, 2861),
+    "commands": (2100, 2866),
     "compare": (1450, 2138),
     "counts": (1500, 3014),
     "floor": (900, 2020),
@@ -87,7 +87,7 @@ LINES = {
     "measures": (1700, 2703),
     "mle": (1300, 2197),
     "plots": (1300, 1800),
-    "report": (2500, 3848),
+    "report": (2500, 3861),
     "rows": (450, 1905),
     "select": (150, 351),
     "simulate": (850, 1571),

@@ -140,7 +140,6 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)
     program, drawn, posterior, said = sample_enough(program, request, plan)
-    said[AGREE] = said[AGREE] or agreeing_once_more(program, request, plan, drawn, posterior)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
     statistics = drawn.thinned(plan.draws).statistics.merge(
@@ -188,15 +187,17 @@ def sample_enough(
         may_learn = centring == "estimated" and len(program.arrays.offset_places) > 0
         own = replace(plan, targets=tuple(targets))
         found, agreeing = attempt(program, request, own, may_learn=may_learn), ""
-        posterior = found.posterior
-        if earlier is not None and posterior is not None and 0 < found.rate < earlier[0]:
-            agreeing = agreeing_part(program, earlier[1], posterior)
+        posterior, is_last = found.posterior, len(targets) == 1
+        if posterior is not None and found.rate > 0 and (found.is_enough or is_last):
+            earlier = earlier or round_of_longer_steps(program, request, plan, found.drawn)
+            if earlier is not None and found.rate < earlier[0]:
+                agreeing = agreeing_part(program, earlier[1], posterior)
         is_clean = found.rate == 0 or bool(agreeing and found.is_enough)
         is_learned = found.better is not program and not found.is_enough and plan.may_go_on
-        if posterior is not None and (is_clean or len(targets) == 1) and not is_learned:
+        if posterior is not None and (is_clean or is_last) and not is_learned:
             said = {ENOUGH: int(found.is_enough), AGREE: agreeing, CENTRING: centring}
             return program, found.drawn, posterior, said
-        if not is_clean and len(targets) > 1:
+        if not is_clean and not is_last:
             del targets[0]
         earlier = None if posterior is None else (found.rate, posterior)
         if found.better is not program:
@@ -226,23 +227,20 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
     return Attempt(drawn, posterior, is_enough, better)
 
 
-def agreeing_once_more(
-    program: Program, request: Request, plan: Plan, drawn: Drawn, posterior: xr.Dataset
-) -> str:
-    """What agrees with a round of longer steps, as `agreeing_part`, where the shortest diverged.
+def round_of_longer_steps(
+    program: Program, request: Request, plan: Plan, drawn: Drawn
+) -> tuple[float, xr.Dataset] | None:
+    """Rate of divergences of a round whose steps are the next longer ones, and its posterior.
 
-    Chains of longer steps began anew at a first look, of which the draws are too few to compare.
+    It is drawn for a comparison where a first look at longer steps was enough to take shorter ones.
     """
-    if not (drawn.divergences and plan.may_go_on and drawn.target in plan.targets[1:]):
-        return ""
+    if not (plan.may_go_on and drawn.target in plan.targets[1:]):
+        return None
     longer = plan.targets[plan.targets.index(drawn.target) - 1]
-    targets, draws = (longer, drawn.target), posterior.sizes["draw"]
-    round_alone = replace(plan, targets=targets, draws=draws, may_go_on=False)
-    found = attempt(program, request, round_alone, may_learn=False)
-    rate = drawn.divergences / drawn.x.shape[1]
-    if found.posterior is None or found.rate <= rate:
-        return ""
-    return agreeing_part(program, found.posterior, posterior)
+    draws = min(plan.draws, drawn.x.shape[1])
+    alone = replace(plan, targets=(longer, drawn.target), draws=draws, may_go_on=False)
+    found = attempt(program, request, alone, may_learn=False)
+    return None if found.posterior is None else (found.rate, found.posterior)
 
 
 def flags_of(program: Program, posterior: xr.Dataset) -> Flags:

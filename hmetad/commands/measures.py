@@ -3,7 +3,7 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from hmetad.rows.rows import Rows
 
 __all__ = ["columns", "measures"]
+
+# Caption of what is found beside the measures, and its values.
+type Further = tuple[str, xr.Dataset]
 
 MORE = "; all of them by -o table.csv or --json"
 # Of signals, with intervals on a terminal.
@@ -252,14 +255,15 @@ def measures(options: MeasuresOptions) -> None:
     gate = asked_gate(options, options.var, lacking=lacking)
     measure = measured_exactly if asked.is_exact else measured_counts
     measured = (measured_signals if options.signals else measure)(asked)
-    answer = measures_answer(asked, measured)
+    further = {} if options.signals else further_results(asked)
+    answer = with_further(measures_answer(asked, measured), further)
     if placed := measured.among(options.among):
         answer = replace(answer, more={**answer.more, "among_published": placed})
     outcome = None
     if gate is not None and measured.draws is not None:
         outcome = judge_gate(gate, decided(options, measured.draws), {"": measured.draws})
         answer = with_outcome(answer, gate, outcome)
-    write_files(answer, written, partial(save, asked=asked, measured=measured))
+    write_files(answer, written, partial(save, asked=asked, measured=measured, further=further))
     give(answer, chosen, written)
     for sentence in answer.more.get("among_published", ()):
         say(sentence)
@@ -465,15 +469,15 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     said = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
         seed = as_seed(measured.result.attrs.get("seed"))
-        return with_further(Answer(listings, said, seed), asked)
+        return Answer(listings, said, seed)
     how = {"method": options.method, "ci_prob": options.ci_prob, "draws": options.draws}
     answer = Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
-    return with_differences(answer, measured) if options.signals else with_further(answer, asked)
+    return with_differences(answer, measured) if options.signals else answer
 
 
-def with_further(answer: Answer, asked: Request) -> Answer:
-    """Answer with coverages of few errors, and how the scale is used, where these are asked for."""
-    options, trials, found = asked.options, asked.trials, dict[str, Any]()
+def further_results(asked: Request) -> dict[str, Further]:
+    """Coverages of few errors, and how the scale is used, where these are asked for."""
+    options, trials, found = asked.options, asked.trials, dict[str, Further]()
     shared: dict[str, Any] = {"by": parse_by(options.by), "confidence": options.confidence}
     if options.tolerance is not None:
         own = {**shared, "correct": options.correct, "tolerance": options.tolerance}
@@ -490,7 +494,12 @@ def with_further(answer: Answer, asked: Request) -> Answer:
         found["scale"] = "Scale of confidence", hmetad.measures.scale_report(trials, **shared)
         scales = hmetad.select.measure_scales(count)
         found["scales"] = "Numbers of ratings", scales[[x for x in SCALED if x in scales]]
-    for name, (title, result) in found.items():
+    return found
+
+
+def with_further(answer: Answer, further: Mapping[str, Further]) -> Answer:
+    """Answer with a listing of each further result."""
+    for name, (title, result) in further.items():
         rows = rows_of(result.to_dataframe().reset_index())
         shown = {str(x): answer.listings[0].columns.get(str(x), str(x)) for x in result.sizes}
         shown |= {str(x): column_name(str(x)) for x in result.data_vars}
@@ -546,7 +555,7 @@ def decided(options: MeasuresOptions, draws: "xr.Dataset") -> "Decisions":
     return hmetad.decide(differences, rope=limits, ci_prob=options.ci_prob)
 
 
-def save(path: Path, *, asked: Request, measured: Measured) -> None:
+def save(path: Path, *, asked: Request, measured: Measured, further: Mapping[str, Further]) -> None:
     """Save the draws or a page, by the suffix of the path."""
     if path.suffix == DRAWS_FILE and measured.draws is not None:
         hmetad.bayes.save_draws(measured.draws, path)
@@ -555,4 +564,5 @@ def save(path: Path, *, asked: Request, measured: Measured) -> None:
     seed = "" if is_given else f" --seed {measured.result.attrs['seed']}"
     placed = measured.among(asked.options.among)
     shown: dict[str, Any] = {"published": placed} if placed else {}
+    shown |= {"further": dict(further.values())} if further else {}
     measured.page(command=command_line() + seed, **shown).save(path)

@@ -96,12 +96,26 @@ def test_coverages_with_few_errors_are_printed_and_judged(answers):
 
 
 @pytest.mark.integration
-def test_a_page_has_coverages_with_few_errors(answers):
-    line = "measures answers.csv --by model --correct correct --at-coverage 0.5 --tolerance 0.1"
-    run(answers, f"{line} --draws 200 --seed 1 -o page.html")
-    page = (answers / "page.html").read_text(encoding="utf-8")
-    assert "Tolerated coverage" in page
-    assert "Accuracy at coverage" in page
+@pytest.mark.parametrize(
+    ("options", "following", "tables"),
+    [
+        (
+            "--draws 200 --seed 1 --at-coverage 0.5 --tolerance 0.1",
+            "How it was computed",
+            ("Accuracy at coverage", "Guaranteed coverage"),
+        ),
+        ("--quantiles 3 --options 4", "What the numbers mean", ("M-ratio | SE of M",)),
+    ],
+)
+def test_a_page_has_what_is_asked_for_after_the_tables(answers, options, following, tables):
+    line = "measures answers.csv --by model --correct correct --scale --among language_models"
+    run(answers, f"{line} {options} -o page.md")
+    page = (answers / "page.md").read_text(encoding="utf-8")
+    places = [page.index(x) for x in ("Scale of confidence", "Heaping", "Numbers of ratings")]
+    places += [page.index(x) for x in ("## Among published ones", f"## {following}")]
+    assert places == sorted(places)
+    assert all(title in page for title in tables)
+    assert "There is no stimulus" not in page
 
 
 def test_the_scale_and_measures_by_its_number_of_ratings_are_printed(answers):

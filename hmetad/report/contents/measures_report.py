@@ -82,6 +82,7 @@ def measures_report(
     over: str | None = None,
     notices: Sequence[Notice] = (),
     published: Sequence[str] = (),
+    further: Mapping[str, xr.Dataset] | None = None,
     title: str = "Measures",
     command: str = "",
     **asked: Any,
@@ -112,6 +113,9 @@ def measures_report(
         Notices to show beside those of the measures.
     published : sequence of str, optional
         Where measures lie among published ones, as `norms.describe_measures` has it.
+    further : mapping of str to Dataset, optional
+        Further tables, by their captions: what `scale_report`, `selective_prediction` or
+        `measure_scales` gave for the same trials.
     title : str, optional
         Of the page.
     command : str, optional
@@ -139,22 +143,33 @@ def measures_report(
     >>> [block.heading for block in page.blocks if isinstance(block, Prose)][:4]
     ['Question', 'Answer', 'All measures', 'Calibration']
     """
+    more = [*further_tables(further or {}), *among(published)]
     if not isinstance(counts, xr.DataArray):
         if measures is not None:
             raise InputError("measures", "measures beside trials", "none: they are made here")
         titled: dict[str, Any] = {"over": over, "title": title, "command": command}
-        report = trials_report(counts, draws=draws, **titled, **asked)
-        return replace(report, blocks=(*report.blocks, *alerts(notices), *among(published)))
+        report = trials_report(counts, draws=draws, more=more, **titled, **asked)
+        return replace(report, blocks=(*report.blocks, *alerts(notices)))
     if asked:
         step = "Options of resampling belong to resample, or to trials."
         raise InputError(next(iter(asked)), "it with counts", "trials, for this option", step)
-    report = counts_report(counts, measures, draws, over, notices, title, command)
-    return replace(report, blocks=(*report.blocks, *among(published)))
+    return counts_report(counts, measures, draws, over, notices, more, title, command)
 
 
 def among(published: Sequence[str]) -> list[Block]:
     """Where measures lie among published ones."""
     return [Prose("Among published ones", (*published, OTHERS))] if published else []
+
+
+def further_tables(further: Mapping[str, xr.Dataset]) -> list[Block]:
+    """A table of each further result, a row for each combination of its dims' levels."""
+    found: list[Block] = []
+    for caption, result in further.items():
+        levels = {str(x): capital(str(x)) for x in result.sizes}
+        named = levels | {str(x): heading(str(x)) for x in result.data_vars}
+        frame = result.to_dataframe().reset_index()
+        found.append(table_from_frame(frame, f"{caption}.", columns=named, name=[*named][-1]))
+    return found
 
 
 def counts_report(
@@ -163,10 +178,11 @@ def counts_report(
     draws: xr.Dataset | None,
     over: str | None,
     found: Sequence[Notice],
+    more: Sequence[Block],
     title: str,
     command: str,
 ) -> Report:
-    """Report of counts of ratings."""
+    """Report of counts of ratings; more follows the tables."""
     refuse_no_counts(counts)
     measures = checked_measures(measure(counts) if measures is None else measures, counts)
     are_pairs = any(one.code == "paired-options" for one in notices_of(measures))
@@ -176,6 +192,7 @@ def counts_report(
         *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
         *tables(frame, OF_RIGHT if are_pairs else {}),
+        *more,
         *notice_block(with_notices(measures, found)),
         Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
         meaning_table(measures),
@@ -281,7 +298,7 @@ def trials_of(counts: xr.DataArray) -> np.ndarray:
 
 def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
     """Remarks before the tables: no stimulus, and the kind of intervals."""
-    said = [] if "stimulus" in counts.dims else [NO_STIMULUS]
+    said = [] if "stimulus" in counts.dims or "dprime" in measures else [NO_STIMULUS]
     if "summary" in measures.dims:
         level = in_percent(measures.attrs["ci_prob"])
         kind, draws = measures.attrs["kind"], measures.attrs["n"]

@@ -117,6 +117,7 @@ def trials_report(
     *,
     draws: xr.Dataset | None = None,
     over: str | None = None,
+    more: Sequence[Block] = (),
     title: str = "Measures",
     command: str = "",
     **asked: Any,
@@ -131,6 +132,8 @@ def trials_report(
         What `resample_trials` gave for them; by default they are drawn here.
     over : str, optional
         Grouping column whose levels are compared; by default the first.
+    more : sequence of Block, optional
+        What follows the tables.
     title, command : str, optional
         As of `measures_report`.
     **asked
@@ -163,6 +166,7 @@ def trials_report(
         *drawings(found, frame, plain, asked.get("bins", 10)),
         Prose("Numbers with intervals", ()),
         *interval_tables(found),
+        *more,
         Prose("How it was computed", method(found, command)),
         meaning(found),
         *notice_block(found.draws),
