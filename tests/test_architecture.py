@@ -77,7 +77,7 @@ HOMES_OF_LIBRARIES = {
 # Lines of code of each room: how many it shall have, and the most that it may have until then.
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
-    "bayes": (3800, 5997),
+    "bayes": (3800, 6008),
     "commands": (2100, 2866),
     "compare": (1450, 2138),
     "counts": (1500, 3014),

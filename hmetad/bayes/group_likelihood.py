@@ -11,7 +11,7 @@ as a normal one at its mode, and the population suggest together.
 Source: Merkle, Furr & Rabe-Hesketh (2019), for conditional and marginal likelihoods.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -214,24 +214,45 @@ class Part:
     correlation: Floats
     name: str = ""
 
+    @property
+    def precision(self) -> Floats:
+        """Inverse of the covariance in the population."""
+        scale = 1 / self.sd
+        return scale[:, :, None] * np.linalg.inv(self.correlation) * scale[:, None]
+
+    @property
+    def typical(self) -> "Part":
+        """The part with a single draw: the middle of all."""
+        size = len(self.columns[0, 0])
+        correlation = self.correlation.reshape(-1, size, size).mean(axis=0)
+        sd = np.median(self.sd, axis=0)[None]
+        return replace(self, sd=sd, correlation=correlation)
+
 
 def integral_of(fitted: Fitted, cells: Integers) -> Integral:
     """Counts of some cells, with their likelihood as a normal one."""
     unit, rest, parts = coefficients_of(fitted, cells)
-    mean, sd = (np.hstack([getattr(part, name) for part in parts]) for name in ("mean", "sd"))
-    precision, places, start = np.zeros((*mean.shape, mean.shape[1])), dict[str, int](), 0
+    mean, sd, drawn = (
+        np.hstack([getattr(part, name) for part in parts]) for name in ("mean", "sd", "draws")
+    )
+    starts = np.cumsum([0, *(part.sd.shape[1] for part in parts)]).tolist()
+    places = {part.name: start for part, start in zip(parts, starts, strict=False)}
+    middle = replace(unit, offsets=rest.mean(axis=0)[None])
+    # Where a standard deviation may be close to 0, the mean of precisions is that of a few draws.
+    typical = joined_precision([part.typical for part in parts])[0]
+    nearby = normal_likelihood(middle, mean.mean(axis=0), typical, drawn.mean(axis=0))
+    return Integral(unit, rest, mean, sd, joined_precision(parts), places, *nearby)
+
+
+def joined_precision(parts: Sequence[Part]) -> Floats:
+    """Precision of the coefficients of all parts, (draws, coefficients, coefficients)."""
+    start, size = 0, sum(part.sd.shape[1] for part in parts)
+    found = np.zeros((len(parts[0].sd), size, size))
     for part in parts:
         own = slice(start, start + part.sd.shape[1])
-        scale = 1 / part.sd
-        within = np.linalg.inv(part.correlation)
-        precision[:, own, own] = scale[:, :, None] * within * scale[:, None]
-        places[part.name], start = start, own.stop
-    average = mean.mean(axis=0), precision.mean(axis=0)
-    middle = replace(unit, offsets=rest.mean(axis=0)[None])
-    drawn = np.hstack([part.draws for part in parts]).mean(axis=0)
-    return Integral(
-        unit, rest, mean, sd, precision, places, *normal_likelihood(middle, *average, drawn)
-    )
+        found[:, own, own] = part.precision
+        start = own.stop
+    return found
 
 
 def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Units, Floats, list[Part]]:
