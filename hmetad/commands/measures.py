@@ -64,7 +64,7 @@ MORE = "; all of them by -o table.csv or --json"
 SIGNAL_MEASURES = ("auroc2", "m_ratio")
 # Columns of a terminal where confidence is numbers.
 SCALED = ("ratings_used", "auroc2", "meta_i2r", "m_ratio", "m_ratio_se")
-EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece")
+EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece_debiased", "ece")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +116,7 @@ class MeasuresOptions(GateOptions, CellOptions):
     signals : COLUMN[,COLUMN]
         Compare what the probabilities of all options say, as confidence: that of the chosen option,
         its lead over the others, and minus their entropy. A column of lists, or one per option.
+        --response names the column of the chosen option, where it is not answer or chosen.
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws for hmetad compare: .nc, with
         --interval.
@@ -319,7 +320,12 @@ def requested(options: MeasuresOptions) -> Request:
     if options.signals:
         first, *more = options.signals
         with options_named({"probabilities": "--signals"}):
-            kept = hmetad.logs.signals(kept, probabilities=[first, *more] if more else first)
+            kept = hmetad.logs.signals(
+                kept,
+                probabilities=[first, *more] if more else first,
+                # By default the first of the columns that readers of logs write.
+                chosen=None if options.response == "response" else options.response,
+            )
     return Request(options, kept, is_exact)
 
 
@@ -340,7 +346,8 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         **dict.fromkeys(("var", "rope"), of_gate),
         "draws": of_draws,
         "seed": "" if options.permutations else of_draws,
-        **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
+        **dict.fromkeys(("stimulus", "labels", "correction"), of_stimulus),
+        "response": "" if options.signals else of_stimulus,
         **dict.fromkeys(("expected", "meta_noise"), of_ratings),
         "permutations": "without --interval" if asked.has_draws else of_ratings,
         **dict.fromkeys(("at_coverage", "tolerance"), of_signals or of_numbers),
@@ -504,7 +511,9 @@ def with_further(answer: Answer, further: Mapping[str, Further]) -> Answer:
         shown = {str(x): answer.listings[0].columns.get(str(x), str(x)) for x in result.sizes}
         shown |= {str(x): column_name(str(x)) for x in result.data_vars}
         listings = (*answer.listings, Listing(rows, shown, title))
-        said = list(dict.fromkeys([*answer.notices, *hmetad.notices(result)]))
+        # What measures of a few ratings lack is no matter here: they stand beside the others.
+        own = [] if name == "scales" else hmetad.notices(result)
+        said = list(dict.fromkeys([*answer.notices, *own]))
         answer = replace(answer, listings=listings, more={**answer.more, name: rows}, notices=said)
     return answer
 

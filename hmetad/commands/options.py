@@ -121,6 +121,8 @@ LAST = (
 )
 DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
 # An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
+# Text that ends within the brackets of a call.
+OPEN_CALL = re.compile(r"\w\([^()]*$")
 ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|'([^']*)'|(\d*))(?=[ ,.;)]|$)")
 # A message of typer about a value, whose kind pydantic says in a sentence of its own.
 INVALID = re.compile(
@@ -336,16 +338,20 @@ def option_name(name: str) -> str:
 def as_options(text: str) -> str:
     """Text in which arguments of functions are options, where the command has them.
 
+    Those of a call that is written out stay.
+
     Examples
     --------
     >>> _ = KNOWN.set({"--correction", "--method"})
     >>> as_options("Choose a correction by correction=, or method='basic', not n=3.")
     'Choose a correction by --correction, or --method basic, not n=3.'
+    >>> as_options("Or call fit_mle(counts, correction=1).")
+    'Or call fit_mle(counts, correction=1).'
     """
 
     def as_option(found: re.Match[str]) -> str:
         option = option_name(found[1])
-        if option not in KNOWN.get():
+        if option not in KNOWN.get() or OPEN_CALL.search(text[: found.start()]):
             return found[0]
         value = (found[2] or found[3] or "").replace("'", "").replace(", ", ",") or found[4] or ""
         return f'{option} "{value}"' if " " in value else f"{option} {value}".rstrip()

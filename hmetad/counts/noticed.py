@@ -223,6 +223,8 @@ def letter_notices(
 ) -> list[Notice]:
     """Notice of cells in which one of a few options is chosen too often, and its bias left out.
 
+    An error where there are more letters than options.
+
     Distinct rows have the grouping columns, the right option and the chosen one. Of W wrong answers
     without a bias, those that choose an option less those that should have chosen it have a
     variance of 2W/m.
@@ -237,9 +239,16 @@ def letter_notices(
     own = pd.DataFrame({"cell": np.array(cell_labels(cells))[index], "n": n, "m": m})
     own["wrong"] = own["n"] * (right != said)
     sums = own.groupby("cell").agg({"n": "sum", "wrong": "sum", "m": "min"})
-    chosen, missed = (own.groupby(["cell", side])["wrong"].sum() for side in (said, right))
+    chosen, missed = (
+        own.groupby(["cell", side.rename("option")])["wrong"].sum() for side in (said, right)
+    )
     excess = chosen.sub(missed, fill_value=0).unstack(fill_value=0)
-    if not 2 <= excess.shape[1] <= sums["m"].min():
+    known, most = [*map(str, excess)], sums["m"].max()
+    if len(known) > most and all(len(x) == 1 and x.isalnum() for x in known):
+        where = " and ".join(letters)
+        allowed = f"at least {len(known)}: columns {where} have {', '.join(known)}"
+        raise InputError("options", f"{most:g}", allowed)
+    if not 2 <= len(known) <= sums["m"].min():
         return []
     least = np.maximum(
         limit(UNEVEN) * sums["n"], UNLIKELY_Z * np.sqrt(2 * sums["wrong"] / sums["m"])

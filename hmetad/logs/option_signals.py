@@ -61,7 +61,8 @@ def signals(
         more confident, and ``options``, the number m of options of the question. The signals are
         missing where nothing was chosen, where all probabilities are missing or 0, and where there
         is a single option. Attrs: ``notices`` (JSON): how many those are, how often the chosen
-        option isn't the most probable one, and whether probabilities did not sum to 1.
+        option isn't the most probable one, whether probabilities did not sum to 1, and whether no
+        column says what was chosen.
 
     Raises
     ------
@@ -114,7 +115,9 @@ def signals(
     # Adding 0 makes 0 of -0.
     made = {k: np.round(x, DECIMALS) + 0.0 for k, x in zip(SIGNALS, values, strict=True)}
     result = frame.assign(**made, **{OPTIONS: options})
-    result.attrs = add_notices(frame.attrs, signal_notices(has_signals, own < ranked[:, 0], total))
+    said = signal_notices(has_signals, own < ranked[:, 0], total)
+    said += [notice_of("chosen-unknown")] if chosen is None else []
+    result.attrs = add_notices(frame.attrs, said)
     return result
 
 

@@ -80,7 +80,7 @@ def fit_card(
         As `fit_mle` has it with a model.
     """
     refuse_priors(spec)
-    own = checked_counts(counts, spec)
+    own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
     taken = [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"]
     refuse_same_names(own.coords, taken)
     designs, given = designs_of(own, spec), given_of(own, spec)

@@ -73,7 +73,9 @@ COUNT_CORRECT = "Count by count_correct(trials, options=...), or take the card a
 ONE_AT_A_TIME = Lock()
 
 
-def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES) -> None:
+def refuse_other_tables(
+    counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES, *, may_be_weighted: bool = False
+) -> None:
     """Raise where counts are no count table of cells with these outcomes, or have one rating."""
     used_by, dims = "A model of ratings", ("cell", *layout.dims)
     if layout == TWO_ALTERNATIVES:
@@ -100,20 +102,22 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
         refuse_impossible_counts(counts)
     if set(counts.dims) != set(dims):
         raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
-    if counts.dtype.kind not in "iu":
+    if counts.dtype.kind not in ("iuf" if may_be_weighted else "iu"):
         raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
         function = "sdt" if layout == TWO_ALTERNATIVES else "measure"
         raise InputError("counts", "one rating", "at least two", f"{function}() needs no ratings.")
 
 
-def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
+def checked_counts(
+    counts: xr.DataArray, spec: ModelSpec, *, may_be_weighted: bool = False
+) -> xr.DataArray:
     """Count table in its own order of dims, all labelled, or why it cannot be modelled."""
     layout = spec.record.layout
     if not spec.record.has_ratings:
         step = "bayes.fit_estimates fits it."
         raise InputError("model", "a model of estimates", "a model of counts", step)
-    refuse_other_tables(counts, layout)
+    refuse_other_tables(counts, layout, may_be_weighted=may_be_weighted)
     shown = counts.sum(layout.answers)
     is_shown = (shown > 0).sum(layout.given) if layout.given else (shown > 0).astype(int)
     least = min(2, math.prod(len(layout.axes[dim]) for dim in layout.given))

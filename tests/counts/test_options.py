@@ -293,6 +293,28 @@ def test_a_preferred_option_is_noticed_where_biases_are_left_out():
     assert "letters-uneven" not in codes(10, stimulus=np.arange(1000).astype(str))
 
 
+def test_an_option_that_is_never_right_or_never_wrongly_chosen_may_be_preferred():
+    """Of a model that never answers D, and is never asked what has that answer."""
+    trials = letters(trials=1000).assign(model=["ada", "bob"] * 500)
+    trials["response"] = trials["response"].where(trials["model"] == "ada", "A")
+    trials = trials[(trials["model"] == "ada") | (trials["stimulus"] != "D")]
+    trials["correct"] = trials["stimulus"] == trials["response"]
+    said = notices(count_correct(trials, by="model", options=4))
+    (uneven,) = [one for one in said if one.code == "letters-uneven"]
+    assert "bob" in uneven.cells
+    share = (trials["correct"][trials["model"] == "bob"] == 0).mean()
+    assert f"bob (A: {100 * share:.0f} %)" in uneven.message
+
+
+def test_fewer_options_than_letters_are_refused():
+    trials = letters().assign(correct=lambda x: x["stimulus"] == x["response"])
+    with pytest.raises(InputError, match=r"got 3, allowed is at least 4: .* A, B, C, D"):
+        count_correct(trials, options=3)
+    # Answers in words need not be options.
+    spoken = trials.assign(response=[f"word {i}" for i in range(len(trials))])
+    assert count_correct(spoken, options=3)["options"] == 3
+
+
 def test_an_option_that_no_trial_has_is_noticed():
     assert "unseen-options" in {x.code for x in notices(count_trials(letters(), options=5))}
     assert "unseen-options" not in {x.code for x in notices(count_trials(letters(), options=4))}

@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from hmetad import (
     count_correct,
+    fit,
     fit_mle,
     load_model,
     measure,
@@ -325,3 +326,26 @@ def test_numbers_of_options_that_no_task_has_are_refused_by_simulations(options)
 def test_a_card_has_its_number_of_options_as_text():
     with pytest.raises(InputError, match="2 to 1000, as text: '4'"):
         load_model("alternatives_biased", options=4)
+
+
+def test_weighted_counts_are_those_of_more_trials():
+    """Of units that are drawn whole, with weights or by how often each was drawn."""
+    table = right_and_wrong(4)
+    once, weighted = fit_mle(table), fit_mle(2.25 * table)
+    for name in ("m_ratio", "dprime"):
+        np.testing.assert_allclose(weighted[name], once[name], rtol=1e-6)
+        np.testing.assert_allclose(weighted[f"{name}_se"], once[f"{name}_se"] / 1.5, rtol=1e-4)
+    with pytest.raises(InputError, match="whole numbers"):
+        fit(2.25 * table)
+
+
+def test_choices_are_drawn_by_item():
+    trials = simulate_trials(
+        [1.5, 2.0], m_ratio=[0.7, 0.9], likelihood="alternatives", options=4, ratings=3,
+        trials=150, coords={"model": ["a", "b"]}, seed=2,
+    )  # fmt: skip
+    trials["item"] = trials.groupby("model").cumcount()
+    counts = count_correct(trials, by=["model", "item"], options=4)
+    drawn = resample(counts, fit_mle, cluster="item", n=20, seed=1)
+    assert drawn["m_ratio"].sizes == {"cell": 2, "draw": 20}
+    assert float(drawn["m_ratio"].std("draw").min()) > 0

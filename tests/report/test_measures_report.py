@@ -169,7 +169,7 @@ def test_ranks_of_m_have_d_and_accuracy_beside_and_leave_out_chance():
 def test_probabilities_of_being_best_are_shares_of_draws(trials):
     draws = resample_trials(trials, **ASKED)
     strata = measure_strata(measure_trials(trials, by=ASKED["by"]), draws, "model", ["auroc2"])
-    assert [one.name for one in strata] == ["mean of 2 sets", "x", "y"]
+    assert [one.name for one in strata] == ["mean over set", "x", "y"]
     standing = standing_of(strata[1], measure_named("auroc2"), 0.95)
     values = draws["auroc2"].sel(cell=["a | x", "b | x", "c | x"]).to_numpy()
     shares = np.bincount(values.argmax(axis=0), minlength=3) / values.shape[1]

@@ -332,10 +332,11 @@ def measure_strata(
         )
         for name, own in cells_apart(draws, over)
     ]
-    return [*mean_stratum(strata), *strata]
+    others = [name for name in compared_columns(draws) if name != over]
+    return [*mean_stratum(strata, others), *strata]
 
 
-def mean_stratum(strata: Sequence[Stratum]) -> list[Stratum]:
+def mean_stratum(strata: Sequence[Stratum], columns: Sequence[str]) -> list[Stratum]:
     """Mean over the strata, each counting the same, of the levels that all of them have."""
     shared = [x for x in strata[0].levels if all(x in one.levels for one in strata)]
     if len(strata) < 2 or len(shared) < 2:
@@ -345,7 +346,7 @@ def mean_stratum(strata: Sequence[Stratum]) -> list[Stratum]:
     inverse = [x.inverse_trials[own] for x, own in pairs if x.inverse_trials is not None]
     return [
         Stratum(
-            f"mean of {len(strata)} sets",
+            f"mean over {' and '.join(columns)}",
             tuple(shared),
             {name: np.mean([x.estimates[name][own] for x, own in pairs], axis=0) for name in names},
             {name: np.mean([x.draws[name][own] for x, own in pairs], axis=0) for name in names},
