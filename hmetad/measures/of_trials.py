@@ -191,7 +191,8 @@ def measure_trials(
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
     at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
-    said = [*judged.found, *repeated, *cell_notices(result, judged), *at_edge]
+    backward = notice_where(result["auroc2_upper"] < 0.5, "confidence-backward")
+    said = [*judged.found, *repeated, *cell_notices(result, judged), *backward, *at_edge]
     return noticed_by_measure(with_notices(result, said))
 
 
@@ -601,9 +602,8 @@ def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
 def is_about(notice: Notice, name: str, filled: bool) -> bool:
     """Whether a notice of trials is about a measure; `filled` where what lacks counts as wrong."""
     # The share of right answers does not depend on confidence.
-    if notice.code in ("mixed-scales", "one-confidence") or (
-        notice.code == "unequal-items" and filled
-    ):
+    of_confidence = notice.code in ("mixed-scales", "one-confidence", "confidence-backward")
+    if of_confidence or (notice.code == "unequal-items" and filled):
         return name not in OF_ALL
     # Draws of what is debiased are about its estimate.
     is_shifted = is_raised_by_chance(name) and name not in debiased_names()

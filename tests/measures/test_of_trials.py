@@ -323,3 +323,16 @@ def test_a_single_confidence_can_tell_nothing_and_has_no_verdict():
     withheld = {name: one.table()["withheld"].item() for name, one in judged.items()}
     assert "one-confidence" in withheld["auroc2"]
     assert "one-confidence" not in withheld["accuracy"]
+
+
+def test_confidence_that_runs_backward_is_said():
+    rng = np.random.default_rng(3)
+    confidence = rng.uniform(size=900)
+    correct = rng.uniform(size=900) < np.repeat([0.7, 0.7, 0.7], 300)
+    # Of the second model it is lower for right answers, of the third it tells nothing.
+    confidence[300:600] -= 0.2 * correct[300:600]
+    confidence[:300] += 0.2 * correct[:300]
+    trials = pd.DataFrame({"model": np.repeat([*"abc"], 300), "correct": correct})
+    found = measure_trials(trials.assign(confidence=confidence), by="model")
+    (backward,) = [one for one in notices(found) if one.code == "confidence-backward"]
+    assert backward.cells == ("b",)
