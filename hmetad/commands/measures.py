@@ -62,6 +62,8 @@ type Further = tuple[str, xr.Dataset]
 MORE = "; all of them by -o table.csv or --json"
 # Of signals, with intervals on a terminal.
 SIGNAL_MEASURES = ("auroc2", "m_ratio")
+# Notices of choices among options that need all trials of a cell.
+OF_WHOLE_CELLS = ("letters-uneven", "mixed-items")
 # Columns of a terminal where confidence is numbers.
 SCALED = ("ratings_used", "auroc2", "meta_i2r", "m_ratio", "m_ratio_se")
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece_debiased", "ece")
@@ -434,6 +436,10 @@ def measured_counts(asked: Request) -> Measured:
         found = hmetad.measures.repeated_items(
             asked.trials, by=grouping, cluster=options.cluster or cluster or None
         )
+        if options.options and cluster:
+            # Cells of single items cannot show what those of all items do.
+            pooled_table = count_scanned(asked.trials, options, options.by, correct=options.correct)
+            found += [one for one in hmetad.notices(pooled_table) if one.code in OF_WHOLE_CELLS]
     else:
         measured = statistic(pooled)
     found = [*found, *unequal_items(asked)]

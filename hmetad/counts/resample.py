@@ -515,7 +515,9 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
     _, first = np.unique(index, return_index=True)
     values = np.zeros((len(first), *counts.shape[1:]), dtype=counts.dtype)
     np.add.at(values, index, counts.to_numpy())
-    labels = cell_labels(columns.iloc[first].reset_index(drop=True))
+    # The same number of options everywhere tells no cells apart.
+    named = [name for name in by if name != "options" or columns[name].nunique() > 1]
+    labels = cell_labels(columns[named].iloc[first].reset_index(drop=True))
     pooled = counts.isel(cell=first).copy(data=values).assign_coords(cell=labels)
     pooled = pooled.drop_vars([name for name in own if name not in by])
     # Notices of single units do not apply to their sum.

@@ -1,5 +1,6 @@
 """`hmetad measures` and `hmetad fit` of choices among more than two options."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused, run
@@ -89,3 +90,26 @@ def test_cells_are_headed_by_all_their_columns(choices):
         assert heading in done.stdout
         first = run(choices, f"{asked} --json").answer["rows"][0]["cell"]
         assert first == {"model | number": "a | 3", "number | model": "3 | a"}[heading]
+
+
+def test_items_drawn_whole_leave_what_is_said_of_all_items(choices):
+    """A model of which half the wrong answers are one letter, with an interval over items."""
+    rng = np.random.default_rng(1)
+    n = 300
+    target = np.resize([*"ABC"], n)
+    shift = rng.integers(1, 3, n)
+    other = np.array([*"ABC"])[(np.resize(range(3), n) + shift) % 3]
+    is_right = rng.uniform(size=n) < 0.6
+    answer = np.where(is_right, target, np.where(rng.uniform(size=n) < 0.8, "A", other))
+    trials = pd.DataFrame({"item": range(n), "answer": answer, "target": target, "model": "x"})
+    trials["correct"] = (answer == target).astype(int)
+    trials["confidence"] = rng.integers(1, 4, n) - (1 - trials["correct"]) + 1
+    trials.to_csv(choices / "items.csv", index=False)
+    line = "measures items.csv --by model --correct correct --options 3 --ratings 4"
+    done = run(choices, f"{line} --interval --cluster item --draws 20 --seed 1 --json").answer
+    plain = run(choices, f"{line} --json").answer
+    (row,) = done["rows"]
+    assert (row["cell"], row["m_ratio"]) == ("x", pytest.approx(plain["rows"][0]["m_ratio"]))
+    assert row["m_ratio_lower"] < row["m_ratio"] < row["m_ratio_upper"]
+    for answer in (done, plain):
+        assert "letters-uneven" in {one["code"] for one in answer["notices"]}
