@@ -37,7 +37,7 @@ def test_a_sweep_on_a_cluster_gives_what_single_fits_give(monkeypatch):
     tables = [group(model, task) for model in range(MODELS) for task in range(TASKS)]
     seeds = range(len(tables))
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
-    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**workers) as cluster, Client(cluster) as client:
         found = client.gather(client.map(fit_group, tables, seeds))
     assert found == [fit_group(*one) for one in zip(tables[:2], seeds, strict=False)] + found[2:]

@@ -135,7 +135,7 @@ def test_two_processes_of_a_cluster_draw_the_same(counts):
         "n_workers": 2,
         "threads_per_worker": 1,
         "processes": True,
-        "dashboard_address": None,
+        "dashboard_address": ":0",
     }
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         assert len(client.scheduler_info()["workers"]) == 2

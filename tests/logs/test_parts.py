@@ -36,7 +36,7 @@ def pool():
 
 @pytest.fixture(scope="module")
 def client():
-    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**workers) as cluster, Client(cluster) as found:
         yield found
 

@@ -288,7 +288,7 @@ def test_weights_are_whole_numbers(weights, says):
 def test_dask_counts_on_its_cluster(trials):
     given = dd.from_pandas(trials, npartitions=4)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         cluster.get_client() as client,
     ):
         found = count_trials(given, by=BY, quantiles=4, quantiles_within="model")

@@ -276,7 +276,7 @@ def test_processes_give_the_same_table():
 @pytest.mark.integration
 def test_a_cluster_gives_the_same_table():
     one = plan_groups("mean", cores=1, **SMALL)
-    options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": ":0"}
     with LocalCluster(processes=False, **options) as cluster, Client(cluster) as client:
         xr.testing.assert_identical(plan_groups("mean", executor=client, **SMALL), one)
 
