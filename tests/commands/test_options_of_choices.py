@@ -93,7 +93,7 @@ def test_cells_are_headed_by_all_their_columns(choices):
 
 
 def test_items_drawn_whole_leave_what_is_said_of_all_items(choices):
-    """A model of which half the wrong answers are one letter, with an interval over items."""
+    """Four in five wrong answers are one letter; the interval is over items."""
     rng = np.random.default_rng(1)
     n = 300
     target = np.resize([*"ABC"], n)
