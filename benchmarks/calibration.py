@@ -21,8 +21,8 @@ from machine import CpuClock, describe_machine, print_table
 
 import hmetad
 from hmetad import Prior, load_model
+from hmetad.base.uniformity import uniformity
 from hmetad.simulate import calibrate_sampler
-from hmetad.uniformity import uniformity
 
 # Six people, 60 trials and three ratings: the structure of the card's example, at a lower cost.
 PEOPLE = {"subject": [*"123456"]}

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from hmetad import datasets
+from hmetad.base.errors import InputError
 from hmetad.counts.described import described_trials
 from hmetad.counts.guesses import Guess, guess_table, guessed_record
-from hmetad.errors import InputError
 
 Record = Mapping[str, Any]
 

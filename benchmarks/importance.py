@@ -20,8 +20,8 @@ import xarray as xr
 from machine import describe_machine, print_table
 
 import hmetad
-from hmetad.monte_carlo import check_chains
-from hmetad.notice_registry import limit
+from hmetad.base.monte_carlo import check_chains
+from hmetad.base.notice_registry import limit
 
 QUANTILES = np.array([0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975])
 DRAWS = {"draws": 5000, "chains": 4}

@@ -4,6 +4,6 @@ From trials to a verdict in four calls: `count_trials`, `fit`, `contrast`, `deci
 the package imports nothing else; each name brings in what it needs when it is first used.
 """
 
-from hmetad.lazy import attach
+from hmetad.base.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

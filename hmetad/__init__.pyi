@@ -14,6 +14,9 @@ from hmetad import plots as plots
 from hmetad import report as report
 from hmetad import select as select
 from hmetad import simulate as simulate
+from hmetad.base.errors import InputError as InputError
+from hmetad.base.notice import Notice as Notice
+from hmetad.base.notice import notices as notices
 from hmetad.bayes.fit import fit as fit
 from hmetad.bayes.loo import loo as loo
 from hmetad.bayes.model import build_model as build_model
@@ -34,15 +37,12 @@ from hmetad.counts.ratings import bin_confidence as bin_confidence
 from hmetad.counts.resample import resample as resample
 from hmetad.counts.vectors import from_nr as from_nr
 from hmetad.counts.vectors import to_nr as to_nr
-from hmetad.errors import InputError as InputError
 from hmetad.likelihood.priors import Prior as Prior
 from hmetad.measures.sdt import sdt as sdt
 from hmetad.mle.dmc import fit_dmc as fit_dmc
 from hmetad.mle.measure import measure as measure
 from hmetad.mle.meta_d import fit_mle as fit_mle
 from hmetad.mle.uvsdt import uvsdt as uvsdt
-from hmetad.notice import Notice as Notice
-from hmetad.notice import notices as notices
 from hmetad.report.page.report import Report as Report
 from hmetad.simulate.simulate import simulate_counts as simulate_counts
 from hmetad.simulate.simulate import simulate_trials as simulate_trials

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from hmetad.process import begin_command
+from hmetad.base.process import begin_command
 
 __all__ = ["main"]
 

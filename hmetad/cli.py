@@ -18,6 +18,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from hmetad.base.errors import InputError
+from hmetad.base.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.commands import (
     compare,
     fit,
@@ -39,8 +41,6 @@ from hmetad.commands.options import (
     in_one_form,
     option_name,
 )
-from hmetad.errors import InputError
-from hmetad.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.report.terminal import say
 
 __all__ = ["app", "main", "outcome"]

@@ -27,13 +27,13 @@ import xarray as xr
 from rich.console import Console
 from rich.progress import track
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import notice_attrs, notice_of
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials
 from hmetad.counts.guesses import guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
-from hmetad.errors import InputError, nearest
-from hmetad.notice import notice_attrs, notice_of
 from hmetad.rows.tables import read_table
 
 with warnings.catch_warnings():
@@ -122,7 +122,7 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
     --------
     >>> load("bang2018")
     Traceback (most recent call last):
-    hmetad.errors.InputError: name: got 'bang2018', allowed is a data set of hmetad. Did you mean \
+    hmetad.InputError: name: got 'bang2018', allowed is a data set of hmetad. Did you mean \
 'bang2019'?
     """
     trials, entry = load_trials(name, folder=folder), registry()[name]

@@ -1,5 +1,5 @@
 """Several observers as one: votes, and the least and greatest accuracy of a group."""
 
-from hmetad.lazy import attach
+from hmetad.base.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

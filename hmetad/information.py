@@ -1,5 +1,5 @@
 """Information that confidence transmits about the stimulus."""
 
-from hmetad.lazy import attach
+from hmetad.base.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

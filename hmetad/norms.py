@@ -18,8 +18,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.stats import t
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
 
 __all__ = [
     "describe",

@@ -4,7 +4,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import hmetad
-from hmetad.lazy import homes_in
+from hmetad.base.lazy import homes_in
 
 __all__ = ["PUBLIC_NAMES", "named"]
 

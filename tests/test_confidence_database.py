@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from hmetad import datasets as public
+from hmetad.base.errors import InputError
 from hmetad.counts.described import described_trials
-from hmetad.errors import InputError
 
 RECORDS = {name: one["record"] for name, one in public.registry().items() if "record" in one}
 

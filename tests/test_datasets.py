@@ -21,7 +21,7 @@ import xarray as xr
 
 import hmetad
 from hmetad import datasets as public
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.measures.reliability import calibration
 from hmetad.measures.type2 import auroc2
 

@@ -8,7 +8,7 @@ from scipy.stats import ttest_1samp
 
 import hmetad
 from hmetad import norms
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.simulate.people import population_of
 
 

@@ -13,12 +13,12 @@ import pandas as pd
 import typer
 
 import hmetad
+from hmetad.base.lazy import homes_in
+from hmetad.base.notice_registry import codes
+from hmetad.base.results import results
 from hmetad.cli import app
 from hmetad.commands.options import PLAIN
 from hmetad.compare.words import COLUMNS
-from hmetad.lazy import homes_in
-from hmetad.notice_registry import codes
-from hmetad.results import results
 from hmetad.specs.loading import card_names, card_path
 from hmetad.specs.spec import ModelSpec
 from hmetad.studies.run import STUDIES

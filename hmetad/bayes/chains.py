@@ -24,7 +24,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.lazy import import_without
+from hmetad.base.threads import in_threads
 from hmetad.bayes.centring import learn_centring
 from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
@@ -41,9 +43,7 @@ from hmetad.bayes.rounds import (
     Start,
     sample_rounds,
 )
-from hmetad.lazy import import_without
 from hmetad.specs.design import places_of
-from hmetad.threads import in_threads
 
 if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from hmetad.base.errors import InputError
+from hmetad.base.untrusted import read_attr
+from hmetad.base.variable_names import name_parts
 from hmetad.bayes.fit_files import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
-from hmetad.errors import InputError
 from hmetad.likelihood.family import OutcomeLayout, Quantity
 from hmetad.specs.design import designs_of, refuse_other_tables
 from hmetad.specs.layout import layout_of
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
-from hmetad.untrusted import read_attr
-from hmetad.variable_names import name_parts
 
 __all__ = ["check_attrs", "check_estimates", "check_fit", "counts_of", "has_estimates"]
 

@@ -13,15 +13,15 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from hmetad.base.monte_carlo import check_chains
+from hmetad.base.notice import Notice, first_few, notice_of, notices
+from hmetad.base.notice_registry import about_alone, limit
+from hmetad.base.threads import in_threads
+from hmetad.base.variable_names import FACTOR_DIM, coefficient_name, name_parts
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.columns import as_text
 from hmetad.likelihood.family import Family
-from hmetad.monte_carlo import check_chains
-from hmetad.notice import Notice, first_few, notice_of, notices
-from hmetad.notice_registry import about_alone, limit
 from hmetad.specs.design import cell_table
-from hmetad.threads import in_threads
-from hmetad.variable_names import FACTOR_DIM, coefficient_name, name_parts
 
 __all__ = [
     "AGREE",

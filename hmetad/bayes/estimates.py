@@ -12,7 +12,13 @@ import pandas as pd
 import xarray as xr
 from scipy.special import gammaincc
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.memory import refuse_memory
+from hmetad.base.monte_carlo import INDEPENDENT
+from hmetad.base.notice import notice_of
+from hmetad.base.notice_registry import limit
+from hmetad.base.threads import usable_cpus
 from hmetad.bayes.chains import Request, sample_together
 from hmetad.bayes.convergence import convergence_notices, sampling_flags
 from hmetad.bayes.estimates_data import Estimates, read_estimates
@@ -23,18 +29,12 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.program import Program
 from hmetad.bayes.start import mixed_start
 from hmetad.counts.resample import seed_entropy
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.families.normal import parameter_name
 from hmetad.likelihood.priors import POSITIVE, Prior
-from hmetad.memory import refuse_memory
-from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import notice_of
-from hmetad.notice_registry import limit
 from hmetad.specs.design import parse_design
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
 from hmetad.specs.layout import FormulaLayout, Layout, layout_of
 from hmetad.specs.spec import ModelSpec
-from hmetad.threads import usable_cpus
 
 __all__ = ["fit_estimates"]
 

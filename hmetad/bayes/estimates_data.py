@@ -13,11 +13,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import row_labels
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import row_labels
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import too_undefined
+from hmetad.base.notice import Notice, notice_of, notices
 from hmetad.likelihood.families.normal import LINKS, Link
-from hmetad.monte_carlo import too_undefined
-from hmetad.notice import Notice, notice_of, notices
 from hmetad.specs.design import cell_table
 
 __all__ = ["Estimates", "read_estimates"]

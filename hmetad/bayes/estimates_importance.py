@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import exp1, expit, gammaln, log_expit
 
+from hmetad.base.notice_registry import limit
 from hmetad.bayes.chains import (
     Request,
     labelled_posterior,
@@ -31,7 +32,6 @@ from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program
 from hmetad.bayes.separate_cells import statistics_of
 from hmetad.bayes.weights import places_by_weight, smooth_weights
-from hmetad.notice_registry import limit
 from hmetad.specs.layout import BlockLayout, Variable
 
 __all__ = ["sample_by_integration"]

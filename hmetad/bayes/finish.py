@@ -10,7 +10,18 @@ from collections.abc import Mapping
 
 import xarray as xr
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.memory import in_words
+from hmetad.base.notice import (
+    CARRIED_ATTRS,
+    Notice,
+    first_few,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+)
+from hmetad.base.notice_registry import limit, sentence
 from hmetad.bayes.convergence import (
     ENOUGH,
     Flags,
@@ -37,17 +48,6 @@ from hmetad.measures.table_checks import (
     confidence_z,
     reversed_scale,
 )
-from hmetad.memory import in_words
-from hmetad.notice import (
-    CARRIED_ATTRS,
-    Notice,
-    first_few,
-    notice_attrs,
-    notice_of,
-    notice_where,
-    notices,
-)
-from hmetad.notice_registry import limit, sentence
 from hmetad.specs.design import Design, designs_of, reference_level
 from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices

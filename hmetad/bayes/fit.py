@@ -27,7 +27,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs, refuse_same_names, whole
+from hmetad.base.arguments import check_inputs, refuse_same_names, whole
+from hmetad.base.errors import InputError
+from hmetad.base.lazy import import_without
+from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, nutpie_model, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
@@ -37,12 +40,9 @@ from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.rounds import LARGE
 from hmetad.bayes.separate_cells import draws_by_default, sample_cells_by_chains
 from hmetad.bayes.store import refuse_store, sample_to_folder
-from hmetad.errors import InputError
-from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
-from hmetad.threads import at_most, usable_cpus
 
 __all__ = ["fit"]
 

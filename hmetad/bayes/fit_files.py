@@ -19,9 +19,9 @@ from urllib.parse import quote, unquote
 import h5py
 import xarray as xr
 
-from hmetad.errors import InputError
-from hmetad.files import write_together
-from hmetad.untrusted import MAX_CHARACTERS, parse_json
+from hmetad.base.errors import InputError
+from hmetad.base.files import write_together
+from hmetad.base.untrusted import MAX_CHARACTERS, parse_json
 
 __all__ = [
     "ALLOWED",
@@ -57,7 +57,7 @@ def reading(path: str | Path) -> Iterator[None]:
     >>> with reading("fit.nc"):
     ...     raise KeyError("posterior")
     Traceback (most recent call last):
-    hmetad.errors.InputError: fit.nc: got a file that cannot be read (KeyError: 'posterior'), \
+    hmetad.InputError: fit.nc: got a file that cannot be read (KeyError: 'posterior'), \
 allowed is a fit as hmetad wrote it. It is damaged, or no fit: copy it again from its source.
     """
     try:

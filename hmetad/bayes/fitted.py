@@ -14,16 +14,16 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.base.errors import InputError
+from hmetad.base.memory import refuse_memory
+from hmetad.base.notice import Notice, with_notices
 from hmetad.bayes.kept_cells import (
     cell_results,
     following_names,
     outcome_draws,
     posterior_bytes,
 )
-from hmetad.errors import InputError
 from hmetad.likelihood.family import Family
-from hmetad.memory import refuse_memory
-from hmetad.notice import Notice, with_notices
 from hmetad.specs.design import Design, cell_table, designs_of, given_of
 from hmetad.specs.formula import ParsedFormula, parse_formula
 from hmetad.specs.layout import pooled_over

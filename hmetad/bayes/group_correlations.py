@@ -12,18 +12,18 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from hmetad.arguments import check_inputs, positive, whole, with_posterior
+from hmetad.base.arguments import check_inputs, positive, whole, with_posterior
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import notice_attrs, notice_of
+from hmetad.base.notice_registry import limit
+from hmetad.base.results import attrs_of
+from hmetad.base.variable_names import coefficient_name, effect_name, sd_name
 from hmetad.bayes.convergence import variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import Integral, each_group
 from hmetad.bayes.weights import places_by_weight, smooth_weights
-from hmetad.errors import InputError, nearest
-from hmetad.notice import notice_attrs, notice_of
-from hmetad.notice_registry import limit
-from hmetad.results import attrs_of
 from hmetad.specs.design import Block, Term
 from hmetad.specs.formula import formula_columns
-from hmetad.variable_names import coefficient_name, effect_name, sd_name
 
 __all__ = ["correlation_draws", "group_correlation"]
 

@@ -19,17 +19,17 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.threads import in_threads
+from hmetad.base.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.tape import column_shapes
 from hmetad.mle.climb import Stop, climb
 from hmetad.mle.units import Units
 from hmetad.specs.design import Block
 from hmetad.specs.spec import free_priors
-from hmetad.threads import in_threads
-from hmetad.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 
 __all__ = ["Integral", "each_group", "group_log_likelihood"]
 

@@ -17,7 +17,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.notice_registry import limit
+from hmetad.base.threads import in_threads
 from hmetad.bayes.chains import Request, posterior_of, tree_of
 from hmetad.bayes.program import Program
 from hmetad.bayes.proposals import DEGREES_OF_FREEDOM, Profile, evaluate_points, propose
@@ -30,8 +32,6 @@ from hmetad.bayes.separate_cells import (
 )
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.likelihood.family import Family
-from hmetad.notice_registry import limit
-from hmetad.threads import in_threads
 
 __all__ = ["can_be_weighed", "most_ratings", "sample_by_importance"]
 

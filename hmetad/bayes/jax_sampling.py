@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = ["jax_packages", "prepare_jax"]
 

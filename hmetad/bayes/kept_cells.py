@@ -12,12 +12,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.memory import refuse_memory
+from hmetad.base.notice_registry import limit
 from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
 from hmetad.likelihood.tape import compiled_outcomes
-from hmetad.memory import refuse_memory
-from hmetad.notice_registry import limit
 from hmetad.specs.design import Design
 from hmetad.specs.layout import FACTOR_DIM, coefficient_name, effect_name
 from hmetad.specs.spec import ModelSpec

@@ -14,16 +14,16 @@ import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDData
 
-from hmetad.arguments import check_inputs, whole, with_posterior
+from hmetad.base.arguments import check_inputs, whole, with_posterior
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import notice_attrs, notice_of, notices, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.results import attrs_of
+from hmetad.base.variable_names import coefficient_name
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
 from hmetad.bayes.weights import smooth_weights
-from hmetad.errors import InputError, nearest
-from hmetad.notice import notice_attrs, notice_of, notices, with_notices
-from hmetad.notice_registry import limit
-from hmetad.results import attrs_of
-from hmetad.variable_names import coefficient_name
 
 __all__ = ["influence", "loo"]
 

@@ -19,7 +19,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
+from hmetad.base.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation

@@ -13,15 +13,21 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, of_type, refuse_same_names, row_labels, with_posterior
+from hmetad.base.arguments import (
+    check_inputs,
+    of_type,
+    refuse_same_names,
+    row_labels,
+    with_posterior,
+)
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import notice_attrs, notices
+from hmetad.base.results import Result, attrs_of, results
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio
-from hmetad.errors import InputError, nearest
 from hmetad.measures.catalogue import measure_result
-from hmetad.notice import notice_attrs, notices
-from hmetad.results import Result, attrs_of, results
 from hmetad.specs.design import parse_design
 
 __all__ = [

@@ -10,15 +10,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
+from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 from hmetad.bayes.check_fit import check_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor
 from hmetad.bayes.predict import cell_coords, wanted_cells, with_concerning
 from hmetad.counts.resample import seed_entropy
-from hmetad.errors import InputError, nearest
 from hmetad.specs.design import Block, parse_design
-from hmetad.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 
 __all__ = ["predict_estimates"]
 

@@ -12,13 +12,17 @@ import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import (
+from hmetad.base.arguments import (
     check_inputs,
     refuse_same_names,
     seed_or_none,
     whole,
     with_posterior,
 )
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.memory import refuse_memory
+from hmetad.base.notice import notice_where, notices, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
@@ -27,11 +31,7 @@ from hmetad.counts.checks import open_probability
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import type2_counts
-from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
-from hmetad.memory import refuse_memory
-from hmetad.notice import notice_where, notices, with_notices
-from hmetad.notice_registry import limit
 from hmetad.specs.design import given_of
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec

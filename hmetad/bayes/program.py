@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.errors import InputError
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.bayes.start import Start, starting_point
 from hmetad.bayes.warp import Known, known_of_coefficients, scale_of_sd, warp_of
-from hmetad.errors import InputError
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.likelihood.tails import LOG_SQRT_2PI

@@ -23,7 +23,7 @@ from pyarrow import record_batch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = [
     "LARGE",

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs, with_posterior
+from hmetad.base.arguments import check_inputs, with_posterior
+from hmetad.base.errors import InputError, nearest
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.fitted import Fitted
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.spec import ModelSpec
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
 from hmetad.bayes.chains import Request, posterior_of, sample_enough, tree_of
 from hmetad.bayes.kept_cells import DRAWS, posterior_bytes
 from hmetad.bayes.program import Program

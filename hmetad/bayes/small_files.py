@@ -18,15 +18,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.base.errors import InputError
+from hmetad.base.threads import in_threads
+from hmetad.base.untrusted import parse_json
 from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fit_files import ALLOWED, ITEM_BYTES, reading, refuse_too_large
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results, following_names
-from hmetad.errors import InputError
 from hmetad.specs.layout import LINK_IDENTITY, layout_of
-from hmetad.threads import in_threads
-from hmetad.untrusted import parse_json
 
 __all__ = ["with_results", "without_results"]
 

@@ -14,7 +14,11 @@ from urllib.parse import unquote
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs, whole
+from hmetad.base.arguments import check_inputs, whole
+from hmetad.base.errors import InputError
+from hmetad.base.files import write_together
+from hmetad.base.lazy import import_without
+from hmetad.base.notice import notice_of
 from hmetad.bayes.chains import posterior_of
 from hmetad.bayes.check_fit import check_attrs, check_fit, counts_of, has_estimates
 from hmetad.bayes.finish import finish, with_variable_notices
@@ -30,10 +34,6 @@ from hmetad.bayes.fit_files import (
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.small_files import with_results, without_results
-from hmetad.errors import InputError
-from hmetad.files import write_together
-from hmetad.lazy import import_without
-from hmetad.notice import notice_of
 
 if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
@@ -163,7 +163,7 @@ def save_draws(draws: xr.Dataset, path: str | Path) -> Path:
     --------
     >>> save_draws(xr.Dataset({"auroc2": ("draw", [0.7, 0.8])}), "never.nc")
     Traceback (most recent call last):
-    hmetad.errors.InputError: draws: got dims {'draw': 2}, allowed is variables by cell and draw. \
+    hmetad.InputError: draws: got dims {'draw': 2}, allowed is variables by cell and draw. \
 Draws of fits are written by save_fit.
     """
     drawn = [name for name, values in draws.items() if set(values.dims) == {"cell", "draw"}]

@@ -18,9 +18,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hmetad.base.errors import InputError
+from hmetad.base.files import found_in, is_table, refuse_place, would_find, write_together
 from hmetad.commands.options import Format, as_options
-from hmetad.errors import InputError
-from hmetad.files import found_in, is_table, refuse_place, would_find, write_together
 from hmetad.report.terminal import (
     csv_table,
     json_text,
@@ -34,7 +34,7 @@ from hmetad.report.terminal import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hmetad.notice import Notice
+    from hmetad.base.notice import Notice
 
 __all__ = [
     "DATA_FILES",
@@ -178,7 +178,7 @@ def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
 
     Examples
     --------
-    >>> from hmetad.notice import Notice
+    >>> from hmetad.base.notice import Notice
     >>> codes = ("rhat", "ess", "undefined-phi", "rhat", "undefined-v")
     >>> found = causes([Notice(code, "warning", "") for code in codes])
     >>> [[one.code for one in group] for group in found]
@@ -199,7 +199,7 @@ def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
 
     Examples
     --------
-    >>> from hmetad.notice import Notice
+    >>> from hmetad.base.notice import Notice
     >>> few = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b"))
     >>> cause_line([few])
     'warning: 12 trials (2 cells) [few-trials]'
@@ -237,7 +237,7 @@ def joined(notices: Iterable["Notice"]) -> list["Notice"]:
 
     Examples
     --------
-    >>> from hmetad.notice import Notice
+    >>> from hmetad.base.notice import Notice
     >>> few = Notice("few-trials", "warning", "12 trials.", ("a",))
     >>> [one.cells for one in joined([few, replace(few, cells=("b",)), few])]
     [('a', 'b')]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.results import shown_in
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -46,9 +48,7 @@ from hmetad.commands.options import (
     sampling_options,
 )
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
-from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
-from hmetad.results import shown_in
 from hmetad.text.names import column_name
 
 if TYPE_CHECKING:

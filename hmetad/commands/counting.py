@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import hmetad
+from hmetad.base.errors import InputError, nearest
 from hmetad.commands.options import (
     TrialOptions,
     chosen_limits,
@@ -17,7 +18,6 @@ from hmetad.commands.options import (
     parse_by,
     split,
 )
-from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:

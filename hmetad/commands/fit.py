@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.memory import in_words
+from hmetad.base.untrusted import read_attr
+from hmetad.base.variable_names import name_parts
 from hmetad.commands.answer import Answer, Listing, as_seed, give, output_file, rows_of
 from hmetad.commands.counting import count_file
 from hmetad.commands.fits import DRAWS_FILE, notices_command
@@ -32,12 +36,8 @@ from hmetad.commands.options import (
     given_options,
     sampling_options,
 )
-from hmetad.errors import InputError
-from hmetad.memory import in_words
 from hmetad.report.terminal import say
 from hmetad.text.names import symbol
-from hmetad.untrusted import read_attr
-from hmetad.variable_names import name_parts
 
 if TYPE_CHECKING:
     import xarray as xr

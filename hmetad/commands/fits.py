@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.notice_registry import about_alone, weakens
+from hmetad.base.results import about as about_quantity
+from hmetad.base.results import results
+from hmetad.base.untrusted import read_attr
+from hmetad.base.variable_names import is_dim_of
 from hmetad.commands.answer import as_seed
-from hmetad.errors import InputError
-from hmetad.notice_registry import about_alone, weakens
-from hmetad.results import about as about_quantity
-from hmetad.results import results
-from hmetad.untrusted import read_attr
-from hmetad.variable_names import is_dim_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from hmetad.notice import Notice
+    from hmetad.base.notice import Notice
 
 __all__ = [
     "DRAWS_FILE",

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.notice_registry import short_words
+from hmetad.base.results import best_end, refuse_biased
 from hmetad.commands.answer import Answer
 from hmetad.commands.options import GateOptions, options_named
-from hmetad.errors import InputError
-from hmetad.notice_registry import short_words
 from hmetad.report.terminal import say
-from hmetad.results import best_end, refuse_biased
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.files import write_together
 from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, writable_file
 from hmetad.commands.counting import quantile_ratings
 from hmetad.commands.options import (
@@ -30,8 +32,6 @@ from hmetad.commands.options import (
     parse_pairs,
     split,
 )
-from hmetad.errors import InputError, nearest
-from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
 from hmetad.report.terminal import say, strict
 from hmetad.text.cells import csv_frame
@@ -39,7 +39,7 @@ from hmetad.text.cells import csv_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hmetad.notice import Notice
+    from hmetad.base.notice import Notice
 
 __all__ = ["ImportOptions", "import_log", "trials_csv", "trials_parquet"]
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -41,16 +43,14 @@ from hmetad.commands.options import (
     parse_correction,
     parse_limits,
 )
-from hmetad.errors import InputError
-from hmetad.results import results
 from hmetad.text.names import column_name, in_percent
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from hmetad.base.notice import Notice
     from hmetad.compare.decisions import Decisions
-    from hmetad.notice import Notice
     from hmetad.report.page.report import Report
     from hmetad.rows.rows import Rows
 

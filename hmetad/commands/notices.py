@@ -1,7 +1,7 @@
 """hmetad notices: what the codes of notices mean and what to do, or what fits say of themselves.
 
-Codes, or none for all → a table; the registry, `hmetad/notices.toml`, has the texts. Fits → their
-notices, whole.
+Codes, or none for all → a table; the registry, `hmetad/base/notices.toml`, has the texts. Fits →
+their notices, whole.
 """
 
 from dataclasses import asdict, dataclass
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice_registry import codes
 from hmetad.commands.answer import SEVERITIES, Answer, Listing, give
 from hmetad.commands.fits import fit_notices, read_fits
 from hmetad.commands.options import PrintOptions
-from hmetad.errors import InputError, nearest
-from hmetad.notice_registry import codes
 
 if TYPE_CHECKING:
-    from hmetad.notice import Notice
+    from hmetad.base.notice import Notice
 
 __all__ = ["notices"]
 

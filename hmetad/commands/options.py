@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = [
     "KNOWN",

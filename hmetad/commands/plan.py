@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError
 from hmetad.commands.answer import (
     DATA_FILES,
     Answer,
@@ -36,7 +37,6 @@ from hmetad.commands.options import (
     parse_numbers,
     sampling_options,
 )
-from hmetad.errors import InputError
 from hmetad.report.terminal import say
 from hmetad.simulate.plan_questions import AskedQuestion
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
     Answer,
@@ -32,8 +34,6 @@ from hmetad.commands.options import (
     parse_by,
     parse_correction,
 )
-from hmetad.errors import InputError
-from hmetad.results import results
 from hmetad.text.names import column_name
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import hmetad
+from hmetad.base.errors import InputError
 from hmetad.commands.answer import (
     REPORTS,
     STORE,
@@ -23,7 +24,6 @@ from hmetad.commands.answer import (
 )
 from hmetad.commands.fits import about_fits, are_resampled, fit_notices, read_fits
 from hmetad.commands.options import Options, Output, parse_pairs
-from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:

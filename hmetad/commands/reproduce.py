@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from hmetad.base.errors import InputError
+from hmetad.base.files import refuse_place
+from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import (
     Answer,
     Listing,
@@ -26,12 +29,9 @@ from hmetad.commands.options import (
     options_named,
     sampling_options,
 )
-from hmetad.errors import InputError
-from hmetad.files import refuse_place
 from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, SURVEYS, TABLES, check_study, survey_sets
 from hmetad.studies.run import reproduce as run_study
-from hmetad.threads import usable_cpus
 
 __all__ = ["reproduce"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hmetad
+from hmetad.base.errors import InputError
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -30,7 +31,6 @@ from hmetad.commands.options import (
     parse_correction,
     sampling_options,
 )
-from hmetad.errors import InputError
 from hmetad.report.terminal import print_text, say
 
 __all__ = ["select"]

@@ -1,5 +1,5 @@
 """Comparisons beyond `hmetad.contrast` and `hmetad.decide`."""
 
-from hmetad.lazy import attach
+from hmetad.base.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

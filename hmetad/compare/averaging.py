@@ -17,7 +17,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import check_inputs, describe_value, row_labels
+from hmetad.base.arguments import check_inputs, describe_value, row_labels
+from hmetad.base.coverage import summed_coverage
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.frozen import FrozenMapping
+from hmetad.base.monte_carlo import too_undefined
+from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     Draws,
@@ -31,11 +36,6 @@ from hmetad.compare.cells import (
     one_variable,
     strata_of,
 )
-from hmetad.coverage import summed_coverage
-from hmetad.errors import InputError, nearest
-from hmetad.frozen import FrozenMapping
-from hmetad.monte_carlo import too_undefined
-from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 
 __all__ = [
     "Pool",

@@ -14,13 +14,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, row_labels
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import INDEPENDENT, has_chains
-from hmetad.notice import Notice, notice_attrs, notice_of, notices
-from hmetad.notice_registry import about_alone
-from hmetad.results import about
-from hmetad.variable_names import is_dim_of
+from hmetad.base.arguments import check_inputs, row_labels
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import INDEPENDENT, has_chains
+from hmetad.base.notice import Notice, notice_attrs, notice_of, notices
+from hmetad.base.notice_registry import about_alone
+from hmetad.base.results import about
+from hmetad.base.variable_names import is_dim_of
 
 __all__ = [
     "SAMPLE_DIMS",

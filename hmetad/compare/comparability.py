@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
+from hmetad.base.coverage import CODE, items_of, shares_of, unequal_items
+from hmetad.base.monte_carlo import has_chains
+from hmetad.base.notice import Notice, notice_of, notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.results import about, is_raised_by_chance
+from hmetad.base.untrusted import read_attr
+from hmetad.base.variable_names import FACTOR_DIM
 from hmetad.compare.averaging import counted_trials, trials_of
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
@@ -27,13 +34,6 @@ from hmetad.compare.cells import (
     fits_in,
     strata_of,
 )
-from hmetad.coverage import CODE, items_of, shares_of, unequal_items
-from hmetad.monte_carlo import has_chains
-from hmetad.notice import Notice, notice_of, notices
-from hmetad.notice_registry import limit
-from hmetad.results import about, is_raised_by_chance
-from hmetad.untrusted import read_attr
-from hmetad.variable_names import FACTOR_DIM
 
 __all__ = [
     "are_unlike",

@@ -15,7 +15,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import check_inputs, refuse_same_names, row_labels
+from hmetad.base.arguments import check_inputs, refuse_same_names, row_labels
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import INDEPENDENT
+from hmetad.base.notice import first_few, notice_attrs, notice_of
 from hmetad.compare.averaging import (
     Weights,
     as_pool,
@@ -45,9 +48,6 @@ from hmetad.compare.comparability import (
     unlike_sides,
 )
 from hmetad.compare.words import BROUGHT
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import first_few, notice_attrs, notice_of
 
 __all__ = ["Kind", "contrast", "moved_apart", "pair_cells"]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.errors import one_line
+from hmetad.base.notice import notices
 from hmetad.compare.words import BROUGHT, COLUMNS, correction_words, headings, pool_words
-from hmetad.errors import one_line
-from hmetad.notice import notices
 
 __all__ = ["Decisions", "labelled_columns"]
 

@@ -15,14 +15,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.base.arguments import check_inputs, refuse_same_names
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import effective_draws, has_chains, too_undefined, where_defined
+from hmetad.base.untrusted import parse_json, read_attr
 from hmetad.compare.cells import SAMPLE_DIMS, Fits, both_codes, one_variable
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.verdicts import IntervalKind, decide, nearby_intervals
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import effective_draws, has_chains, too_undefined, where_defined
-from hmetad.untrusted import parse_json, read_attr
 
 __all__ = ["Relation", "relation_table", "repeat_decisions", "superiority_table"]
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.special import digamma, expit, gammaln, logsumexp, polygamma, softmax
 from scipy.stats import beta, gamma, norm
 
-from hmetad.arguments import check_inputs, probability
-from hmetad.errors import InputError
-from hmetad.notice import notice_attrs, notices
-from hmetad.notice_registry import short_words
-from hmetad.results import attrs_of, names_of
+from hmetad.base.arguments import check_inputs, probability
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notice_attrs, notices
+from hmetad.base.notice_registry import short_words
+from hmetad.base.results import attrs_of, names_of
 
 __all__ = ["compare_models", "model_frequencies"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 from scipy.special import ndtr
 
-from hmetad.arguments import arrays_of_numbers, check_inputs, positive, probability
-from hmetad.errors import InputError
+from hmetad.base.arguments import arrays_of_numbers, check_inputs, positive, probability
+from hmetad.base.errors import InputError
 
 __all__ = ["pool_studies"]
 

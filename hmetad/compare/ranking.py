@@ -15,7 +15,22 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.arguments import check_inputs, probability, refuse_same_names, with_variables
+from hmetad.base.arguments import check_inputs, probability, refuse_same_names, with_variables
+from hmetad.base.coverage import items_of, shares_of
+from hmetad.base.errors import InputError
+from hmetad.base.monte_carlo import (
+    FEWEST_DRAWS,
+    defined_draws,
+    effective_draws,
+    has_chains,
+    rank_rhat,
+    share_interval,
+    too_undefined,
+    undefined_share,
+)
+from hmetad.base.notice import Notice, notice_attrs, notice_of, notices, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.results import about, attrs_of, best_end, names_of, refuse_biased, shown_in
 from hmetad.compare.averaging import Weights, as_pool, average_cells, pool_attrs
 from hmetad.compare.cells import (
     Fits,
@@ -37,21 +52,6 @@ from hmetad.compare.comparability import (
     raised_notices,
 )
 from hmetad.compare.contrasts import moved_apart
-from hmetad.coverage import items_of, shares_of
-from hmetad.errors import InputError
-from hmetad.monte_carlo import (
-    FEWEST_DRAWS,
-    defined_draws,
-    effective_draws,
-    has_chains,
-    rank_rhat,
-    share_interval,
-    too_undefined,
-    undefined_share,
-)
-from hmetad.notice import Notice, notice_attrs, notice_of, notices, with_notices
-from hmetad.notice_registry import limit
-from hmetad.results import about, attrs_of, best_end, names_of, refuse_biased, shown_in
 
 __all__ = ["rank", "rank_table"]
 

@@ -14,7 +14,10 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, finite, refuse_same_names
+from hmetad.base.arguments import check_inputs, finite, refuse_same_names
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import effective_draws
+from hmetad.base.results import attrs_of, names_of
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     as_cells,
@@ -24,9 +27,6 @@ from hmetad.compare.cells import (
     one_variable,
 )
 from hmetad.compare.contrasts import contrast
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import effective_draws
-from hmetad.results import attrs_of, names_of
 
 __all__ = ["bayes_factor"]
 

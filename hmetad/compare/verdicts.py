@@ -16,7 +16,20 @@ from arviz_stats.base import array_stats
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from hmetad.arguments import arrays_of_numbers, check_inputs
+from hmetad.base.arguments import arrays_of_numbers, check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.monte_carlo import (
+    effective_draws,
+    has_chains,
+    quantile_error,
+    rank_rhat,
+    row_quantile,
+    share_interval,
+    too_undefined,
+    where_defined,
+)
+from hmetad.base.notice import notice_attrs, notice_of, notices, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     both_codes,
@@ -29,19 +42,6 @@ from hmetad.compare.cells import (
     with_chains,
 )
 from hmetad.compare.decisions import Decisions, labelled_columns
-from hmetad.errors import InputError
-from hmetad.monte_carlo import (
-    effective_draws,
-    has_chains,
-    quantile_error,
-    rank_rhat,
-    row_quantile,
-    share_interval,
-    too_undefined,
-    where_defined,
-)
-from hmetad.notice import notice_attrs, notice_of, notices, with_notices
-from hmetad.notice_registry import limit
 
 __all__ = [
     "IntervalKind",

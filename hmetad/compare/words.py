@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from hmetad.untrusted import read_attr
+from hmetad.base.untrusted import read_attr
 
 __all__ = [
     "BROUGHT",

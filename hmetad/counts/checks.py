@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError
-from hmetad.results import type2_functions
+from hmetad.base.errors import InputError
+from hmetad.base.results import type2_functions
 
 __all__ = [
     "CORRECT",

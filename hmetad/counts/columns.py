@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, describe_value
+from hmetad.base.arguments import check_inputs, describe_value
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
-from hmetad.errors import InputError, nearest
-from hmetad.notice import Notice, notice_of
 from hmetad.rows.rows import Rows, plain_value
 from hmetad.rows.sources import TableLike, rows_of
 

@@ -13,7 +13,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, first_few, notice_of, with_notices
 from hmetad.counts.checks import STIMULI, TYPE2, Axes
 from hmetad.counts.columns import (
     By,
@@ -51,8 +53,6 @@ from hmetad.counts.tables import (
     cut_notices,
     plain_attrs,
 )
-from hmetad.errors import InputError
-from hmetad.notice import Notice, first_few, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.rows import Distinct, Query, Rows, Sample, Spread, Tally, Values, plain_value
 from hmetad.rows.sources import TableLike

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hmetad.base.errors import InputError
 from hmetad.counts.columns import as_correct, refuse_absent
-from hmetad.errors import InputError
 
 __all__ = ["BY", "described_trials", "plain_column", "trial_rows", "with_answers"]
 

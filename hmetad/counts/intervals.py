@@ -15,7 +15,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs, probability, seed_or_none
+from hmetad.base.arguments import check_inputs, probability, seed_or_none
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_where, notices, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import (
     Clusters,
@@ -28,9 +31,6 @@ from hmetad.counts.resample import (
     resample,
 )
 from hmetad.counts.tables import high_ratio_notices
-from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_where, notices, with_notices
-from hmetad.notice_registry import limit
 
 __all__ = ["biased_draws", "is_beside", "limits_of", "resample_interval"]
 

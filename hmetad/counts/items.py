@@ -21,10 +21,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import chdtrc, chndtrinc, entr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.coverage import MOST_CELLS, shared_parts, strata_columns
+from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_text, group_numbers
-from hmetad.coverage import MOST_CELLS, shared_parts, strata_columns
-from hmetad.notice import Notice, first_few, notice_of
 from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name, plain_name
 from hmetad.rows.rows import PLAIN_KINDS, Rows, Tally, Values
 

@@ -14,13 +14,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
+from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_correct, as_text
 from hmetad.counts.items import item_columns
 from hmetad.counts.tables import cell_labels, cells_of
-from hmetad.errors import InputError
-from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
-from hmetad.notice_registry import limit
 from hmetad.rows.lines import json_value
 from hmetad.rows.rows import Distinct, Rows, Tally
 from hmetad.rows.sources import TableLike

@@ -18,7 +18,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice
 from hmetad.counts.checks import whole_number
 from hmetad.counts.columns import (
     USUAL_CODES,
@@ -34,8 +36,6 @@ from hmetad.counts.columns import (
     suspected_codes,
     with_trials,
 )
-from hmetad.errors import InputError
-from hmetad.notice import Notice
 from hmetad.rows.quantiles import NumberColumn, bin_of, low_end
 from hmetad.rows.rows import Distinct, Query, Rows, plain_value, regrouped
 from hmetad.rows.tables import GAPS

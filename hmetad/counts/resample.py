@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.base.coverage import coverage_attrs, coverage_notices, item_coverage
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.memory import refuse_memory
+from hmetad.base.monte_carlo import INDEPENDENT
+from hmetad.base.notice import Notice, notice_where, notices, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
 from hmetad.counts.tables import cell_labels, count_notices
-from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
-from hmetad.errors import InputError, nearest
-from hmetad.memory import refuse_memory
-from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, notice_where, notices, with_notices
-from hmetad.notice_registry import limit
 from hmetad.rows.duplicates import is_people_name
 
 __all__ = [

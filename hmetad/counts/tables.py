@@ -19,7 +19,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_of, notice_where, notices, notices_where, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.untrusted import read_attr
 from hmetad.counts.checks import (
     CORRECT,
     STIMULI,
@@ -33,11 +37,7 @@ from hmetad.counts.checks import (
     whole_number,
 )
 from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_array
-from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_of, notice_where, notices, notices_where, with_notices
-from hmetad.notice_registry import limit
 from hmetad.rows.duplicates import is_item_name
-from hmetad.untrusted import read_attr
 
 __all__ = [
     "ACKNOWLEDGEMENT",

@@ -12,12 +12,12 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import with_notices
 from hmetad.counts.checks import STIMULI, TYPE1, TYPE1_DIMS, require_stimulus
 from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
 from hmetad.counts.tables import cell_labels, count_notices, count_table
-from hmetad.errors import InputError
-from hmetad.notice import with_notices
 
 __all__ = ["from_nr", "labelled_cells", "to_nr"]
 

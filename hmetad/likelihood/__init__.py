@@ -1,5 +1,5 @@
 """Models of confidence ratings as records, and how to bring one's own."""
 
-from hmetad.lazy import attach
+from hmetad.base.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

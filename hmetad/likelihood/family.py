@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from hmetad.frozen import FrozenMapping
+from hmetad.base.frozen import FrozenMapping
 from hmetad.likelihood.priors import Prior
 
 __all__ = [

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 
-from hmetad.errors import InputError, nearest
-from hmetad.frozen import FrozenMapping
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.frozen import FrozenMapping
 
 __all__ = ["POSITIVE", "Prior"]
 

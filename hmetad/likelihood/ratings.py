@@ -13,7 +13,7 @@ from importlib import import_module
 
 import numpy as np
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.family import NUMPY, Array, Arrays, Parameter, Quantity, Values
 from hmetad.likelihood.priors import Prior
 

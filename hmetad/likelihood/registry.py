@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError, nearest
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.results import REGISTERED as RESULTS
+from hmetad.base.results import Result
 from hmetad.likelihood import families
 from hmetad.likelihood.family import NUMPY, Array, Family, OutcomeLayout
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
-from hmetad.results import REGISTERED as RESULTS
-from hmetad.results import Result
 
 __all__ = [
     "likelihood_names",

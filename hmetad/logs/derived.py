@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import first_few
 from hmetad.counts.columns import as_text
-from hmetad.errors import InputError, nearest
 from hmetad.logs.pairs import probability_matrix
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import safe_text
-from hmetad.notice import first_few
 
 __all__ = ["columns_of_path", "with_correct", "with_key", "with_options"]
 

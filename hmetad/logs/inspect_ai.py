@@ -12,8 +12,8 @@ from zipfile import ZipFile, ZipInfo
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs, with_submit
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.errors import InputError, nearest
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
     LONGEST_ANSWER,

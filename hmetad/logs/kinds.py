@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

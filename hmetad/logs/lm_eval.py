@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs, with_submit
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
     LONGEST_ANSWER,
@@ -41,7 +42,6 @@ from hmetad.logs.trials import (
     safe_text,
     sample_name,
 )
-from hmetad.notice import Notice, first_few, notice_of
 from hmetad.rows.limits import Limits
 from hmetad.rows.lines import Line, json_lines, parse_line
 from hmetad.rows.packed import whole_file

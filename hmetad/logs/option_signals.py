@@ -11,14 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_of
+from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import check_roles
 from hmetad.counts.noticed import add_notices
-from hmetad.errors import InputError
 from hmetad.logs.derived import ANSWERS
 from hmetad.logs.pairs import probability_matrix, right_options
-from hmetad.notice import Notice, notice_of
-from hmetad.notice_registry import limit
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["SIGNALS", "signals"]

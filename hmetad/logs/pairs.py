@@ -13,14 +13,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_of, notices, with_notices
 from hmetad.counts.columns import as_text, check_roles, column_names, named_rows
 from hmetad.counts.counting import count_trials
 from hmetad.counts.items import item_columns
 from hmetad.counts.noticed import POSITIONS, WRONG_OPTION, add_notices, dependence
 from hmetad.counts.ratings import bin_confidence
-from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
 

@@ -12,7 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_correct, as_text, check_roles
 from hmetad.counts.items import (
     GROUPS,
@@ -21,9 +23,7 @@ from hmetad.counts.items import (
     columns_that_differ,
 )
 from hmetad.counts.noticed import add_notices
-from hmetad.errors import InputError
 from hmetad.logs.statements import fold_word, is_missing
-from hmetad.notice import Notice, first_few, notice_of
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
 

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import (

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import code_notices
 from hmetad.counts.noticed import add_notices
-from hmetad.errors import InputError
 from hmetad.logs.statements import (
     Statement,
     as_number,
@@ -23,7 +24,6 @@ from hmetad.logs.statements import (
     read_statement,
     stated_wording,
 )
-from hmetad.notice import Notice, notice_of
 
 __all__ = [
     "Scale",
@@ -116,7 +116,7 @@ def parse_confidence(
     [0.85, nan]
     >>> parse_confidence(["1", "7"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: scale: got none, for 2 bare numbers from 1 to 7, allowed is \
+    hmetad.InputError: scale: got none, for 2 bare numbers from 1 to 7, allowed is \
 'probability', 'percent', a largest value, or (lowest, highest). Say what bare numbers mean, for \
 instance scale='percent'.
     """

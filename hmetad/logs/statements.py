@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs.phrases import LEVEL, find_phrases, without_hedge
 
 __all__ = [

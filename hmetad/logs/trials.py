@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import as_correct
 from hmetad.counts.noticed import add_notices, frame_notices
-from hmetad.errors import InputError
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
-from hmetad.notice import Notice, notice_of
 from hmetad.rows.duplicates import file_notices, row_notices
 
 __all__ = [

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.files import TABLES, files_of
+from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import Codes, as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
-from hmetad.errors import InputError, nearest
-from hmetad.files import TABLES, files_of
 from hmetad.logs.derived import (
     columns_of_path,
     with_correct,
@@ -27,7 +28,6 @@ from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, bare_numbers, bounds, parse_confidence, unread_notices
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import check_threshold, of_each, safe_text, verdict
-from hmetad.notice import Notice, first_few, notice_of
 from hmetad.rows.decimals import Decimal, partly_decimal_commas, with_decimal_commas
 from hmetad.rows.delimiters import (
     DELIMITERS,

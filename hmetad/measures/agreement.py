@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import f
 
-from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.base.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import first_few, notice_of, notices, with_notices
+from hmetad.base.results import attrs_of, names_of
 from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import as_dataset
-from hmetad.errors import InputError, nearest
-from hmetad.notice import first_few, notice_of, notices, with_notices
-from hmetad.results import attrs_of, names_of
 
 __all__ = ["icc", "split_half"]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.notice import notices, with_notices
+from hmetad.base.results import Result, results
 from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
 from hmetad.measures.table_checks import at_chance, reversed_scale
-from hmetad.notice import notices, with_notices
-from hmetad.results import Result, results
 
 __all__ = ["function_of", "measures_of", "numbers_of_trials"]
 
@@ -87,7 +87,7 @@ def function_of(result: Result) -> Measure:
 
     Examples
     --------
-    >>> from hmetad.results import find_result
+    >>> from hmetad.base.results import find_result
     >>> function_of(find_result("phi")).__name__
     'phi'
     """

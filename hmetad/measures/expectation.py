@@ -9,12 +9,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.notice import notices, with_notices
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.measures.results import described, ratio
 from hmetad.measures.sdt import Correction, added_per_response, sdt
 from hmetad.measures.type2 import auroc2, gamma, mean_confidence, phi
-from hmetad.notice import notices, with_notices
 
 __all__ = ["expected_by_sdt", "relative_to_sdt"]
 

@@ -14,11 +14,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from hmetad.arguments import arrays_of_numbers, check_inputs, probability
+from hmetad.base.arguments import arrays_of_numbers, check_inputs, probability
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notice_where, notices, notices_where, with_notices
 from hmetad.counts.columns import Label, given_labels
-from hmetad.errors import InputError
 from hmetad.measures.results import describe, described
-from hmetad.notice import notice_where, notices, notices_where, with_notices
 
 __all__ = [
     "combine_predictions",
@@ -422,7 +422,7 @@ def member_array(argument: str, values: Values, *dims: str, outer: str = "cell")
     --------
     >>> member_array("accuracy", [70, 80], "member")
     Traceback (most recent call last):
-    hmetad.errors.InputError: accuracy: got 70, allowed is probabilities from 0 to 1. Divide \
+    hmetad.InputError: accuracy: got 70, allowed is probabilities from 0 to 1. Divide \
 percentages by 100.
     """
     array = with_dims(argument, values, outer, *dims)

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import erf, log_ndtr, ndtr, ndtri
 
-from hmetad.arguments import arrays_of_numbers, check_inputs
-from hmetad.errors import InputError
-from hmetad.results import attrs_of, names_of
+from hmetad.base.arguments import arrays_of_numbers, check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.results import attrs_of, names_of
 
 __all__ = [
     "binary_entropy",

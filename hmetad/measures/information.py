@@ -12,7 +12,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.arguments import check_inputs, seed_or_none, whole
+from hmetad.base.arguments import check_inputs, seed_or_none, whole
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notice_where, notices, notices_where, with_notices
+from hmetad.base.results import names_of
 from hmetad.counts.checks import (
     TYPE1_DIMS,
     TYPE2_DIMS,
@@ -22,13 +25,10 @@ from hmetad.counts.checks import (
 )
 from hmetad.counts.resample import Hold, cell_generator, draw_tables, resample, seed_entropy
 from hmetad.counts.tables import type2_counts
-from hmetad.errors import InputError
 from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
 from hmetad.measures.results import described
 from hmetad.measures.sdt import type1_rates, z_scores
 from hmetad.measures.table_checks import unequal_ratings
-from hmetad.notice import notice_where, notices, notices_where, with_notices
-from hmetad.results import names_of
 
 __all__ = ["meta_information"]
 

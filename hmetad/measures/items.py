@@ -11,7 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.coverage import (
+    CODE,
+    Items,
+    coverage_notices,
+    item_coverage,
+    shared_parts,
+    strata_columns,
+)
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, first_few, notice_of
+from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import (
     check_roles,
     column_names,
@@ -22,17 +33,6 @@ from hmetad.counts.columns import (
 from hmetad.counts.items import apart_notices, item_parts, whole_items
 from hmetad.counts.noticed import PAIRS, add_notices
 from hmetad.counts.tables import cell_labels, cells_of
-from hmetad.coverage import (
-    CODE,
-    Items,
-    coverage_notices,
-    item_coverage,
-    shared_parts,
-    strata_columns,
-)
-from hmetad.errors import InputError
-from hmetad.notice import Notice, first_few, notice_of
-from hmetad.notice_registry import limit
 from hmetad.rows.duplicates import is_item_name, is_people_name
 from hmetad.rows.rows import Rows
 from hmetad.rows.sources import TableLike, rows_of

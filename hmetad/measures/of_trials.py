@@ -14,10 +14,23 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from hmetad.arguments import check_inputs, probability, seed_or_none, share_or_none, whole
+from hmetad.base.arguments import check_inputs, probability, seed_or_none, share_or_none, whole
+from hmetad.base.errors import InputError
+from hmetad.base.memory import refuse_memory
+from hmetad.base.monte_carlo import INDEPENDENT
+from hmetad.base.notice import (
+    Notice,
+    first_few,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+    notices_where,
+    with_notices,
+)
+from hmetad.base.results import debiased_names, is_raised_by_chance
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
-from hmetad.errors import InputError
 from hmetad.measures.items import By, Units, repeated_items
 from hmetad.measures.results import ratio
 from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
@@ -32,19 +45,6 @@ from hmetad.measures.stated_confidence import (
     not_probabilities,
     rounded_to_probabilities,
 )
-from hmetad.memory import refuse_memory
-from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import (
-    Notice,
-    first_few,
-    notice_attrs,
-    notice_of,
-    notice_where,
-    notices,
-    notices_where,
-    with_notices,
-)
-from hmetad.results import debiased_names, is_raised_by_chance
 from hmetad.rows.sources import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]

@@ -15,9 +15,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.arguments import check_inputs, probability, share_or_none, whole
+from hmetad.base.arguments import check_inputs, probability, share_or_none, whole
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
+from hmetad.base.results import names_of
 from hmetad.counts.columns import plain_array
-from hmetad.errors import InputError
 from hmetad.measures.items import By
 from hmetad.measures.results import ratio
 from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
@@ -31,8 +33,6 @@ from hmetad.measures.stated_confidence import (
     judged_trials,
     probabilities_of,
 )
-from hmetad.notice import Notice, notice_of, notice_where, with_notices
-from hmetad.results import names_of
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [

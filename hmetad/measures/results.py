@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import refuse_same_names
-from hmetad.results import attrs_of
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.results import attrs_of
 
 __all__ = ["describe", "described", "ratio"]
 

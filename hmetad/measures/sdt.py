@@ -15,14 +15,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import Notice, copy_notices, notices_where
+from hmetad.base.results import about
+from hmetad.base.untrusted import read_attr
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.errors import InputError, nearest
 from hmetad.measures.results import described, ratio
-from hmetad.notice import Notice, copy_notices, notices_where
-from hmetad.results import about
 from hmetad.rows.duplicates import is_item_name
-from hmetad.untrusted import read_attr
 
 __all__ = [
     "Correction",

@@ -15,7 +15,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.base.arguments import check_inputs, refuse_same_names
+from hmetad.base.coverage import coverage_attrs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.results import attrs_of
 from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
@@ -30,8 +35,6 @@ from hmetad.counts.counting import complete_rows
 from hmetad.counts.noticed import missing_answers, trial_notices
 from hmetad.counts.ratings import text_as_confidence
 from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
-from hmetad.coverage import coverage_attrs
-from hmetad.errors import InputError
 from hmetad.measures.items import (
     By,
     Units,
@@ -41,9 +44,6 @@ from hmetad.measures.items import (
     units_of,
     with_units,
 )
-from hmetad.notice import Notice, first_few, notice_of, notice_where, with_notices
-from hmetad.notice_registry import limit
-from hmetad.results import attrs_of
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [

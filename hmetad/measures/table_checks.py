@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 from scipy.stats import binom
 
+from hmetad.base.notice import Notice, notice_of, notice_where
+from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options, has_more_options
 from hmetad.counts.tables import items_together, without_columns
 from hmetad.measures.scores import pairs
 from hmetad.measures.sdt import sdt
-from hmetad.notice import Notice, notice_of, notice_where
-from hmetad.notice_registry import limit
 
 __all__ = [
     "CLEAR_Z",

@@ -14,21 +14,21 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
-from hmetad.counts.tables import type2_counts
-from hmetad.errors import InputError
-from hmetad.measures.results import describe, described, ratio
-from hmetad.measures.scores import pairs, wrong_and_right
-from hmetad.measures.sdt import z_scores
-from hmetad.measures.table_checks import unequal_ratings
-from hmetad.notice import (
+from hmetad.base.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
+from hmetad.base.errors import InputError
+from hmetad.base.notice import (
     Notice,
     notice_attrs,
     notice_where,
     notices,
     with_notices,
 )
-from hmetad.results import attrs_of
+from hmetad.base.results import attrs_of
+from hmetad.counts.tables import type2_counts
+from hmetad.measures.results import describe, described, ratio
+from hmetad.measures.scores import pairs, wrong_and_right
+from hmetad.measures.sdt import z_scores
+from hmetad.measures.table_checks import unequal_ratings
 
 __all__ = [
     "auroc2",

@@ -13,22 +13,22 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
+from hmetad.base.notice_registry import sentence
+from hmetad.base.results import attrs_of, names_of
+from hmetad.base.threads import in_threads
 from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
-from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.measures.table_checks import CLEAR_Z, at_chance, choice_z, reversed_scale
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of
-from hmetad.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
-from hmetad.notice_registry import sentence
-from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.spec import ModelSpec
-from hmetad.threads import in_threads
 
 __all__ = ["fit_card", "fit_cells"]
 

@@ -20,7 +20,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.notice import copy_notices, notices_where
+from hmetad.base.threads import in_threads
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import log_tail, mills
@@ -38,8 +40,6 @@ from hmetad.mle.maximum import (
     zs_of,
 )
 from hmetad.mle.newton import FARTHEST
-from hmetad.notice import copy_notices, notices_where
-from hmetad.threads import in_threads
 
 __all__ = ["fit_dmc", "limiting_loss"]
 

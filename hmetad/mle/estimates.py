@@ -11,13 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import refuse_same_names
+from hmetad.base.arguments import refuse_same_names
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_where, notices_where
+from hmetad.base.notice_registry import limit, sentence
+from hmetad.base.results import attrs_of
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
-from hmetad.errors import InputError
 from hmetad.measures.table_checks import CLEAR_Z
-from hmetad.notice import Notice, notice_where, notices_where
-from hmetad.notice_registry import limit, sentence
-from hmetad.results import attrs_of
 
 __all__ = [
     "clearly_high",

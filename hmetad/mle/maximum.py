@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize.elementwise import find_minimum
 from scipy.special import ndtr, ndtri
 
+from hmetad.base.threads import in_threads
 from hmetad.likelihood.compiling import compiled
 from hmetad.measures.sdt import Correction, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
-from hmetad.threads import in_threads
 
 __all__ = [
     "SLOPE",

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.notice import notices, with_notices
+from hmetad.base.results import attrs_of
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.expectation import relative_to_sdt
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import notices, with_notices
-from hmetad.results import attrs_of
 
 __all__ = ["measure", "measure_scales"]
 
@@ -66,9 +66,9 @@ def measure(
     Dataset
         Number of trials and share of right ones; the measures of `sdt` where there is a stimulus;
         the type-2 measures of `hmetad.measures`; and those of
-        `hmetad.information.meta_information`. ``hmetad.results.results()`` lists them: those with
-        ``measured``. Each has attrs ``long_name``, ``units`` and ``source``. `fit_dmc` and `uvsdt`
-        are not included.
+        `hmetad.information.meta_information`. ``hmetad.base.results.results()`` lists them:
+        those with ``measured``. Each has attrs ``long_name``, ``units`` and ``source``.
+        `fit_dmc` and `uvsdt` are not included.
 
     Raises
     ------

@@ -11,10 +11,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, copy_notices, notice_where
+from hmetad.base.notice_registry import sentence
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.tables import high_ratio_notices, items_together
-from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.measures.table_checks import CLEAR_Z, at_chance, confidence_z, reversed_scale
 from hmetad.mle.card import fit_card, fit_cells
@@ -35,8 +37,6 @@ from hmetad.mle.maximum import (
     most_likely_scale,
     zs_of,
 )
-from hmetad.notice import Notice, copy_notices, notice_where
-from hmetad.notice_registry import sentence
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
 from hmetad.mle.climb import Stop, best_of, climb

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, xlogy
 from scipy.stats import chi2
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.notice import copy_notices, notices_where
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import log_area, log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule, climb_cells, factorise
 from hmetad.mle.estimates import label_estimates, table_of
 from hmetad.mle.maximum import gather_used, spread_used
-from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["uvsdt"]
 

@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from hmetad.arguments import check_inputs, probability, refuse_same_names
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import mean_and_interval
+from hmetad.base.arguments import check_inputs, probability, refuse_same_names
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.plots.frames import (
     draws_of_cells,
     draws_of_population,

@@ -12,9 +12,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, with_variables
+from hmetad.base.arguments import check_inputs, with_variables
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.uniformity import cumulative_ranks, rank_band
 from hmetad.counts.checks import require_stimulus
-from hmetad.errors import InputError, nearest
 from hmetad.measures import type2
 from hmetad.measures.ideal_observers import (
     information_bounds,
@@ -37,7 +38,6 @@ from hmetad.plots.style import (
     reference_line,
     told_apart,
 )
-from hmetad.uniformity import cumulative_ranks, rank_band
 
 __all__ = [
     "group_accuracy",

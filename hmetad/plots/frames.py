@@ -10,10 +10,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from hmetad.base.errors import InputError, nearest
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.errors import InputError, nearest
 
 __all__ = [
     "draws_of_cells",

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
 from hmetad.plots.panels import AxesLike, is_left_of, name_panel, panel_axes, share_legend

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotSpec
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.plots.style import (
     INK,
     SIGNS_PER_INCH,

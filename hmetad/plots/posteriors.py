@@ -14,10 +14,12 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
-from hmetad.arguments import check_inputs, probability
+from hmetad.base.arguments import check_inputs, probability
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import undetermined_cells
+from hmetad.base.results import about
+from hmetad.base.variable_names import name_parts
 from hmetad.bayes.fitted import Fitted
-from hmetad.errors import InputError, nearest
-from hmetad.notice import undetermined_cells
 from hmetad.plots.frames import draws_of_cells, draws_of_population
 from hmetad.plots.marks import name_rows, row_texts, whiskers
 from hmetad.plots.style import (
@@ -31,9 +33,7 @@ from hmetad.plots.style import (
     nothing_to_draw,
     reference_line,
 )
-from hmetad.results import about
 from hmetad.text.names import axis_name, effect_names, in_percent
-from hmetad.variable_names import name_parts
 
 __all__ = ["correlations", "people"]
 

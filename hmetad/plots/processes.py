@@ -14,8 +14,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
 from hmetad.plots.frames import require_counts
 from hmetad.plots.marks import name_columns, name_rows
 from hmetad.plots.panels import AxesLike, name_outer_axes, name_panel, panel_axes, share_legend

@@ -11,8 +11,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
 from hmetad.plots.frames import require_counts
 from hmetad.plots.marks import line_with_whiskers, wilson
 from hmetad.plots.panels import AxesLike, name_outer_axes, panel_axes

@@ -11,9 +11,9 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
-from hmetad.files import write_together
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.files import write_together
 
 __all__ = ["save"]
 

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Transform, offset_copy
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.text.escape import visible
 
 __all__ = [

@@ -83,7 +83,7 @@ def say(text: str) -> None:
 def csv_table(records: Records) -> str:
     r"""All columns of the records in full precision; what is missing is empty.
 
-    No spreadsheet runs a text in it: see `hmetad.spreadsheets`.
+    No spreadsheet runs a text in it: see `hmetad.base.spreadsheets`.
 
     Examples
     --------

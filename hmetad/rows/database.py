@@ -19,8 +19,8 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from hmetad.errors import InputError
-from hmetad.threads import usable_cpus
+from hmetad.base.errors import InputError
+from hmetad.base.threads import usable_cpus
 
 __all__ = [
     "Opened",

@@ -8,8 +8,8 @@ import io
 import re
 from pathlib import Path
 
-from hmetad.errors import InputError
-from hmetad.files import PACKED
+from hmetad.base.errors import InputError
+from hmetad.base.files import PACKED
 from hmetad.rows.packed import UNREADABLE, open_packed
 
 __all__ = [

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from hmetad.notice import Notice, first_few, notice_of
+from hmetad.base.notice import Notice, first_few, notice_of
 
 __all__ = ["file_notices", "is_item_name", "is_people_name", "plain_name", "row_notices"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError, nearest
+from hmetad.base.errors import InputError, nearest
 from hmetad.rows.database import Opened, UngroupableError, shared
 from hmetad.rows.rows import Levels, Source
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from hmetad.errors import InputError, nearest
+from hmetad.base.errors import InputError, nearest
 
 __all__ = [
     "LIMITS",
@@ -180,7 +180,7 @@ def check_ratio(place: str, packed: int, unpacked: int, limits: Limits) -> None:
     --------
     >>> check_ratio("a.eval", 1_000, 2**30, Limits())
     Traceback (most recent call last):
-    hmetad.errors.InputError: a.eval: got 1,073,741,824 bytes unpacked of 1,000, or 1,073,741 \
+    hmetad.InputError: a.eval: got 1,073,741,824 bytes unpacked of 1,000, or 1,073,741 \
 times, allowed is at most 200 (limit 'ratio'). If you trust the file, raise it: \
 limits={'ratio': N}, or --limit ratio=N.
     """

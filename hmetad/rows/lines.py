@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.rows.limits import LIMITS, Limits, beyond
 
 __all__ = ["Line", "json_lines", "json_value", "lines_of", "parse_line"]
@@ -140,7 +140,7 @@ def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str,
     --------
     >>> parse_line("a.json", b"[1]")
     Traceback (most recent call last):
-    hmetad.errors.InputError: a.json: got a list, allowed is a JSON object.
+    hmetad.InputError: a.json: got a list, allowed is a JSON object.
     """
     record = json_value(place, content, limits)
     if not isinstance(record, dict):

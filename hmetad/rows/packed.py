@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
-from hmetad.errors import InputError
-from hmetad.files import PACKED
+from hmetad.base.errors import InputError
+from hmetad.base.files import PACKED
 from hmetad.rows.limits import LIMITS, Limits, beyond, check_unpacked
 
 __all__ = [

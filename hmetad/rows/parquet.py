@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.rows.database import connected, interruptible, of_files
 from hmetad.rows.limits import Limits, beyond, check_names, check_size
 

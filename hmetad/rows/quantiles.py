@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.rows.database import Opened, literal, number_of
 from hmetad.rows.decimals import NUMBER, THOUSANDS, text_with_point
 from hmetad.rows.rows import Rows, Tally, groupable, is_number, plain_value, whole_weights

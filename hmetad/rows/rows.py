@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError, nearest
-from hmetad.notice import Notice
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import Notice
 from hmetad.rows.database import Opened, UngroupableError, number_of
 from hmetad.rows.decimals import with_points
 

@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
-from hmetad.files import PACKED, files_of
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.files import PACKED, files_of
+from hmetad.base.spreadsheets import unguard
 from hmetad.rows.database import (
     Opened,
     UngroupableError,
@@ -49,7 +50,6 @@ from hmetad.rows.tables import (
     text_format,
     values_of_texts,
 )
-from hmetad.spreadsheets import unguard
 
 __all__ = ["are_paths", "scan_table"]
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.rows.database import Opened, described, quoted, shared
 from hmetad.rows.frames import FrameSource
 from hmetad.rows.limits import Limits

@@ -17,10 +17,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
-from hmetad.files import PACKED, TABLES
-from hmetad.notice import notice_attrs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.files import PACKED, TABLES
+from hmetad.base.notice import notice_attrs
+from hmetad.base.spreadsheets import unguard, unguard_frame
 from hmetad.rows.delimiters import DELIMITERS, SEPARATORS, TEXTS, sniffed_delimiter, unlike_row
 from hmetad.rows.duplicates import row_notices
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
@@ -28,7 +29,6 @@ from hmetad.rows.lines import lines_of
 from hmetad.rows.packed import UNREADABLE, open_packed, text_size
 from hmetad.rows.parquet import parquet_table
 from hmetad.rows.rows import columns_named
-from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = [
     "GAPS",

@@ -16,16 +16,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import Notice, notice_of, notices
+from hmetad.base.notice_registry import short_words
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import loo
 from hmetad.bayes.predictive import mean_counts
 from hmetad.compare.model_comparison import model_frequencies
-from hmetad.errors import InputError, nearest
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import Notice, notice_of, notices
-from hmetad.notice_registry import short_words
 from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.difficulty import by_difficulty
 from hmetad.specs.loading import load_model

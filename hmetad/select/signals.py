@@ -14,7 +14,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.base.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.base.errors import InputError
+from hmetad.base.monte_carlo import too_undefined, undefined_share
+from hmetad.base.notice import notice_of, notices, with_notices
 from hmetad.compare.contrasts import contrast
 from hmetad.counts.columns import check_roles, column_names, named_rows, text_columns
 from hmetad.counts.counting import count_correct
@@ -23,12 +26,9 @@ from hmetad.counts.items import whole_items
 from hmetad.counts.noticed import add_notices, trial_notices
 from hmetad.counts.resample import resample
 from hmetad.counts.tables import cell_labels
-from hmetad.errors import InputError
 from hmetad.measures.items import By, Units, units_of
 from hmetad.measures.of_trials import resample_trials, resample_trials_interval
 from hmetad.mle.meta_d import fit_mle
-from hmetad.monte_carlo import too_undefined, undefined_share
-from hmetad.notice import notice_of, notices, with_notices
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["SIGNAL", "compare_signals", "signal_differences"]

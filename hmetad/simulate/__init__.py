@@ -1,5 +1,5 @@
 """Recovery, calibration and planning by simulation."""
 
-from hmetad.lazy import attach
+from hmetad.base.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

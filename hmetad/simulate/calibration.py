@@ -3,7 +3,7 @@
 Model card and design → Dataset (simulation, parameter) of ranks. Parameters are drawn from the
 prior and counts from them; among the draws of a fit to those counts, the true value then has any
 rank with the same probability. Source: Talts et al. (2018); Modrák et al. (2023) for the
-likelihood as a further quantity. `hmetad.uniformity` tests the ranks.
+likelihood as a further quantity. `hmetad.base.uniformity` tests the ranks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs, seed_or_none
+from hmetad.base.arguments import check_inputs, seed_or_none
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import effective_draws, rank_rhat
+from hmetad.base.results import attrs_of
+from hmetad.base.uniformity import uniformity
+from hmetad.base.variable_names import name_parts
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.predictive import draw_prior
 from hmetad.counts.checks import whole_number
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import effective_draws, rank_rhat
-from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import given_of
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
-from hmetad.uniformity import uniformity
-from hmetad.variable_names import name_parts
 
 __all__ = ["calibrate_sampler"]
 

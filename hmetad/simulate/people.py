@@ -14,13 +14,13 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import truncnorm
 
+from hmetad.base.errors import InputError
+from hmetad.base.variable_names import coefficient_name, correlation_name, sd_name
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.checks import whole_number
-from hmetad.errors import InputError
 from hmetad.norms import populations
 from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.simulate import simulate_counts, with_dims
-from hmetad.variable_names import coefficient_name, correlation_name, sd_name
 
 __all__ = ["Population", "judged_draws", "population_of", "simulate_people", "truth_value"]
 

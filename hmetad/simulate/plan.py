@@ -15,17 +15,17 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
-from hmetad.arguments import (
+from hmetad.base.arguments import (
     arrays_of_numbers,
     check_inputs,
     seed_or_none,
 )
+from hmetad.base.errors import InputError
+from hmetad.base.memory import refuse_memory
+from hmetad.base.results import attrs_of
 from hmetad.compare.verdicts import check_arguments, decide_normal, interval_words
 from hmetad.counts.checks import open_probability, whole_number
-from hmetad.errors import InputError
-from hmetad.memory import refuse_memory
 from hmetad.mle.meta_d import fit_mle
-from hmetad.results import attrs_of
 from hmetad.simulate.recovery import summaries
 from hmetad.simulate.simulate import simulate_counts
 

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from hmetad.arguments import (
+from hmetad.base.arguments import (
     arrays_of_numbers,
     check_inputs,
     seed_or_none,
@@ -24,12 +24,13 @@ from hmetad.arguments import (
     with_posterior,
     with_submit,
 )
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.memory import refuse_memory
+from hmetad.base.threads import usable_cpus
 from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
 from hmetad.compare.verdicts import check_arguments, interval_words
 from hmetad.counts.checks import open_probability, whole_number
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.memory import refuse_memory
 from hmetad.simulate.people import population_of, truth_value
 from hmetad.simulate.plan import (
     Estimates,
@@ -44,7 +45,6 @@ from hmetad.simulate.plan import (
 from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.recovery import summaries
 from hmetad.simulate.studies import NUMBERS, is_reliable, open_folder, run_studies
-from hmetad.threads import usable_cpus
 
 __all__ = ["plan_groups"]
 

@@ -14,11 +14,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none
+from hmetad.base.arguments import arrays_of_numbers, check_inputs, seed_or_none
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.results import attrs_of
 from hmetad.counts.checks import whole_number
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.results import attrs_of
 from hmetad.select.models import Candidate, chosen_models, select_models
 from hmetad.simulate.simulate import simulate_counts
 

@@ -13,11 +13,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.errors import InputError, nearest
 from hmetad.counts.checks import whole_number, whole_options
 from hmetad.counts.tables import cell_coords, plain_attrs
 from hmetad.counts.vectors import from_nr, labelled_cells
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.family import TWO_ALTERNATIVES, Family, OutcomeLayout
 from hmetad.likelihood.registry import load_likelihood, sums_other_than_one
 

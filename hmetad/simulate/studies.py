@@ -28,16 +28,16 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from hmetad.base.errors import InputError
+from hmetad.base.files import write_together
+from hmetad.base.notice_registry import limit
+from hmetad.base.threads import in_order_of_end
+from hmetad.base.untrusted import parse_json
 from hmetad.bayes.fit import fit
 from hmetad.compare.verdicts import summarise
-from hmetad.errors import InputError
-from hmetad.files import write_together
-from hmetad.notice_registry import limit
 from hmetad.simulate.people import Population, judged_draws, simulate_people
 from hmetad.simulate.plan_questions import QUESTIONS
 from hmetad.specs.loading import load_model
-from hmetad.threads import in_order_of_end
-from hmetad.untrusted import parse_json
 
 __all__ = ["NUMBERS", "is_reliable", "open_folder", "run_studies", "run_study", "serve"]
 

@@ -23,6 +23,7 @@ from formulae import design_matrices
 from formulae.environment import Environment
 from numpy.typing import NDArray
 
+from hmetad.base.errors import InputError, nearest
 from hmetad.counts.checks import (
     Axes,
     counted_options,
@@ -34,7 +35,6 @@ from hmetad.counts.checks import (
     require_stimulus,
 )
 from hmetad.counts.columns import as_correct, as_text
-from hmetad.errors import InputError, nearest
 from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
 from hmetad.measures.sdt import sdt
 from hmetad.specs.formula import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import xarray as xr
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
 from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.formula import quote
 from hmetad.specs.loading import as_model

@@ -20,7 +20,7 @@ from formulae.parser import ParseError, Parser
 from formulae.terms import Model
 from formulae.token import Token
 
-from hmetad.errors import InputError, nearest
+from hmetad.base.errors import InputError, nearest
 
 __all__ = [
     "Expression",
@@ -193,7 +193,7 @@ def parse_formula(formula: str, argument: str = "formula") -> ParsedFormula:
     [('task', (('lab',), ('lab', 'subject')), False)]
     >>> parse_formula("1 + np.log(age)")
     Traceback (most recent call last):
-    hmetad.errors.InputError: formula: got 'np.log(' in '1 + np.log(age)', allowed is columns, \
+    hmetad.InputError: formula: got 'np.log(' in '1 + np.log(age)', allowed is columns, \
 `columns in back-ticks`, numbers, + - : * / ** | || ( ), and the functions scale, center, log, \
 exp, sqrt, I, poly, bs, S, T, C. Write log(...).
     """

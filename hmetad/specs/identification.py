@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from hmetad.notice import Notice, notice_of
+from hmetad.base.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import formula_columns

@@ -13,13 +13,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError
-from hmetad.likelihood.family import Parameter
-from hmetad.likelihood.priors import POSITIVE, Prior
-from hmetad.specs.design import Block, Design, Labels
-from hmetad.specs.formula import parse_formula
-from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
-from hmetad.variable_names import (
+from hmetad.base.errors import InputError
+from hmetad.base.variable_names import (
     FACTOR_DIM,
     Role,
     coefficient_name,
@@ -27,6 +22,11 @@ from hmetad.variable_names import (
     effect_name,
     sd_name,
 )
+from hmetad.likelihood.family import Parameter
+from hmetad.likelihood.priors import POSITIVE, Prior
+from hmetad.specs.design import Block, Design, Labels
+from hmetad.specs.formula import parse_formula
+from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
 
 __all__ = [
     "FACTOR_DIM",

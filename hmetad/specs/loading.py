@@ -10,8 +10,9 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 from hmetad.likelihood.registry import REGISTERED
 from hmetad.specs.formula import block_factors, parse_formula, term_names
 from hmetad.specs.spec import (
@@ -21,7 +22,6 @@ from hmetad.specs.spec import (
     refuse_unknown_priors,
     with_changes,
 )
-from hmetad.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
 __all__ = ["as_model", "card_names", "load_model", "model_of", "models_folder", "names_with_prior"]
 

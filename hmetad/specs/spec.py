@@ -10,14 +10,14 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
-from hmetad.frozen import FrozenMapping, freeze
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.frozen import FrozenMapping, freeze
+from hmetad.base.untrusted import parse_json
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.formula import parse_formula
-from hmetad.untrusted import parse_json
 
 __all__ = [
     "CORRELATION",

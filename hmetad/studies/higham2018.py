@@ -14,11 +14,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from hmetad.base.threads import in_threads
 from hmetad.measures.results import ratio
 from hmetad.measures.scores import pairs
 from hmetad.measures.type2 import gamma
 from hmetad.studies.comparison import Ours, arrays_of, frame_of
-from hmetad.threads import in_threads
 
 __all__ = ["Study", "analyse", "contents", "recompute"]
 

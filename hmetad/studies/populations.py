@@ -20,17 +20,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.errors import InputError
+from hmetad.base.files import write_together
+from hmetad.base.notice import notices
+from hmetad.base.threads import in_order_of_end
 from hmetad.bayes.fit import fit
 from hmetad.datasets import load, registry
-from hmetad.errors import InputError
-from hmetad.files import write_together
 from hmetad.measures.agreement import split_half
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import notices
 from hmetad.report.contents.estimates import convergence_record
-from hmetad.threads import in_order_of_end
 
 __all__ = ["describe_set", "populations_of", "survey"]
 

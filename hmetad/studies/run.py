@@ -12,8 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.errors import InputError, nearest
-from hmetad.files import write_together
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.files import write_together
 from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
+from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.ratings import bin_confidence
 from hmetad.counts.resample import resample
 from hmetad.counts.tables import ACKNOWLEDGEMENT, as_detection, type2_counts
-from hmetad.errors import InputError
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts, simulate_trials

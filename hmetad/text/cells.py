@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from hmetad.spreadsheets import guard, guard_frame
+from hmetad.base.spreadsheets import guard, guard_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def format_cell(value: Any, spec: str = "") -> str:
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
     r"""Rows of values as a CSV file has them: in full precision, empty where there is no value.
 
-    Text that a spreadsheet would run is guarded (`hmetad.spreadsheets`).
+    Text that a spreadsheet would run is guarded (`hmetad.base.spreadsheets`).
 
     Examples
     --------

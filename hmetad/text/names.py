@@ -6,7 +6,7 @@ Name of a variable → the field's symbol, heading or unit, from the table of re
 import re
 from collections.abc import Iterable, Mapping
 
-from hmetad.results import find_result
+from hmetad.base.results import find_result
 
 __all__ = [
     "axis_name",

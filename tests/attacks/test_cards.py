@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.specs.loading import MAX_BYTES, MAX_LINE, card_names, models_folder
 from hmetad.specs.spec import MAX_TEXT
 

@@ -10,8 +10,8 @@ from unittest import mock
 from hypothesis import strategies as st
 
 import hmetad
+from hmetad.base.errors import InputError
 from hmetad.cli import COMMANDS, outcome
-from hmetad.errors import InputError
 
 # Of every command, options by their kind; `fit` and `plan` do not get as far as drawing.
 FLAGS = ["--json", "--rank", "--sensitivity", "--meta-d", "--interval", "--help", "--version"]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from report.made_fit import made_fit
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 DEEP = "[" * 100_000

@@ -9,7 +9,7 @@ from command_line import refused
 from hypothesis import strategies as st
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.specs.design import parse_design
 from hmetad.specs.formula import FUNCTIONS, MAX_LENGTH
 

@@ -24,7 +24,7 @@ from command_line import refused, run
 from hypothesis import strategies as st
 from scipy.io import savemat
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs import option_pairs, parse_confidence, read_log, read_table
 from hmetad.logs.kinds import READERS
 

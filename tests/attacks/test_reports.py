@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hmetad import plots
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice
+from hmetad.base.spreadsheets import guard, unguard, unguard_frame
 from hmetad.cli import report_failure
 from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.import_log import trials_csv
-from hmetad.errors import InputError
-from hmetad.notice import Notice
 from hmetad.report.page.figures import figure_svg, inline_svg
 from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, files_beside
 from hmetad.report.terminal import (
@@ -35,7 +36,6 @@ from hmetad.report.terminal import (
     print_table,
     say,
 )
-from hmetad.spreadsheets import guard, unguard, unguard_frame
 from hmetad.text.escape import latex, latex_signs, slug, visible
 
 SVG = "<svg><text>a</text></svg>"

@@ -23,7 +23,7 @@ from command_line import refused, run
 from report.made_fit import made_fit
 
 import hmetad
-from hmetad import files
+from hmetad.base import files
 from hmetad.report.page.blocks import Figure, Prose, Table
 from hmetad.report.page.report import Report
 
@@ -50,9 +50,9 @@ WRITERS = {
 WRITING = """
 import sys
 from pathlib import Path
-from hmetad.process import begin_command
+from hmetad.base.process import begin_command
 begin_command()
-from hmetad.files import write_together
+from hmetad.base.files import write_together
 folder = Path(sys.argv[1])
 print("begun", flush=True)
 for _ in range(10_000):
@@ -413,7 +413,8 @@ def test_a_run_works_where_nothing_but_its_output_can_be_written(inputs, tmp_pat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
     moments = random.Random(int(number))
-    code = "from hmetad.process import begin_command; begin_command(); print('begun', flush=True); "
+    code = "from hmetad.base.process import begin_command; "
+    code += "begin_command(); print('begun', flush=True); "
     code += "from hmetad.cli import main; main()"
     for _ in range(10):
         said = said_at_the_end(number, moments.uniform(0, 0.3), code, "plan")

@@ -6,6 +6,8 @@ import xarray as xr
 from scipy.stats import norm
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.bayes import (
     add_groups,
     draw_prior,
@@ -17,9 +19,7 @@ from hmetad.bayes import (
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.program import build_program
 from hmetad.counts.tables import type2_counts
-from hmetad.errors import InputError
 from hmetad.likelihood.family import NUMPY
-from hmetad.notice import notices
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
 DESIGNS = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hmetad import fit, simulate_counts
+from hmetad.base.monte_carlo import check_chains
 from hmetad.bayes.centring import learn_centring, standardise_effects, with_centring
 from hmetad.bayes.density import expand
 from hmetad.bayes.program import build_program
-from hmetad.monte_carlo import check_chains
 from hmetad.specs.loading import load_model
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}

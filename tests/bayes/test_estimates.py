@@ -9,15 +9,15 @@ from drawn_cells import drawn_cells
 from scipy.stats import halfnorm, norm
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notice_of, notices, with_notices
 from hmetad.bayes.density import log_prior
 from hmetad.bayes.estimates import estimates_program, fit_estimates
 from hmetad.bayes.estimates_data import read_estimates
 from hmetad.bayes.estimates_importance import LOG_PRIORS, integrated_model, log_posterior
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.bayes.program import prior_code
-from hmetad.errors import InputError
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
-from hmetad.notice import notice_of, notices, with_notices
 from hmetad.specs.spec import spec_of
 
 MODELS, SETS = list("abc"), [f"s{i}" for i in range(6)]

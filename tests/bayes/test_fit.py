@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit, refuse_undefined
 from hmetad.bayes.model import without_remarks
 from hmetad.bayes.predict import predict
 from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
-from hmetad.notice import notices
 from hmetad.specs.loading import load_model
 
 A = ([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

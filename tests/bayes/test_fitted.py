@@ -6,6 +6,8 @@ import xarray as xr
 from command_line import run
 
 import hmetad
+from hmetad.base.errors import InputError
+from hmetad.base.notice_registry import limit
 from hmetad.bayes.chains import Request, duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
@@ -15,8 +17,6 @@ from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.verdicts import decide
-from hmetad.errors import InputError
-from hmetad.notice_registry import limit
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.fit_report import fit_report
 from hmetad.report.contents.rankings import ranks_of

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit
 from hmetad.bayes.predict import predict
 from hmetad.compare.contrasts import contrast
 from hmetad.counts.counting import count_trials
-from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 

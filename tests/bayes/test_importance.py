@@ -18,11 +18,11 @@ from hmetad import (
     save_fit,
     simulate_counts,
 )
+from hmetad.base.monte_carlo import effective_draws
 from hmetad.bayes import importance
 from hmetad.bayes.density import evaluate_parts
 from hmetad.bayes.importance import CellDensity, profile_cells
 from hmetad.bayes.program import build_program
-from hmetad.monte_carlo import effective_draws
 
 QUIET = {"progressbar": False, "quiet": True}
 # d′ = 0, M near 0 and above 1, ratings that nobody used, and trials from few to many.

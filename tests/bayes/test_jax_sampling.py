@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit
 from hmetad.bayes.jax_sampling import prepare_jax
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
-from hmetad.notice import notices
 
 pytestmark = pytest.mark.integration
 

@@ -10,10 +10,10 @@ from likelihood.gradients import meta_d as log_likelihood_and_gradient
 from pytensor.compile.mode import Mode
 from scipy.stats import kstest, norm, truncnorm
 
+from hmetad.base.errors import InputError
 from hmetad.bayes.distributions import sorted_normal_random
 from hmetad.bayes.model import build_model
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.specs.loading import load_model
 
 # PyTensor's own evaluation, without compiling.

@@ -9,11 +9,11 @@ import xarray as xr
 from scipy.stats import norm, somersd
 
 import hmetad
+from hmetad.base.errors import InputError
 from hmetad.bayes import predict_measures
 from hmetad.bayes.fit import fit
 from hmetad.bayes.predict import predict
 from hmetad.compare.contrasts import contrast
-from hmetad.errors import InputError
 from hmetad.simulate.simulate import simulate_counts
 
 SUBJECTS = [str(i) for i in range(6) for _ in range(2)]

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hmetad.base.errors import InputError
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.program import build_program
-from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model

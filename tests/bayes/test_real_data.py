@@ -6,10 +6,10 @@ import pytest
 import real_data
 from scipy.stats import spearmanr
 
+from hmetad.base.notice import notices
 from hmetad.bayes.predict import predict
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.verdicts import decide
-from hmetad.notice import notices
 
 pytestmark = pytest.mark.slow
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}

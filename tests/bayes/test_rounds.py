@@ -10,6 +10,7 @@ from rich.console import Console
 import hmetad.bayes.chains as chains
 import hmetad.bayes.rounds as rounds
 from hmetad import decide, fit, notices, simulate_counts
+from hmetad.base.errors import InputError
 from hmetad.bayes.chains import (
     Request,
     agreeing_part,
@@ -19,7 +20,6 @@ from hmetad.bayes.chains import (
 )
 from hmetad.bayes.program import build_program
 from hmetad.bayes.rounds import Drawn, Plan, sample_rounds
-from hmetad.errors import InputError
 from hmetad.specs.loading import load_model
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}

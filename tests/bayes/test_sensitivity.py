@@ -19,9 +19,9 @@ from hmetad import (
     sensitivity,
     simulate_counts,
 )
+from hmetad.base.notice import with_notices
 from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
 from hmetad.compare import repeat_decisions
-from hmetad.notice import with_notices
 from hmetad.specs.design import designs_of
 from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import ModelSpec

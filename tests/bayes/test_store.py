@@ -12,17 +12,17 @@ import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
+from hmetad.base.variable_names import FACTOR_DIM
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import following_names
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.store import load_fit, save_fit
 from hmetad.compare.contrasts import contrast
-from hmetad.errors import InputError
-from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of
 from hmetad.specs.loading import load_model
-from hmetad.variable_names import FACTOR_DIM
 
 pytestmark = pytest.mark.integration
 

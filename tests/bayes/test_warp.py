@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from hmetad.base.monte_carlo import check_chains
 from hmetad.bayes.chains import Request, sampler_of
 from hmetad.bayes.density import evaluate, evaluate_warped, unwarp, warped
 from hmetad.bayes.program import build_program, unfold
 from hmetad.bayes.rounds import sample_rounds
 from hmetad.likelihood.priors import Prior
-from hmetad.monte_carlo import check_chains
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 

@@ -10,7 +10,7 @@ import xarray as xr
 from command_line import changed_fit, refused, run
 
 import hmetad
-from hmetad.notice import notice_of, with_notices
+from hmetad.base.notice import notice_of, with_notices
 
 ASK = "compare fit.nc --over model --within task --rope=-0.1,0.1"
 

@@ -8,9 +8,9 @@ import pytest
 from command_line import refused, run
 
 import hmetad
+from hmetad.base.notice import notice_of, with_notices
 from hmetad.information import meta_information
 from hmetad.measures import measure_trials, selective_prediction
-from hmetad.notice import notice_of, with_notices
 
 CODE = "ceiling"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from command_line import refused, run
 
+from hmetad.base.notice import Notice, notice_attrs, notice_of
+from hmetad.base.notice_registry import codes
 from hmetad.bayes.store import save_draws
 from hmetad.commands.answer import Answer, Listing, cause_line, give
 from hmetad.counts.resample import resample
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.sdt import sdt
-from hmetad.notice import Notice, notice_attrs, notice_of
-from hmetad.notice_registry import codes
 
 FEW = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a",), next_step="Get more.")
 RHAT = Notice("rhat", "error", "R̂ above 1.01 for log_m.")

@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 
 import hmetad
+from hmetad.base.notice import notices
+from hmetad.base.results import results
 from hmetad.compare.comparability import excludes_zero
 from hmetad.compare.contrasts import contrast
 from hmetad.measures import measure_trials, resample_trials
-from hmetad.notice import notices
-from hmetad.results import results
 
 PAIR = csr_array([[1.0, -1.0]])
 

@@ -10,11 +10,11 @@ import xarray as xr
 from drawn_cells import drawn_cells, said
 
 from hmetad import InputError, Notice, contrast, decide, decide_normal, notices, rank
+from hmetad.base.notice import with_notices
+from hmetad.base.notice_registry import about_alone, codes
 from hmetad.commands.compare import decisions_answer
 from hmetad.compare import decisions as judged
 from hmetad.compare import words
-from hmetad.notice import with_notices
-from hmetad.notice_registry import about_alone, codes
 from hmetad.report import decisions_record
 from hmetad.report.contents.tables import decision_table
 

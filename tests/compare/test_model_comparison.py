@@ -11,6 +11,8 @@ from scipy.special import digamma, expit, gammaln, logsumexp, softmax
 from scipy.stats import beta, dirichlet
 
 from hmetad import fit, loo, simulate_counts
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.compare.model_comparison import (
     compare_models,
     exceedance,
@@ -19,8 +21,6 @@ from hmetad.compare.model_comparison import (
     model_frequencies,
     posterior_concentration,
 )
-from hmetad.errors import InputError
-from hmetad.notice import Notice, notices, with_notices
 
 
 def result(shift=0.0, scatter=0.0, trials=400, noise=0.01):

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from hmetad.base.errors import InputError
 from hmetad.compare import pool_studies
-from hmetad.errors import InputError
 
 # Coaching for the SAT in eight schools, and quantiles .025, .5 and .975 of the effects with a flat
 # prior of the spread: Gelman et al., Bayesian Data Analysis (3rd ed.), tables 5.2 and 5.3. They are

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
+from hmetad.base.errors import InputError
+from hmetad.base.monte_carlo import INDEPENDENT
+from hmetad.base.notice import notices
 from hmetad.compare.ranking import rank, rank_table
-from hmetad.errors import InputError
-from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import notices
 
 
 def draws_of(values, models=None, tasks=None, name="log_m"):

@@ -9,10 +9,10 @@ import pytest
 import xarray as xr
 from scipy.stats import norm
 
+from hmetad.base.errors import InputError
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import rebuild_model
 from hmetad.compare.savage_dickey import bayes_factor, kernel_error
-from hmetad.errors import InputError
 from hmetad.simulate.simulate import simulate_counts
 
 

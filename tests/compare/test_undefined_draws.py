@@ -5,7 +5,7 @@ import pytest
 from drawn_cells import drawn_cells
 
 import hmetad
-from hmetad.notice import notices
+from hmetad.base.notice import notices
 
 ROPE = (-0.02, 0.02)
 CENTRES = {"a": 0.6, "b": 0.7, "c": 0.8, "d": 0.9}

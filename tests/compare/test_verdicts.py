@@ -21,8 +21,8 @@ from hmetad import (
     resample,
     simulate_counts,
 )
+from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.compare.verdicts import interval_words, judge, summarise
-from hmetad.monte_carlo import INDEPENDENT
 
 ROPE = (-0.1, 0.1)
 

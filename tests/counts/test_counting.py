@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hmetad import simulate_trials
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.counting import count_trials
 from hmetad.counts.tables import count_notices
 from hmetad.counts.vectors import from_nr, to_nr
-from hmetad.errors import InputError
-from hmetad.notice import notices
 
 # Servajean & Servajean (2026), task A, GPT-5.
 NR_S1 = [4796, 2124, 542, 1017, 285, 33, 123, 65, 36, 6]

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from real_data import bang2019, hellmann2023_counts, mazancieux2020, michael2026, rouault2018
 from scipy.stats import norm
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import build_model
 from hmetad.compare.cells import error_flags
@@ -19,12 +21,10 @@ from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.resample import resample
 from hmetad.counts.tables import ACKNOWLEDGEMENT, as_detection, type2_counts
 from hmetad.counts.vectors import from_nr, to_nr
-from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
 from hmetad.mle.uvsdt import uvsdt
-from hmetad.notice import notices
 from hmetad.specs.loading import load_model
 
 CUT = "response-is-confidence-cut"

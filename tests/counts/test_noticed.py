@@ -10,12 +10,12 @@ import pytest
 import xarray as xr
 from command_line import run
 
+from hmetad.base.notice import notice_of, notices
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.ratings import bin_confidence
 from hmetad.logs.pairs import count_pairs, option_pairs
 from hmetad.measures.of_trials import measure_trials, resample_trials
-from hmetad.notice import notice_of, notices
 from hmetad.rows import scans
 
 CODE = "confidence-of-the-choice"

@@ -17,12 +17,12 @@ from hmetad import (
     to_nr,
     uvsdt,
 )
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.checks import counted_options
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.measures.type2 import auroc2, gamma
-from hmetad.notice import notices
 
 
 def letters(options=4, trials=400, seed=1, **columns):

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.counting import count_trials
 from hmetad.counts.ratings import bin_confidence
-from hmetad.errors import InputError
-from hmetad.notice import notices
 
 VALUES = arrays(float, st.integers(1, 40), elements=st.floats(-60_000, 60_000, width=16))
 COARSE = arrays(float, st.integers(1, 40), elements=st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))

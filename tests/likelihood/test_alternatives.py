@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from likelihood import mp_reference
 from scipy.integrate import quad
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood import load_likelihood
 from hmetad.likelihood.families.alternatives import (
     contrasts,

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood import Family, OutcomeLayout, Parameter, Quantity, register
 from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.likelihood.priors import Prior

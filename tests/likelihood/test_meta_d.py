@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from likelihood import mp_reference
 from scipy.special import gammaln
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.families.meta_d import (
     log_conditional_probabilities,
     log_joint_probabilities,

@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.kernels.normal import log_likelihood
 from hmetad.likelihood.registry import likelihood_names, load_likelihood
 

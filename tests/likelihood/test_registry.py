@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.family import Quantity
 from hmetad.likelihood.registry import REGISTERED, likelihood_names, load_likelihood, register
 from hmetad.text.names import axis_name, heading, symbol
@@ -97,7 +97,7 @@ def test_the_name_of_a_likelihood_in_the_place_of_a_card_is_told_apart(own):
 
 
 def test_tables_and_axes_know_the_symbols_of_a_registered_likelihood(own, monkeypatch):
-    monkeypatch.setattr("hmetad.results.REGISTERED", known := {})
+    monkeypatch.setattr("hmetad.base.results.REGISTERED", known := {})
     monkeypatch.setattr("hmetad.likelihood.registry.RESULTS", known)
     share = Quantity(
         "lapse", "share of lapses", "trials", needs=("c",), compute=lambda v, _: v["c"], symbol="λ"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_correct
 from hmetad.counts.ratings import bin_confidence
-from hmetad.errors import InputError
 from hmetad.logs.samples import read_log
 
 JSON = st.recursive(

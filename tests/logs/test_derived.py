@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs import frame_notices, option_pairs, read_trials
 
 TABLES = {

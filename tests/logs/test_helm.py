@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from logs.log_claims import check_colours
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs.helm import read_helm
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.samples import read_log

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from logs.log_claims import JSON, TEXTS, check_read_or_refused, check_texts
 
+from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_correct
-from hmetad.errors import InputError
 from hmetad.logs.inspect_ai import read_inspect
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "house/one"}}

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from logs.log_claims import check_colours
 
+from hmetad.base.errors import InputError
 from hmetad.counts.noticed import frame_notices
-from hmetad.errors import InputError
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.lighteval import read_lighteval
 from hmetad.logs.samples import read_log

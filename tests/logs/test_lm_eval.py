@@ -14,8 +14,8 @@ from hypothesis.extra.numpy import arrays
 from logs.log_claims import JSON, TEXTS, check_read_or_refused, check_texts
 from scipy.special import softmax
 
+from hmetad.base.errors import InputError
 from hmetad.counts.noticed import frame_notices
-from hmetad.errors import InputError
 from hmetad.logs.lm_eval import read_lm_eval
 from hmetad.logs.samples import option_probabilities
 

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import roc_auc_score
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs import frame_notices, signals
 
 NAMES = ["top_probability", "lead", "minus_entropy"]

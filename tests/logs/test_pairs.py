@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hmetad import bin_confidence, measure, rank
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.counting import count_trials
 from hmetad.counts.resample import resample
-from hmetad.errors import InputError
 from hmetad.logs import frame_notices
 from hmetad.logs.pairs import count_pairs, option_pairs
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import notices
 from hmetad.report import measures_report
 
 DELTA = 1.0

@@ -13,7 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 from scipy.io import savemat
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs import matlab, wide
 from hmetad.logs.samples import read_log
 from hmetad.logs.trials import TrialCollector, of_each

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.promptfoo import read_promptfoo
 from hmetad.logs.repeats import agreement

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hmetad.errors import InputError
-from hmetad.files import TABLES
+from hmetad.base.errors import InputError
+from hmetad.base.files import TABLES
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.samples import read_log
 

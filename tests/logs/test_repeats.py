@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
+from hmetad.base.errors import InputError
 from hmetad.counts.noticed import frame_notices
-from hmetad.errors import InputError
 from hmetad.logs.repeats import agreement
 from hmetad.logs.samples import read_log
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_trials
 from hmetad.counts.noticed import frame_notices
-from hmetad.errors import InputError
 from hmetad.logs.stated import parse_confidence, unread_notices
 from hmetad.logs.wide import read_trials
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs.wide import long_table, read_trials
 
 WIDE = pd.DataFrame(

@@ -7,11 +7,11 @@ import pytest
 import xarray as xr
 
 from hmetad import InputError, from_nr, measure, notices, resample_interval, sdt
+from hmetad.base.results import find_result, results
 from hmetad.counts import type2_counts
 from hmetad.information import meta_information
 from hmetad.measures import auroc2, catalogue, gamma, phi
 from hmetad.report import estimate_table
-from hmetad.results import find_result, results
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
 

@@ -12,9 +12,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import gammaln
 from scipy.stats import binom, norm
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.measures import groups
 from hmetad.measures.groups import (
     combine_predictions,
@@ -26,7 +27,6 @@ from hmetad.measures.groups import (
     majority_vote,
     predictionwise_vote,
 )
-from hmetad.notice import notices
 
 ACCURACIES = st.integers(1, 6).flatmap(
     lambda K: arrays(np.float64, (3, K), elements=st.floats(0, 1))

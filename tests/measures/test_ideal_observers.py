@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy, norm
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.measures.ideal_observers import (
     binary_entropy,
     information_bounds,

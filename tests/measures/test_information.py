@@ -12,11 +12,12 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import hypergeom, multinomial, norm
 from sklearn.metrics import mutual_info_score
 
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.counting import count_trials
 from hmetad.counts.resample import cell_generator, draw_tables, resample
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.measures import information
 from hmetad.measures.ideal_observers import (
     binary_entropy,
@@ -25,7 +26,6 @@ from hmetad.measures.ideal_observers import (
 )
 from hmetad.measures.information import information_of_tables, meta_information
 from hmetad.mle.measure import measure
-from hmetad.notice import notices
 
 # Meyen et al. (2025), Table 1: stimuli −1 and +1 by four responses.
 TABLE_1 = from_nr([84, 56, 48, 12], [4, 56, 64, 76])

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import ndtr
 
+from hmetad.base.notice import notices
 from hmetad.bayes.model import build_model
 from hmetad.counts.vectors import from_nr
 from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.likelihood.ratings import type2_criteria
 from hmetad.mle.dmc import fit_dmc, limiting_loss
-from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 

@@ -8,12 +8,12 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import norm
 
 import hmetad
+from hmetad.base.notice import notices
 from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

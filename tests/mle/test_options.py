@@ -18,11 +18,11 @@ from hmetad import (
     simulate_counts,
     simulate_trials,
 )
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.mle.scoring import CellLikelihood, penalised_modes
-from hmetad.notice import notices
 
 # Ratings of right and of wrong answers, the same for both stimuli.
 RIGHT, WRONG = [120, 90, 60, 40], [40, 25, 10, 4]

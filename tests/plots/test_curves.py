@@ -7,12 +7,12 @@ import xarray as xr
 from plots.drawn import counts_of
 
 from hmetad import plots
+from hmetad.base.uniformity import uniformity
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.information import meta_information
 from hmetad.measures.reliability import selective_prediction
 from hmetad.measures.type2 import auroc2
-from hmetad.uniformity import uniformity
 
 COUNTS = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
 

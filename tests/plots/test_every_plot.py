@@ -10,7 +10,7 @@ from plots.drawn import PLOTS, counts_of, frame_of, plot, predicted
 from plots.hostile_labels import HOSTILE
 
 from hmetad import plots
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.plots.style import drawable
 from hmetad.report.page.blocks import Figure as Block
 from hmetad.report.page.figures import figure_svg

@@ -9,8 +9,8 @@ from plots.drawn import calibrated, counts_of, frame_of, grown, models, persons,
 from plots.drawn import shares as shares_of
 
 from hmetad import plots
+from hmetad.base.errors import InputError
 from hmetad.counts.tables import type2_counts
-from hmetad.errors import InputError
 from hmetad.measures.information import meta_information
 
 COUNTS, PERSONS, SHARES = (of(("a", "b"), False) for of in (counts_of, persons, shares_of))

@@ -9,8 +9,8 @@ import xarray as xr
 from scipy.stats import norm
 
 import hmetad
+from hmetad.base.errors import InputError
 from hmetad.bayes import fit_estimates, predict_estimates
-from hmetad.errors import InputError
 from hmetad.report.page.blocks import Alerts, Figure, Prose, Table
 
 

@@ -16,12 +16,12 @@ from report.made_fit import made_fit
 
 import hmetad
 from hmetad import InputError, plots
+from hmetad.base.notice import notice_of, with_notices
 from hmetad.bayes import predicted_counts
 from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood import load_likelihood, register
 from hmetad.likelihood.registry import REGISTERED
-from hmetad.notice import notice_of, with_notices
 from hmetad.plots.fits import describe_fit
 from hmetad.report import (
     combine_reports,

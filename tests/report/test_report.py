@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from matplotlib.figure import Figure as Drawing
 from plots.hostile_labels import VERDICTS
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.report.page.blocks import Alerts, Figure, Matrix, Prose, Table, table_from_frame
 from hmetad.report.page.figures import figure_pdf, figure_svg, inline_svg
 from hmetad.report.page.report import Report

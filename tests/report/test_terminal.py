@@ -10,11 +10,11 @@ from inspect import getsource
 import pandas as pd
 from plots.hostile_labels import HOSTILE
 
+from hmetad.base.notice_registry import codes
+from hmetad.base.spreadsheets import unguard
 from hmetad.compare import ranking, savage_dickey, verdicts
-from hmetad.notice_registry import codes
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.terminal import csv_table, latex_table, markdown_table, print_table
-from hmetad.spreadsheets import unguard
 
 ROWS = [{"cell": label, "m": 0.5 + i} for i, label in enumerate(HOSTILE)]
 COLUMNS = {"cell": "cell", "m": "M"}

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs.wide import read_trials
 
 NUMBERS = [0.85, -1.5, 0.123456789012345, 1e-7]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs.wide import read_trials
 from hmetad.rows.delimiters import sniffed_delimiter
 from hmetad.rows.tables import read_table

@@ -21,7 +21,7 @@ import pytest
 from distributed import LocalCluster
 
 from hmetad import bin_confidence, count_correct, count_trials, notices
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs import read_table, scan_table
 from hmetad.measures import calibration, measure_trials, resample_trials
 from hmetad.rows import rows, scans, sources

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.rows.tables import read_table
 
 FRAME = pd.DataFrame({"stimulus": ["a", "b"], "confidence": [1, 2]})

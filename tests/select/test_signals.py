@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from hmetad import contrast, notices
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.logs import signals
 from hmetad.select import compare_signals, signal_differences
 

@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 
 from hmetad import InputError, ModelSpec, Prior, fit, load_model, simulate_counts
+from hmetad.base.uniformity import uniformity
 from hmetad.bayes import draw_prior
 from hmetad.simulate import calibrate_sampler
 from hmetad.simulate.calibration import fits_of, parameter_values, rank_simulation
-from hmetad.uniformity import uniformity
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 from scipy.stats import chisquare
 
+from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_trials
-from hmetad.errors import InputError
 from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from hmetad.likelihood.family import Quantity
 from hmetad.likelihood.registry import REGISTERED, load_likelihood

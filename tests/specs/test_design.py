@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.specs.design import parse_design
 
 CELLS = pd.DataFrame(

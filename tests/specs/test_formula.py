@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 from formulae import design_matrices
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.specs.design import designs_of, parse_design
 from hmetad.specs.layout import layout_of
 from hmetad.specs.loading import prior_names

@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+from hmetad.base.errors import InputError
 from hmetad.bayes.fit import fit
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.specs.loading import card_names, load_model, names_with_prior
 from hmetad.specs.spec import (
     ModelSpec,

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.mle.meta_d import fit_mle
 from hmetad.norms import language_models
 from hmetad.studies import atlas2026

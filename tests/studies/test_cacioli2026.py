@@ -10,8 +10,8 @@ import xarray as xr
 from scipy.optimize import minimize
 from scipy.stats import norm, spearmanr
 
-from hmetad.errors import InputError
-from hmetad.notice import notices
+from hmetad.base.errors import InputError
+from hmetad.base.notice import notices
 from hmetad.studies import cacioli2026, withdrawn
 from hmetad.studies.comparison import cells_as, compare_with_print, file_of, frame_of, is_reproduced
 from hmetad.studies.report import compare_and_report

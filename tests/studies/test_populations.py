@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.studies import confidence_database, populations
 from hmetad.studies.populations import describe_set, each_done, populations_of, survey
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 from sklearn.metrics import brier_score_loss
 
+from hmetad.base.errors import InputError
 from hmetad.counts.vectors import from_nr
-from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts

@@ -25,7 +25,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.families.meta_d import (
     CHOICES,
     LIMITS,

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from functools import cache, partial
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.family import (
     NUMPY,
     Array,

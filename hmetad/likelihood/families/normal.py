@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from scipy.special import expit, logit
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.likelihood.family import Choice, Family, OutcomeLayout, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
 

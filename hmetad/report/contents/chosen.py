@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from hmetad.coverage import CODE, items_of, shares_of
-from hmetad.notice import Notice
-from hmetad.notice_registry import limit
+from hmetad.base.coverage import CODE, items_of, shares_of
+from hmetad.base.notice import Notice
+from hmetad.base.notice_registry import limit
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.standings import Evidence, Standing

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.results import best_end
 from hmetad.compare.averaging import counted_trials
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.words import pool_words
 from hmetad.counts.checks import dims_text
-from hmetad.errors import InputError
 from hmetad.report.contents.rankings import held_equal, ranking_table, ranking_tables, ranks_of
 from hmetad.report.contents.tables import (
     codes_in_words,
@@ -41,7 +42,6 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.layout import SIGNS, VERDICTS
 from hmetad.report.page.report import Report
-from hmetad.results import best_end
 from hmetad.text.cells import format_cell
 from hmetad.text.names import heading, in_percent, judged_name, symbol
 

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
+from hmetad.base.arguments import check_inputs, probability, refuse_same_names, with_posterior
+from hmetad.base.errors import InputError
+from hmetad.base.monte_carlo import mean_and_interval
+from hmetad.base.notice import undetermined_cells
+from hmetad.base.results import about
 from hmetad.bayes.convergence import check_variable, sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict_levels
-from hmetad.errors import InputError
-from hmetad.monte_carlo import mean_and_interval
-from hmetad.notice import undetermined_cells
-from hmetad.results import about
 from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_by_variable", "convergence_record", "estimate_table"]

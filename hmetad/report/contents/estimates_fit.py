@@ -11,9 +11,10 @@ import pandas as pd
 import xarray as xr
 from scipy.special import ndtri
 
+from hmetad.base.notice_registry import limit
+from hmetad.base.variable_names import name_parts
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import LINKS
-from hmetad.notice_registry import limit
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.population import population_table
@@ -24,7 +25,6 @@ from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
-from hmetad.variable_names import name_parts
 
 __all__ = ["estimates_blocks", "estimates_question"]
 

@@ -12,15 +12,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notices, with_notices
+from hmetad.base.untrusted import read_attr
 from hmetad.bayes.check_fit import check_estimates, has_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predictive import MANY_OUTSIDE, predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.resample import counts_together
-from hmetad.errors import InputError
 from hmetad.mle.measure import measure
-from hmetad.notice import Notice, notices, with_notices
 from hmetad.plots import fits as drawn_fits
 from hmetad.plots.fits import Kind, describe_fit
 from hmetad.report.contents.decided import (
@@ -55,7 +56,6 @@ from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import cell_table, designs_of, left_out_level
 from hmetad.specs.spec import spec_of
 from hmetad.text.names import in_percent, symbol
-from hmetad.untrusted import read_attr
 
 __all__ = ["combine_reports", "fit_report"]
 

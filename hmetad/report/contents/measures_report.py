@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, with_notices
+from hmetad.base.notice import notices as notices_of
+from hmetad.base.results import results
 from hmetad.counts.checks import refuse_no_counts
-from hmetad.errors import InputError
 from hmetad.mle.measure import measure
-from hmetad.notice import Notice, with_notices
-from hmetad.notice import notices as notices_of
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
 from hmetad.report.contents.chosen import capital, first_screen
@@ -43,7 +44,6 @@ from hmetad.report.page.blocks import (
     table_from_frame,
 )
 from hmetad.report.page.report import Report
-from hmetad.results import results
 from hmetad.rows.sources import TableLike
 from hmetad.text.names import heading, in_percent
 

@@ -5,12 +5,12 @@ Fit (DataTree) → blocks.
 
 import xarray as xr
 
+from hmetad.base.untrusted import read_attr
 from hmetad.report.contents.tables import convergence_table
 from hmetad.report.page.blocks import Block, Prose, Table
 from hmetad.specs.spec import ModelSpec
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
-from hmetad.untrusted import read_attr
 
 __all__ = ["method_blocks", "method_text"]
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, with_posterior
+from hmetad.base.arguments import check_inputs, with_posterior
+from hmetad.base.notice import first_few, notices
+from hmetad.base.notice_registry import short_words
 from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together, without_columns
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import first_few, notices
-from hmetad.notice_registry import short_words
 from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
 from hmetad.report.contents.method import method_text
 from hmetad.report.contents.population import population_table

@@ -10,22 +10,22 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, number_text, probability, with_posterior
+from hmetad.base.arguments import check_inputs, number_text, probability, with_posterior
+from hmetad.base.errors import InputError
+from hmetad.base.monte_carlo import has_chains
+from hmetad.base.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict
 from hmetad.bayes.predicted_estimates import predict_estimates
-from hmetad.errors import InputError
 from hmetad.likelihood.families.normal import parameter_name
-from hmetad.monte_carlo import has_chains
 from hmetad.norms import describe
 from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import cell_table, designs_of, reference_level
 from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
-from hmetad.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
 __all__ = ["among_published", "population_table"]
 

@@ -10,19 +10,19 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.base.monte_carlo import where_defined
+from hmetad.base.notice import notices
+from hmetad.base.results import best_end, debiased_name, shown_in
+from hmetad.base.untrusted import read_attr
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict_levels
 from hmetad.compare.cells import Draws, cells_of, leave_out
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.words import COLUMNS, headings, ranked_words
-from hmetad.monte_carlo import where_defined
-from hmetad.notice import notices
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
-from hmetad.results import best_end, debiased_name, shown_in
 from hmetad.text.names import heading, in_percent, symbol
-from hmetad.untrusted import read_attr
 
 __all__ = ["held_equal", "ranking_table", "ranking_tables", "ranks_of"]
 

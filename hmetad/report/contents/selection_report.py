@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs
-from hmetad.notice import with_notices
+from hmetad.base.arguments import check_inputs
+from hmetad.base.notice import with_notices
 from hmetad.plots import processes
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame

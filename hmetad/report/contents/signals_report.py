@@ -9,8 +9,8 @@ from importlib.metadata import version
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
 from hmetad.plots.intervals import describe_intervals, interval_panels
 from hmetad.report.contents.chosen import answer_prose, answer_table, capital
 from hmetad.report.contents.estimates import estimate_table

@@ -11,15 +11,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.monte_carlo import INDEPENDENT, too_undefined, undefined_share
+from hmetad.base.notice_registry import short_words
+from hmetad.base.results import about, find_result, is_raised_by_chance
 from hmetad.compare.averaging import counted_trials
 from hmetad.compare.comparability import are_unlike
 from hmetad.compare.ranking import rank
 from hmetad.counts.resample import has_spread
-from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import INDEPENDENT, too_undefined, undefined_share
-from hmetad.notice_registry import short_words
 from hmetad.report.contents.tables import codes_in_words
-from hmetad.results import about, find_result, is_raised_by_chance
 from hmetad.text.names import heading
 
 __all__ = [

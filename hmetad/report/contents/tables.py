@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.base.notice import Notice, notices, with_notices
+from hmetad.base.notice_registry import limit, short_words
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.words import correction_words, headings
-from hmetad.notice import Notice, notices, with_notices
-from hmetad.notice_registry import limit, short_words
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.base.errors import InputError, nearest
+from hmetad.base.notice import notices
+from hmetad.base.notice_registry import short_words
 from hmetad.counts.columns import several_columns, text_columns
 from hmetad.counts.items import columns_beside_items
 from hmetad.counts.noticed import add_notices
-from hmetad.errors import InputError, nearest
 from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import calibration, selective_prediction
-from hmetad.notice import notices
-from hmetad.notice_registry import short_words
 from hmetad.plots import curves, reliability
 from hmetad.report.contents.chosen import capital, first_screen, in_a_row
 from hmetad.report.contents.standings import (

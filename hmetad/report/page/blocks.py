@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from hmetad.base.errors import InputError, nearest
 from hmetad.compare.decisions import Decisions
-from hmetad.errors import InputError, nearest
 from hmetad.text.cells import format_cell
 
 __all__ = [

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from matplotlib import rc_context
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.report.page.blocks import Figure
 from hmetad.text.escape import visible
 

@@ -5,11 +5,11 @@ Decisions, or title, meta and blocks → dict that JSON has, every number in ful
 
 from typing import Any
 
-from hmetad.arguments import check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.untrusted import read_attr
 from hmetad.compare.decisions import Decisions
 from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
 from hmetad.report.terminal import strict
-from hmetad.untrusted import read_attr
 
 __all__ = ["decisions_record", "report_record"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hmetad.errors import InputError
-from hmetad.files import write_together
+from hmetad.base.errors import InputError
+from hmetad.base.files import write_together
 from hmetad.report.page.blocks import (
     Alerts,
     Block,

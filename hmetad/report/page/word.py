@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 from hmetad.report.page.blocks import Document
 from hmetad.report.page.figures import figure_png
 from hmetad.report.page.layout import (

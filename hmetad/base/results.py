@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = [
     "Result",
@@ -205,7 +205,7 @@ def refuse_biased(quantity: str, argument: str) -> None:
     --------
     >>> refuse_biased("ece", "var")
     Traceback (most recent call last):
-    hmetad.errors.InputError: var: got 'ece', which chance raises the more the fewer trials there \
+    hmetad.InputError: var: got 'ece', which chance raises the more the fewer trials there \
 are, allowed is a measure with less of that bias. Take ece_debiased.
     """
     instead = debiased_name(quantity.removeprefix("log ratio of "))

@@ -6,7 +6,7 @@ Number of bytes → nothing, or an error with the numbers.
 import os
 from pathlib import Path
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = ["in_words", "memory_bytes", "refuse_memory"]
 
@@ -36,7 +36,7 @@ def refuse_memory(argument: str, got: str, needed: int) -> None:
     >>> refuse_memory("draws", "10**15", 8 * 10**15)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    hmetad.errors.InputError: draws: got 10**15, which takes 8000 TB or more, ...
+    hmetad.InputError: draws: got 10**15, which takes 8000 TB or more, ...
     """
     there = memory_bytes()
     if there is not None and needed > there:

@@ -13,8 +13,14 @@ import xarray as xr
 from public_names import PUBLIC_NAMES, named
 
 import hmetad
-from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none, whole, with_posterior
-from hmetad.errors import InputError
+from hmetad.base.arguments import (
+    arrays_of_numbers,
+    check_inputs,
+    seed_or_none,
+    whole,
+    with_posterior,
+)
+from hmetad.base.errors import InputError
 
 
 @check_inputs(n=whole(1), seed=seed_or_none)

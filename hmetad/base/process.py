@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from hmetad.files import clear_unfinished, written_files
+from hmetad.base.files import clear_unfinished, written_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import xarray as xr
 from public_names import PUBLIC_NAMES
 
 import hmetad
+from hmetad.base.results import TABLE, about, attrs_of, find_result, names_of, results
 from hmetad.commands.measures import columns
 from hmetad.measures.catalogue import function_of
-from hmetad.results import TABLE, about, attrs_of, find_result, names_of, results
 from hmetad.text.names import axis_name, column_name, heading, symbol, unit
 
 COUNTS = hmetad.from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

@@ -11,10 +11,10 @@ from typing import Any, Protocol, get_args, runtime_checkable
 
 import xarray as xr
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
-from hmetad.notice_registry import Severity, about_alone, text_of
-from hmetad.untrusted import read_attr
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError
+from hmetad.base.notice_registry import Severity, about_alone, text_of
+from hmetad.base.untrusted import read_attr
 
 __all__ = [
     "CARRIED_ATTRS",

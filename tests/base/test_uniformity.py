@@ -5,7 +5,7 @@ import pytest
 from arviz_stats.ecdf_utils import simulate_confidence_bands
 from scipy import stats
 
-from hmetad.uniformity import cumulative_ranks, rank_band, uniformity
+from hmetad.base.uniformity import cumulative_ranks, rank_band, uniformity
 
 # Factors on the SD of a posterior.
 POSTERIORS = {"right": 1.0, "narrow": 0.6, "wide": 1.7}

@@ -27,7 +27,7 @@ from typing import (
 
 import numpy as np
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = [
     "Check",
@@ -88,10 +88,10 @@ def check_inputs[F: Callable[..., Any]](
     'aa'
     >>> repeated(b"a")
     Traceback (most recent call last):
-    hmetad.errors.InputError: text: got b'a', allowed is text.
+    hmetad.InputError: text: got b'a', allowed is text.
     >>> repeated("a", n=0)
     Traceback (most recent call last):
-    hmetad.errors.InputError: n: got 0, allowed is a whole number of at least 1.
+    hmetad.InputError: n: got 0, allowed is a whole number of at least 1.
     """
 
     def decorated(function: F) -> F:
@@ -143,7 +143,7 @@ def whole(least: int, most: int = MOST_WHOLE - 1) -> Check:
     --------
     >>> whole(1, 1000)("n", 5000)
     Traceback (most recent call last):
-    hmetad.errors.InputError: n: got 5000, allowed is a whole number from 1 to 1000.
+    hmetad.InputError: n: got 5000, allowed is a whole number from 1 to 1000.
     """
     is_open = most == MOST_WHOLE - 1
     words = f"of at least {least}" if is_open else f"from {least} to {most}"
@@ -157,7 +157,7 @@ def of_type(annotation: Any) -> Check:
     --------
     >>> of_type(str)("kind", ["difference"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: kind: got ['difference'], allowed is text.
+    hmetad.InputError: kind: got ['difference'], allowed is text.
     """
     kind = kind_of(annotation)
 
@@ -177,7 +177,7 @@ def with_variables(*names: str, dim: str, made_by: str) -> Check:
     --------
     >>> with_variables("rank", dim="cell", made_by="rank")("ranks", {"rank": 1})
     Traceback (most recent call last):
-    hmetad.errors.InputError: ranks: got {'rank': 1}, allowed is a Dataset of rank, \
+    hmetad.InputError: ranks: got {'rank': 1}, allowed is a Dataset of rank, \
 with rank and dim cell.
     """
     named = " and ".join(filter(None, [", ".join(names), f"dim {dim}"]))
@@ -449,7 +449,7 @@ def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) 
     --------
     >>> refuse_same_names(["model", "trials"], ["trials", "auroc2"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: by: got 'trials', allowed is a name that no result \
+    hmetad.InputError: by: got 'trials', allowed is a name that no result \
 has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
     """
     taken = {*results}

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.base.errors import InputError
+from hmetad.base.notice import Notice, notice_where, notices, with_notices
 
 FEW = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("d′ | A",), "Rahnev 2025")
 EMPTY = Notice("empty-ratings", "info", "Rating 3 is empty.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import betaincinv, ndtri
 
-from hmetad.notice_registry import limit
+from hmetad.base.notice_registry import limit
 
 __all__ = [
     "FEWEST_DRAWS",

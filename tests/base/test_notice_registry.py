@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.notice import notice_of, notice_where, notices_where
-from hmetad.notice_registry import (
+from hmetad.base.notice import notice_of, notice_where, notices_where
+from hmetad.base.notice_registry import (
     about_alone,
     codes,
     filled_in,

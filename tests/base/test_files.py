@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from hmetad import files
-from hmetad.files import write_together, written_files
+from hmetad.base import files
+from hmetad.base.files import write_together, written_files
 
 
 def names(folder):

@@ -5,7 +5,7 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.stats import norm
 
-from hmetad.monte_carlo import (
+from hmetad.base.monte_carlo import (
     check_chains,
     effective_draws,
     quantile_error,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.notice import Notice, first_few, notice_of
-from hmetad.notice_registry import limit
-from hmetad.untrusted import read_attr
+from hmetad.base.notice import Notice, first_few, notice_of
+from hmetad.base.notice_registry import limit
+from hmetad.base.untrusted import read_attr
 
 __all__ = [
     "CODE",

@@ -21,7 +21,7 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = [
     "PACKED",

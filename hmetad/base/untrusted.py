@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = ["MAX_CHARACTERS", "parse_json", "read_attr"]
 
@@ -50,7 +50,7 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     (['model', 'task'], {})
     >>> read_attr({"same_items": '["a"]'}, "same_items")
     Traceback (most recent call last):
-    hmetad.errors.InputError: attrs['same_items']: got '["a"]', allowed is what hmetad writes \
+    hmetad.InputError: attrs['same_items']: got '["a"]', allowed is what hmetad writes \
 there. Without it: remove the attr, .attrs.pop('same_items').
     """
     shape = SHAPES[name]
@@ -89,7 +89,7 @@ def parse_json(text: object, argument: str) -> Any:
     {'draws': 100}
     >>> parse_json("[" * 100_000, "fit.json")
     Traceback (most recent call last):
-    hmetad.errors.InputError: fit.json: got lists or objects nested too deeply, allowed is JSON.
+    hmetad.InputError: fit.json: got lists or objects nested too deeply, allowed is JSON.
     """
     if not isinstance(text, str):
         raise InputError(argument, type(text).__name__, "JSON, as text")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hmetad.errors import InputError
+from hmetad.base.errors import InputError
 
 __all__ = ["FrozenMapping", "freeze"]
 

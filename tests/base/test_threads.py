@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from hmetad import threads
-from hmetad.threads import in_threads, usable_cpus
+from hmetad.base import threads
+from hmetad.base.threads import in_threads, usable_cpus
 
 CPUS = 3
 # Threads of one process that may use one CPU, after a fit of 5,000 cells.

@@ -34,6 +34,9 @@ class InputError(ValueError):
     rope: got (0.1, -0.1), allowed is lower < upper. Swap the two ends.
     """
 
+    # Tracebacks show the name by which users know it.
+    __module__ = "hmetad"
+
     def __init__(self, argument: str, got: str, allowed: str, next_step: str = "") -> None:
         self.argument, self.got, self.allowed, self.next_step = argument, got, allowed, next_step
         sentence = in_words(one_line(argument), one_line(got), allowed)
