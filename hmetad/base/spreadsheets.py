@@ -1,14 +1,11 @@
 r"""Cells of CSV files that a spreadsheet would run.
 
-Text of a cell ⇄ the same text with an apostrophe before every sign that could begin a formula.
+Text of a cell ⇄ the same text with an apostrophe before it, if it begins with = or @.
 Source: OWASP, CSV injection.
 
-A spreadsheet takes a cell for a formula that begins with =, +, - or @, in their wide forms too,
-also after spaces, signs that are not seen, or quotation marks. Where a semicolon or a tab parts
-cells, what stands after one begins a cell as well, and so does a line. Each such sign gets an
-apostrophe before it, and so does a cell that begins with a tab or a line break; a cell that is
-nothing but a number stays. Apostrophes count as quotation marks, so that every text has a guarded
-form of its own: without those apostrophes it is again what it was.
+A text that begins with = or @, in their wide forms too, is a formula to a spreadsheet. A text that
+begins with + or - may be one as well, and is written as it is: "-1 SD" is a usual label.
+Apostrophes before the sign count, so that no two texts are written alike.
 """
 
 import re
@@ -20,56 +17,36 @@ if TYPE_CHECKING:
 
 __all__ = ["guard", "guard_frame", "unguard", "unguard_frame"]
 
-UNSEEN = (
-    r"\s\x00-\x20\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
-    r"\u2028-\u202f\u205f-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
-    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
-)
-QUOTES = "'\"`‘’‚‛“”„‟"
-SIGNS = r"=+\-@＝＋－＠﹦﹢﹣﹫"
-# All that may stand before the first sign of a cell is taken in one go, never twice: long runs cost
-# no more than they are long.
-OPENING = re.compile(rf"((?:\A|[;\t\r\n])[;{UNSEEN}{QUOTES}]*+)([{SIGNS}])?")
-SEPARATES = re.compile(r"[;\t\r\n]")
-# What a column is searched for first, since most have nothing of the kind.
-RISKS = r"\A\W|[;\t\r\n]"
-GUARDS = rf"'[{SIGNS}]|\A'+[\t\r\n]"
-BLANK_START = re.compile(r"'*[\t\r\n]")
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+SIGNS = "=@＝＠﹫"
+RUNS = re.compile(rf"'*[{SIGNS}]")
+GUARDED = re.compile(rf"'+[{SIGNS}]")
 NUMERIC_KINDS = "biufcmM"
 
 
 def guard(value: object) -> object:
-    """Text of a cell that no spreadsheet runs; what is no text stays as it is.
+    """Text of a cell that no spreadsheet runs; any other value as it is.
 
     Examples
     --------
-    >>> guard("=HYPERLINK(0)"), guard("a - b"), guard("+"), guard("'-x")
-    ("'=HYPERLINK(0)", 'a - b', "'+", "''-x")
-    >>> guard("-0.5"), guard(-0.5), guard("x;=1")
-    ('-0.5', -0.5, "x;'=1")
+    >>> guard("=HYPERLINK(0)"), guard("-1 SD"), guard("+x"), guard("'=x"), guard(-0.5)
+    ("'=HYPERLINK(0)", '-1 SD', '+x', "''=x", -0.5)
     """
-    if not isinstance(value, str) or NUMBER.fullmatch(value):
-        return value
-    if value[:1].isalnum() and not SEPARATES.search(value):
-        return value
-    safe = OPENING.sub(lambda found: f"{found[1]}'{found[2]}" if found[2] else found[0], value)
-    return f"'{safe}" if BLANK_START.match(safe) else safe
+    return f"'{value}" if isinstance(value, str) and RUNS.match(value) else value
 
 
 def unguard(texts: Iterable[object]) -> list[object]:
-    """Texts without their guard, where they have one.
+    """Texts without the apostrophe that `guard` put before them.
 
     Parameters
     ----------
     texts : iterable of object
-        Cells of one column, or the names of all columns; what is no text stays.
+        Cells of one column, or the names of all columns; what is not text stays.
 
     Returns
     -------
     list of object
-        The texts as they were before `guard`. Where one of them is unsafe as it stands, none was
-        guarded, and all stay as they are.
+        The texts as they were before `guard`. If one of them begins with = or @, none was guarded,
+        and all stay as they are.
 
     Examples
     --------
@@ -77,10 +54,9 @@ def unguard(texts: Iterable[object]) -> list[object]:
     (['=1', 'a'], ["'=1", '=1'])
     """
     given = list(texts)
-    plain = [without_guard(text) if isinstance(text, str) else text for text in given]
-    pairs = zip(plain, given, strict=True)
-    is_ours = all(guard(new) == old for new, old in pairs if isinstance(old, str))
-    return plain if is_ours else given
+    if any(isinstance(text, str) and text[:1] in SIGNS and text for text in given):
+        return given
+    return [text[1:] if isinstance(text, str) and GUARDED.match(text) else text for text in given]
 
 
 def guard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -107,8 +83,8 @@ def guard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     safe = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
-        if has_text_with(RISKS, column):
-            safe.isetitem(place, column.map(guard_whole, na_action="ignore").array)
+        if has_text_with(RUNS, column):
+            safe.isetitem(place, column.map(guard_writable, na_action="ignore").array)
     return safe.set_axis([guard(name) for name in frame.columns], axis="columns")
 
 
@@ -123,7 +99,7 @@ def unguard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     pandas.DataFrame
-        A column in which a text is unsafe as it stands was not guarded, and stays as it is.
+        A column in which a text begins with = or @ was not guarded, and stays as it is.
 
     Examples
     --------
@@ -134,32 +110,21 @@ def unguard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     plain = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
-        if has_text_with(GUARDS, column):
+        if has_text_with(GUARDED, column):
             levels = column.dropna().unique().tolist()
             found = dict(zip(levels, unguard(levels), strict=True))
             plain.isetitem(place, column.map(found).array)
     return plain.set_axis(unguard(frame.columns), axis="columns")
 
 
-def guard_whole(value: object) -> object:
-    """Guarded value; half a sign, which neither pandas' texts nor a file can hold, is a "?"."""
-    safe = guard(value)
-    return safe.encode("utf-8", "replace").decode() if isinstance(safe, str) else safe
-
-
-def has_text_with(pattern: str, column: "pd.Series") -> bool:
-    """Whether a column holds text in which a pattern is found."""
+def has_text_with(pattern: re.Pattern[str], column: "pd.Series") -> bool:
+    """Whether a column holds text that begins with a pattern."""
     if column.dtype.kind in NUMERIC_KINDS:
         return False
-    if column.dtype == "str":
-        return bool(column.str.contains(pattern).any())
-    found = re.compile(pattern)
-    return any(found.search(value) for value in column if isinstance(value, str))
+    return any(pattern.match(value) for value in column if isinstance(value, str))
 
 
-def without_guard(text: str) -> str:
-    """Text without the apostrophes that `guard` would have set."""
-    inner = text[1:] if text.startswith("'") and BLANK_START.match(text, 1) else text
-    return OPENING.sub(
-        lambda found: f"{found[1].removesuffix("'")}{found[2]}" if found[2] else found[1], inner
-    )
+def guard_writable(value: object) -> object:
+    """Guarded value, in which a "?" stands for half a character: no file can hold one."""
+    safe = guard(value)
+    return safe.encode("utf-8", "replace").decode() if isinstance(safe, str) else safe
