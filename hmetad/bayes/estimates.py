@@ -246,7 +246,7 @@ def finish_estimates(
     # Draws with uneven weights come more than once.
     are_even = "pareto_k" in stats and float(stats["effective_draws"][0]) >= number
     tree.attrs = {
-        **fit_attributes(spec, {"random_seed": said["seed"]}, is_stored=True),
+        **fit_attributes(spec, {"random_seed": said["seed"]}),
         **{**spec.choices, **said, "density": "compiled"},
         **{"source": data.source, "kind": "posterior", "cluster": ""},
         "sampler": str(groups["posterior"].attrs["inference_library"]),

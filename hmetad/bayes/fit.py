@@ -34,7 +34,6 @@ from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, nutpie_model, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
-from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.rounds import LARGE
@@ -53,6 +52,7 @@ RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "
 TUNE, TUNE_OF_LARGE, TUNE_OF_PYMC = 500, 300, 1000
 # What samples every cell by itself.
 APART = (sample_by_importance, sample_cells_by_chains)
+SAMPLERS = ("nutpie", "pymc")
 LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 
 
@@ -114,8 +114,8 @@ def fit(
         500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4 ratings take
         1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values and more, and
         .95 or .99 where steps diverge. With other options of
-        `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
-        ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
+        `pymc.sample`, such as nuts_sampler (``"nutpie"`` or ``"pymc"``), PyMC samples its own model
+        of the same posterior.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
         notices. Importance sampling draws as many as all chains, without tuning.
 
@@ -156,7 +156,7 @@ def fit(
         counts, with_changes(model_of(counts, model), formula=formula, priors=priors)
     )
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
-    options = checked_options(sample_kwargs, size, is_stored=is_stored)
+    options = checked_options(sample_kwargs, size)
     if store is not None:
         refuse_store(store, options)
     if is_stored and keep_cells is False:
@@ -172,7 +172,7 @@ def fit(
         sizes = options | {"tune": 0}
     kept = keeps_cells(is_stored or keep_cells, program.counts, program.spec, sizes)
     by = "importance" if sample is sample_by_importance else "nuts"
-    attrs = fit_attributes(program.spec, options, is_stored) | {"density": density, "method": by}
+    attrs = fit_attributes(program.spec, options) | {"density": density, "method": by}
     request = Request(
         options,
         kept,
@@ -194,7 +194,7 @@ def fit(
         return finish(tree, program.counts, attrs, program.spec, program.designs)
 
 
-def checked_options(given: Mapping[str, Any], size: int, *, is_stored: bool) -> dict[str, Any]:
+def checked_options(given: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Options of sampling so many free values, with defaults and one seed; numbers are checked."""
     # `sampling_flags` checks more than PyMC does, and once is enough.
     options = {"draws": DRAWS, "chains": CHAINS, "compute_convergence_checks": False}
@@ -205,8 +205,11 @@ def checked_options(given: Mapping[str, Any], size: int, *, is_stored: bool) -> 
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = given.get("cores", min(options["chains"], usable_cpus()))
     options |= {"cores": cores, "random_seed": recorded_seed(given.get("random_seed"))}
-    # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
-    return options if is_stored else prepare_jax(options)
+    if options.get("nuts_sampler", SAMPLERS[0]) not in SAMPLERS:
+        step = "Omit nuts_sampler to sample with nutpie."
+        allowed = " or ".join(map(repr, SAMPLERS))
+        raise InputError("nuts_sampler", repr(given["nuts_sampler"]), allowed, step)
+    return options
 
 
 def recorded_seed(given: Any) -> int:
@@ -279,14 +282,13 @@ def refuse_undefined(tree: xr.DataTree, spec: ModelSpec, draws: int, method: str
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
 
-def fit_attributes(spec: ModelSpec, options: Mapping[str, Any], is_stored: bool) -> dict[str, str]:
+def fit_attributes(spec: ModelSpec, options: Mapping[str, Any]) -> dict[str, str]:
     """What the result has to say of itself, as text."""
-    packages = [*RECORDED_PACKAGES, *(() if is_stored else jax_packages(options))]
     choices = {name: own for name, own in spec.choices.items() if name == "meta_criterion"}
     return {
         "model": spec.name,
         "spec": spec.to_json(),
         **choices,
         "seed": str(options["random_seed"]),
-        "versions": json.dumps({name: version(name) for name in packages}),
+        "versions": json.dumps({name: version(name) for name in RECORDED_PACKAGES}),
     }

@@ -31,7 +31,7 @@ __all__ = [
     "Values",
 ]
 
-# Arrays of NumPy, JAX or PyTensor alike: readable likelihoods use only what all have.
+# Arrays of NumPy or PyTensor: readable likelihoods use only what both have.
 type Array = Any
 type Values = Mapping[str, Array]
 type Formula = Callable[[Values, Arrays], Array]
@@ -41,16 +41,15 @@ SIGMA = Prior("HalfNormal", sigma=1)
 
 
 class Arrays:
-    """Namespace of array functions, so that a formula is written once for all array modules.
+    """Namespace of array functions, so that a formula is written once for NumPy and PyTensor.
 
     Those of the array API standard have their names there, and `log_ndtr` is log Φ: those given,
-    else those of the module. `hmetad.likelihood.tensors` and `hmetad.likelihood.jax_op` have the
-    namespaces of PyTensor and JAX.
+    else those of the module. `hmetad.likelihood.tensors` has the namespace of PyTensor.
 
     Parameters
     ----------
     module : module
-        ``numpy``, ``jax.numpy`` or ``pytensor.tensor``.
+        ``numpy`` or ``pytensor.tensor``.
     **functions
         What the module lacks, or has under another name.
     """
@@ -385,7 +384,7 @@ class Family:
         known : mapping of str to array
             Parameters and quantities by name, with leading dims in common and then their own.
         xp : Arrays, optional
-            Of NumPy, JAX or PyTensor.
+            Of NumPy or PyTensor.
 
         Returns
         -------

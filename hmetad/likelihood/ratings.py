@@ -96,7 +96,7 @@ def log_interval_area(lower: Array, width: Array, xp: Arrays = NUMPY) -> Array:
     lower, width : array
         Lower edge, and positive width, in standard deviations.
     xp : Arrays, optional
-        Of NumPy, JAX or PyTensor.
+        Of NumPy or PyTensor.
 
     Returns
     -------
@@ -173,10 +173,8 @@ def over_cells(
         If arrays are not NumPy's.
     """
     if xp.module is not np:
-        allowed = (
-            "nutpie or pymc: this model's probabilities are compiled, and JAX has none of them"
-        )
-        raise InputError("nuts_sampler", f"arrays of {xp.module.__name__}", allowed)
+        step = "This model's probabilities are compiled for NumPy alone."
+        raise InputError("xp", f"functions of {xp.module.__name__}", "those of NumPy", step)
     inner = np.asarray(of_criteria, dtype=float)
     leading = np.broadcast_shapes(*map(np.shape, of_cell), inner.shape[:-2])
     flat = [np.broadcast_to(np.asarray(x, dtype=float), leading).ravel() for x in of_cell]

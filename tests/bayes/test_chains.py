@@ -31,6 +31,7 @@ def counts():
         ("group", {}, sample_together),
         ("group", {"target_accept": 0.9, "progressbar": False, "tune": 0}, sample_together),
         ("group", {"nuts_sampler": "nutpie"}, sample_by_pymc),
+        ("group", {"nuts_sampler": "pymc"}, sample_by_pymc),
         ("group", {"initvals": {}}, sample_by_pymc),
         ("sdt", {}, sample_by_importance),
         ("sdt", {"target_accept": 0.9}, sample_cells_by_chains),

@@ -28,13 +28,10 @@ def test_the_exponential_integral_is_that_of_scipy():
     np.testing.assert_allclose(ours, np.log(exp1(x)), rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
-def test_the_normal_cdf_and_its_gradient_are_those_of_scipy(mode):
-    if mode == "JAX":
-        pytest.importorskip("jax")
+def test_the_normal_cdf_and_its_gradient_are_those_of_scipy():
     z, given = pt.dvector(), np.array([-1e6, -50.0, -9.0, -1.0, -0.999, 0.0, 5.0, 9.0, 50.0, 1e6])
     value = log_ndtr(z)
-    evaluate = pytensor.function([z], [value, pytensor.grad(value.sum(), z)], mode=mode)
+    evaluate = pytensor.function([z], [value, pytensor.grad(value.sum(), z)], mode="NUMBA")
     ours, slope = evaluate(given)
     np.testing.assert_allclose(ours, norm.logcdf(given), rtol=1e-12, atol=1e-17)
     ratio = np.exp(norm.logpdf(given) - norm.logcdf(given))

@@ -95,6 +95,12 @@ def test_odd_numbers_are_refused_before_anything_is_sampled(
     assert not (tmp_path / "draws").exists()
 
 
+@pytest.mark.parametrize("sampler", ["numpyro", "blackjax", "stan", None])
+def test_other_samplers_than_nutpie_and_pymc_are_refused(counts, sampler):
+    with pytest.raises(InputError, match=r"^nuts_sampler: got .*'nutpie' or 'pymc'"):
+        hmetad.fit(counts, nuts_sampler=sampler, **SHORT)
+
+
 @pytest.mark.parametrize(("card", "most"), [("individual", 12), ("cncb", 11)])
 def test_importance_sampling_says_how_many_ratings_a_card_may_have(card, most):
     def fitted(ratings):

@@ -310,7 +310,7 @@ def log_probabilities(
     options : array, shape (...)
         Their number, from 2.
     xp : Arrays, optional
-        Of NumPy, JAX or PyTensor.
+        Of NumPy or PyTensor.
 
     Returns
     -------
@@ -388,7 +388,7 @@ def log_biased_probabilities(
     options : int
         m, the number of options.
     xp : Arrays, optional
-        Of NumPy, JAX or PyTensor.
+        Of NumPy or PyTensor.
 
     Returns
     -------
@@ -461,7 +461,7 @@ def log_margin_areas(
     y : array, shape (..., K)
         Rising edges; the last margin has no upper one.
     xp : Arrays, optional
-        Of NumPy, JAX or PyTensor.
+        Of NumPy or PyTensor.
 
     Returns
     -------

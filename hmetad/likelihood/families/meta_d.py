@@ -2,7 +2,7 @@
 
 Choices of a card → Family; parameters (arrays that broadcast over leading dims) → log-probabilities
 (..., stimulus, response, rating). These are written for reading and for checking the compiled
-kernel against; the array module is an argument, so that the same lines run under NumPy, JAX and
+kernel against; the array module is an argument, so that the same lines run under NumPy and
 PyTensor.
 
 Notation: type-1 evidence is N(-d/2, 1) for stimulus S1 and N(+d/2, 1/s) for S2, the response
@@ -284,7 +284,7 @@ def log_joint_probabilities(
     s : array, shape (...), optional
         σ_S1 / σ_S2 of the evidence; 1 is the equal-variance model.
     xp : Arrays, optional
-        Of NumPy, JAX or PyTensor.
+        Of NumPy or PyTensor.
 
     Returns
     -------
