@@ -7,10 +7,11 @@ them. A line of a stub is ``from hmetad.bayes.fit import fit as fit``.
 import sys
 
 # The modules typing, pathlib and ast take longer to import than all that is done here.
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["attach", "homes_in", "import_without"]
+__all__ = ["attach", "homes_in", "import_on_call", "import_without"]
 
 
 def attach(package: str, file: str) -> tuple[list[str], object, object]:
@@ -52,6 +53,23 @@ def homes_in(stub: str) -> dict[str, str]:
         words = names.replace("(", " ").replace(")", " ").replace(",", " ").split()
         homes |= {words[i + 1]: home for i, word in enumerate(words) if word == "as"}
     return homes
+
+
+def import_on_call(module: str, name: str) -> Callable[..., object]:
+    """Function of a module that is imported when it is first called, since it takes long.
+
+    Examples
+    --------
+    >>> import_on_call("math", "sqrt")(4)
+    2.0
+    """
+
+    def function(*args: object, **kwargs: object) -> object:
+        """Call it."""
+        value: object = getattr(import_module(module), name)(*args, **kwargs)
+        return value
+
+    return function
 
 
 class Postponed(ModuleType):

@@ -6,7 +6,7 @@ at chance, ratings that some cells do not use. Source: Lehmann (1975) for the ra
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from hmetad.base.notice import Notice, notice_of, notice_where
 from hmetad.base.notice_registry import limit
@@ -120,7 +120,7 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
     z = z[~np.isnan(z)]
     below, known = int((z < 0).sum()), len(z)
     is_clear = (z < -CLEAR_Z).sum() > known / 2
-    is_most = below >= MOST * known and binom.sf(below - 1, known, 0.5) < CHANCE
+    is_most = below >= MOST * known and bdtrc(below - 1, known, 0.5) < CHANCE
     if known < FEWEST_CELLS or not (is_clear or is_most):
         return []
     return [notice_of(name, number=below, cells=known)]

@@ -5,24 +5,27 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.lazy import import_on_call
 from hmetad.base.notice import notices, with_notices
 from hmetad.base.results import attrs_of
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.expectation import relative_to_sdt
 from hmetad.measures.sdt import Correction
-from hmetad.mle.meta_d import fit_mle
 
 __all__ = ["measure", "measure_scales"]
 
 NOISE = ("meta_noise", "meta_noise_se", "meta_uncertainty", "meta_uncertainty_se")
 # Its likelihood has one maximum in all cases that were seen.
 NOISE_STARTS = 3
+# Compiled likelihoods take a second to import, and most measures need none.
+fit_mle: Callable[..., Any] = import_on_call("hmetad.mle.meta_d", "fit_mle")
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
