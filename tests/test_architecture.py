@@ -56,7 +56,7 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1504,
+    "base": 1520,
     "bayes": 6361,
     "commands": 3011,
     "compare": 2134,
@@ -64,7 +64,7 @@ MOST_LINES = {
     "likelihood": 3521,
     "logs": 3474,
     "measures": 2832,
-    "mle": 2197,
+    "mle": 2200,
     "plots": 1800,
     "report": 4037,
     "rows": 1892,
