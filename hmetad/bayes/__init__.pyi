@@ -1,9 +1,7 @@
 """Posteriors beyond `hmetad.fit`: what a model predicts, its priors, other choices."""
 
 from hmetad.bayes.estimates import fit_estimates as fit_estimates
-from hmetad.bayes.group_correlations import group_correlation as group_correlation
 from hmetad.bayes.kept_cells import posterior_bytes as posterior_bytes
-from hmetad.bayes.loo import influence as influence
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predict import predict_levels as predict_levels
 from hmetad.bayes.predict import predict_measures as predict_measures

@@ -11,7 +11,7 @@ as a normal one at its mode, and the population suggest together.
 Source: Merkle, Furr & Rabe-Hesketh (2019), for conditional and marginal likelihoods.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,7 +31,7 @@ from hmetad.mle.units import Units
 from hmetad.specs.design import Block
 from hmetad.specs.spec import free_priors
 
-__all__ = ["Integral", "each_group", "group_log_likelihood"]
+__all__ = ["group_log_likelihood"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -52,38 +52,30 @@ def group_log_likelihood(fitted: Fitted, by: str, seed: int = 0) -> xr.DataArray
     Without multinomial coefficients. An error where the cells have no such column, or its groups
     cannot be left out of the model.
     """
+    refuse_unfit(fitted, by)
+    step = -(-fitted.number // DRAWS)
+    thinned = fitted.at(fitted.posterior.isel(draw=slice(None, None, step)))
+    column = fitted.cells[by]
+    groups = [*dict.fromkeys(column)]
+    # Each has separate random numbers, whatever the order of threads.
+    streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(len(groups)))
 
-    def integrate(integral: Integral, rng: np.random.Generator) -> Floats:
-        points, log_q = integral.proposal(integral.precision).draw(POINTS, rng)
+    def integrate(pair: tuple[object, np.random.Generator]) -> Floats:
+        """Log likelihood of one group at the draws."""
+        group, rng = pair
+        integral = integral_of(thinned, np.flatnonzero(column == group))
+        points, log_q = integral.propose(rng)
         log_w = integral.log_joint(points) - log_q
         highest = log_w.max(axis=1, keepdims=True)
         found: Floats = highest[:, 0] + np.log(np.exp(log_w - highest).mean(axis=1))
         return found
 
-    drawn, found = each_group(fitted, by, DRAWS, integrate, seed)
-    values = np.stack([*found.values()], axis=-1).reshape(drawn.sizes["chain"], -1, len(found))
-    coords = {"chain": drawn["chain"].values, "draw": drawn["draw"].values, by: [*found]}
+    found = in_threads(integrate, [*zip(groups, streams, strict=True)])
+    drawn = thinned.posterior
+    values = np.stack(found, axis=-1).reshape(drawn.sizes["chain"], -1, len(found))
+    names = [*map(str, groups)]
+    coords = {"chain": drawn["chain"].values, "draw": drawn["draw"].values, by: names}
     return xr.DataArray(values, coords, ("chain", "draw", by))
-
-
-def each_group[Found](
-    fitted: Fitted,
-    by: str,
-    most: int,
-    work: Callable[["Integral", np.random.Generator], Found],
-    seed: int,
-) -> tuple[xr.Dataset, dict[str, Found]]:
-    """Some of the draws, about so many at most, and what a function finds of each group at them."""
-    refuse_unfit(fitted, by)
-    step = -(-fitted.number // most)
-    thinned = fitted.at(fitted.posterior.isel(draw=slice(None, None, step)))
-    column = fitted.cells[by]
-    places = {str(group): np.flatnonzero(column == group) for group in dict.fromkeys(column)}
-    # Each has random numbers of its own, whatever the order of threads.
-    streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(len(places)))
-    pairs = [*zip(places.values(), streams, strict=True)]
-    found = in_threads(lambda pair: work(integral_of(thinned, pair[0]), pair[1]), pairs)
-    return thinned.posterior, dict(zip(places, found, strict=True))
 
 
 def refuse_unfit(fitted: Fitted, by: str) -> None:
@@ -103,40 +95,6 @@ def refuse_unfit(fitted: Fitted, by: str) -> None:
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """A t distribution of coefficients at each draw, around centre (draws, coefficients).
-
-    Axes, (draws, coefficients, coefficients), are lower triangular.
-    """
-
-    centre: Floats
-    axes: Floats
-
-    def draw(self, number: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Points (draws, points, coefficients), and their log densities (draws, points)."""
-        draws, size = self.centre.shape
-        scores = rng.normal(size=(draws, number, size))
-        scores /= np.sqrt(rng.chisquare(FREEDOM, (draws, number, 1)) / FREEDOM)
-        moved = np.einsum("sij,smj->smi", self.axes, scores, optimize=True)
-        return self.centre[:, None] + moved, self.density_of(scores)
-
-    def log_density(self, points: Floats) -> Floats:
-        """Log densities (draws, points) at points (draws, points, coefficients)."""
-        away = (points - self.centre[:, None]).transpose(0, 2, 1)
-        return self.density_of(np.linalg.solve(self.axes, away).transpose(0, 2, 1))
-
-    def density_of(self, scores: Floats) -> Floats:
-        """Log densities at the centre plus axes times scores."""
-        size = scores.shape[2]
-        log_q = -(FREEDOM + size) / 2 * np.log1p((scores**2).sum(axis=2) / FREEDOM)
-        log_q += gammaln((FREEDOM + size) / 2) - gammaln(FREEDOM / 2)
-        log_q -= size / 2 * np.log(FREEDOM * np.pi)
-        spread = np.log(np.diagonal(self.axes, axis1=1, axis2=2)).sum(axis=1)
-        found: Floats = log_q - spread[:, None]
-        return found
-
-
-@dataclass(frozen=True)
 class Integral:
     """Counts of some cells as a function of their own coefficients, normal in the population.
 
@@ -148,8 +106,6 @@ class Integral:
         What is fixed at each draw.
     mean, sd, precision : array, shape (draws, coefficients), the last with one more such dim
         Of the coefficients in the population.
-    places : mapping of str to int
-        First coefficient of each block of effects: ``"log_m_1|subject"``.
     top, slope, curvature : array
         A point (coefficients,) near the mode, and derivatives of the log likelihood there.
     """
@@ -159,19 +115,30 @@ class Integral:
     mean: Floats
     sd: Floats
     precision: Floats
-    places: Mapping[str, int]
     top: Floats
     slope: Floats
     curvature: Floats
 
-    def proposal(self, precision: Floats) -> Proposal:
-        """Points near the posterior of the coefficients, given a precision of theirs."""
-        pull = np.einsum("sij,sj->si", precision, self.mean)
+    def propose(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Points near the posterior, (draws, points, coefficients), and their log densities.
+
+        They come from a t distribution at each draw.
+        """
+        pull = np.einsum("sij,sj->si", self.precision, self.mean)
         pull += self.curvature @ self.top + self.slope
-        covariance = np.linalg.inv(precision + self.curvature)
+        covariance = np.linalg.inv(self.precision + self.curvature)
         centre = np.einsum("sij,sj->si", covariance, pull)
         symmetric = (covariance + covariance.transpose(0, 2, 1)) / 2
-        return Proposal(centre, np.linalg.cholesky(symmetric) * WIDER)
+        axes = np.linalg.cholesky(symmetric) * WIDER
+        draws, size = centre.shape
+        scores = rng.normal(size=(draws, POINTS, size))
+        scores /= np.sqrt(rng.chisquare(FREEDOM, (draws, POINTS, 1)) / FREEDOM)
+        moved = np.einsum("sij,smj->smi", axes, scores, optimize=True)
+        log_q = -(FREEDOM + size) / 2 * np.log1p((scores**2).sum(axis=2) / FREEDOM)
+        log_q += gammaln((FREEDOM + size) / 2) - gammaln(FREEDOM / 2)
+        log_q -= size / 2 * np.log(FREEDOM * np.pi)
+        spread = np.log(np.diagonal(axes, axis1=1, axis2=2)).sum(axis=1)
+        return centre[:, None] + moved, log_q - spread[:, None]
 
     def log_joint(self, points: Floats) -> Floats:
         """log p(counts, points | population), (draws, points), at (draws, points, coefficients)."""
@@ -203,8 +170,6 @@ class Part:
         Posterior draws; mean and standard deviation in the population at those draws.
     correlation : array, shape (draws, coefficients, coefficients)
         Of the coefficients in the population, or the same at all draws.
-    name : str
-        Of a block: ``"log_m_1|subject"``.
     """
 
     columns: Floats
@@ -212,7 +177,6 @@ class Part:
     mean: Floats
     sd: Floats
     correlation: Floats
-    name: str = ""
 
     @property
     def precision(self) -> Floats:
@@ -235,13 +199,11 @@ def integral_of(fitted: Fitted, cells: Integers) -> Integral:
     mean, sd, drawn = (
         np.hstack([getattr(part, name) for part in parts]) for name in ("mean", "sd", "draws")
     )
-    starts = np.cumsum([0, *(part.sd.shape[1] for part in parts)]).tolist()
-    places = {part.name: start for part, start in zip(parts, starts, strict=False)}
     middle = replace(unit, offsets=rest.mean(axis=0)[None])
     # Where a standard deviation may be close to 0, the mean of precisions is that of a few draws.
     typical = joined_precision([part.typical for part in parts])[0]
     nearby = normal_likelihood(middle, mean.mean(axis=0), typical, drawn.mean(axis=0))
-    return Integral(unit, rest, mean, sd, joined_precision(parts), places, *nearby)
+    return Integral(unit, rest, mean, sd, joined_precision(parts), *nearby)
 
 
 def joined_precision(parts: Sequence[Part]) -> Floats:
@@ -351,7 +313,6 @@ def of_block(
         mean.reshape(draws, size),
         np.concatenate(sds, axis=1).reshape(draws, size),
         correlation,
-        f"{parameter.name}_{block.name}",
     )
 
 

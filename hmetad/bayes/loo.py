@@ -1,9 +1,8 @@
-"""What the model says without some of the data: a trial, a group, or one person of a population.
+"""How well a model predicts what it has not seen: one trial, or all counts of a group.
 
-Fit (DataTree) → ArviZ's ELPDData, or Dataset (group) of a population value without each group, by
-importance weights. A trial's likelihood depends on its cell, stimulus, response and rating alone:
-the n trials of one outcome share one Pareto-smoothed importance sampling, and count n times.
-Leaving out whole cells would leave their parameters without data.
+Fit (DataTree) → ArviZ's ELPDData. A trial's likelihood depends on its cell, stimulus, response and
+rating alone: the n trials of one outcome share one Pareto-smoothed importance sampling, and count n
+times. Leaving out whole cells would leave their parameters without data.
 Source: Vehtari, Gelman & Gabry (2017).
 """
 
@@ -14,18 +13,13 @@ import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDData
 
-from hmetad.base.arguments import check_inputs, whole, with_posterior
-from hmetad.base.errors import InputError, nearest
-from hmetad.base.notice import notice_attrs, notice_of, notices, with_notices
-from hmetad.base.notice_registry import limit
-from hmetad.base.results import attrs_of
-from hmetad.base.variable_names import coefficient_name
+from hmetad.base.arguments import check_inputs, with_posterior
+from hmetad.base.notice import notice_attrs, notices
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
-from hmetad.bayes.weights import smooth_weights
 
-__all__ = ["influence", "loo"]
+__all__ = ["loo"]
 
 # Notices of a fit whose draws are no good estimate of anything.
 SAMPLED_BADLY = ("divergences", "rhat", "ess")
@@ -84,84 +78,6 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     return replace(found, elpd_i=pointwise)
 
 
-@check_inputs(fit=with_posterior, seed=whole(0))
-def influence(
-    fit: xr.DataTree, var: str | xr.DataArray | None = None, *, by: str = "subject", seed: int = 0
-) -> xr.Dataset:
-    r"""Shift of a population value where each group's counts are left out.
-
-    Parameters
-    ----------
-    fit : DataTree
-        A hierarchical fit, as `hmetad.loo` with `by` takes it.
-    var : str or DataArray, optional
-        A single number of the posterior, by name; or draws (chain, draw) of any number that follows
-        from it, such as ``contrast(predict(fit), var="log_m", over="group").isel(pair=0)``. By
-        default the intercept of what the likelihood is about, such as ``"log_m_Intercept"``.
-    by : str, optional
-        Column of the cells with the groups that are left out.
-    seed : int, optional
-        Of the integrals over the groups' effects.
-
-    Returns
-    -------
-    Dataset
-        Dim named like `by`, the largest shift first: ``mean_without`` and ``sd_without``, of the
-        posterior without the group; ``shift``, the mean with it less that without it, in posterior
-        standard deviations of all data; ``pareto_k``. Where k is above .7 the weights do not tell,
-        and a notice ``"influence-k"`` names the groups: fit again without them.
-
-    Raises
-    ------
-    InputError
-        If there is no such variable or it is not one number, or the fit is none that `loo` takes.
-
-    Notes
-    -----
-    Without group g, draw θ of the population has the weight
-
-    .. math:: w_g(\theta) \propto \frac{1}{p(y_g \mid \theta)}
-
-    with the effects of the group integrated out, smoothed as by Vehtari et al. (2024). About 1,000
-    draws are used. A large shift is no reason by itself to leave anybody out.
-
-    Examples
-    --------
-    >>> from hmetad.bayes.fit import fit
-    >>> from hmetad.simulate.simulate import simulate_counts
-    >>> m = [0.8] * 7 + [0.4]
-    >>> options = {"coords": {"subject": list("abcdefgh")}, "trials": 2000, "seed": 1}
-    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
-    >>> drawn = fit(simulate_counts([1.5] * 8, m_ratio=m, **options), "group", **quiet)
-    >>> found = influence(drawn)
-    >>> found["subject"].values[0].item(), bool(found["shift"][0] < 0)
-    ('h', True)
-    """
-    fitted = Fitted.of(fit)
-    values = population_value(fitted, var)
-    found = group_log_likelihood(fitted, by, seed)
-    own = values.sel(chain=found["chain"], draw=found["draw"])
-    flat = own.transpose("chain", "draw").to_numpy().ravel()
-    ratios = -found.transpose(by, "chain", "draw").to_numpy().reshape(found.sizes[by], -1)
-    mean, sd, k = (np.empty(len(ratios)) for _ in range(3))
-    for place, row in enumerate(ratios):
-        log_weights, k[place] = smooth_weights(row)
-        weights = np.exp(log_weights)
-        mean[place] = weights @ flat
-        sd[place] = np.sqrt(weights @ (flat - mean[place]) ** 2)
-    shift = (flat.mean() - mean) / flat.std(ddof=1)
-    columns = {"mean_without": mean, "sd_without": sd, "shift": shift, "pareto_k": k}
-    result = xr.Dataset(
-        {name: (by, x, attrs_of(name, "influence")) for name, x in columns.items()},
-        {by: found[by].values},
-        {"var": str(values.name)},
-    )
-    bad = tuple(map(str, result[by].values[~(k <= limit("influence-k"))]))
-    said = [notice_of("influence-k", bad)] if bad else []
-    ordered = result.isel({by: np.argsort(-np.abs(shift), kind="stable")})
-    return with_notices(ordered, [*notices(fit), *said])
-
-
 def loo_groups(fitted: Fitted, by: str, seed: int) -> ELPDData:
     """Leave one group of a column out."""
     found = group_log_likelihood(fitted, by, seed)
@@ -199,22 +115,3 @@ def loo_trials(fitted: Fitted) -> ELPDData:
         log_weights=None,
         p_loo_i=None,
     )
-
-
-def population_value(fitted: Fitted, var: str | xr.DataArray | None) -> xr.DataArray:
-    """Draws of one number of the population."""
-    posterior = fitted.posterior
-    if isinstance(var, xr.DataArray):
-        drawn = {dim: posterior.sizes[dim] for dim in ("chain", "draw")}
-        if dict(var.sizes) != drawn:
-            step = "Select one: .isel(pair=0), .sel(cell='patient')."
-            raise InputError("var", f"dims {dict(var.sizes)}", f"draws of this fit, {drawn}", step)
-        return var
-    wanted = var or fitted.spec.named(
-        coefficient_name(fitted.record.parameter_of_interest, "Intercept")
-    )
-    single = [str(name) for name, x in posterior.items() if set(x.dims) == {"chain", "draw"}]
-    if wanted not in single:
-        step = nearest(wanted, single) if single else "Give draws: contrast(...).isel(pair=0)."
-        raise InputError("var", repr(wanted), "one number of the population", step)
-    return posterior[wanted]

@@ -149,8 +149,8 @@ def correlations(
     Parameters
     ----------
     draws : DataTree or DataArray
-        A fit: all correlations that its formulas have. Or dims (chain, draw): one correlation, as
-        of `hmetad.bayes.group_correlation`. Or with the two dims of a matrix of correlations, as
+        A fit: all correlations that its formulas have. Or dims (chain, draw): one correlation. Or
+        with the two dims of a matrix of correlations, as
         ``fit["posterior"]["log_m_task|subject_corr"]``: each pair once.
     labels : mapping of str to str, optional
         Words in place of the names of effects.
@@ -179,9 +179,9 @@ def correlations(
     --------
     >>> rng = np.random.default_rng(1)
     >>> r = xr.DataArray(np.tanh(rng.normal(0.6, 0.2, (2, 200))), dims=("chain", "draw"))
-    >>> ax = correlations(r.assign_attrs(first="log_m", second="dprime"))
+    >>> ax = correlations(r.rename("memory, vision"))
     >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['log_m, dprime']
+    ['memory, vision']
     """
     if isinstance(draws, xr.DataTree):
         rows = correlations_of_fit(draws, labels or {})
@@ -277,8 +277,8 @@ def correlations_of_fit(fit: xr.DataTree, labels: Mapping[str, str]) -> dict[str
     named = {name_parts(str(name)): x for name, x in posterior.items()}
     matrices = {parts.stem: x for parts, x in named.items() if parts.role == "correlation"}
     if not matrices:
-        step = "That of two parameters is bayes.group_correlation(fit, 'log_m', 'dprime')."
         allowed = "a fit with correlated effects, such as (0 + task | subject)"
+        step = "Fit several tasks with the card multitask."
         raise InputError("draws", "a fit without correlations", allowed, step)
     rows: dict[str, Floats] = {}
     for name, matrix in matrices.items():
@@ -299,11 +299,8 @@ def pairs_of(draws: xr.DataArray, labels: Mapping[str, str]) -> Iterator[tuple[s
     if (abs(values) > 1 + 1e-9).any():
         raise InputError("draws", f"values up to {abs(values).max():.3g}", "from -1 to 1")
     if not own:
-        names = [str(draws.attrs.get(key, "")) for key in ("first", "second")]
-        yield (
-            ", ".join(labels.get(n, n) for n in names if n) or str(draws.name or ""),
-            values.ravel(),
-        )
+        name = str(draws.name or "")
+        yield labels.get(name, name), values.ravel()
         return
     effects = effect_names(own[0], draws[own[0]].values, labels)
     for i, j in combinations(range(len(effects)), 2):

@@ -1,4 +1,4 @@
-"""Model comparison by trials, influence of people, and what ArviZ and PyMC do with a fit."""
+"""Model comparison by trials, and what ArviZ and PyMC do with a fit."""
 
 import arviz as az
 import numpy as np
@@ -7,9 +7,6 @@ import pytest
 import xarray as xr
 from scipy.stats import multivariate_normal
 
-import hmetad
-from hmetad import InputError
-from hmetad.bayes import influence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.loo import loo
@@ -149,68 +146,3 @@ def test_new_tables_are_drawn_from_the_posterior(equal):
     shares = new.mean(["chain", "draw"]) / 750
     expected = np.exp(of_trials(equal)).mean(["chain", "draw"])
     np.testing.assert_allclose(shares, expected, atol=0.003)
-
-
-@pytest.fixture(scope="module")
-def people():
-    m = [0.8, 0.9, 0.7, 1.0, 0.75, 0.85, 0.8, 0.35]
-    coords = {"subject": list("abcdefgh")}
-    return hmetad.simulate_counts([1.5] * 8, m_ratio=m, coords=coords, trials=800, seed=4)
-
-
-@pytest.fixture(scope="module")
-def population(people):
-    return hmetad.fit(people, "group", draws=1000, chains=4, **SILENT)
-
-
-@pytest.mark.parametrize("person", ["h", "d", "a"])
-def test_it_is_the_fit_without_the_person(people, population, person):
-    found = influence(population).sel(subject=person)
-    rest = people.isel(cell=(people["subject"] != person).values)
-    again = hmetad.fit(rest, "group", draws=1000, chains=4, **SILENT)["posterior"][
-        "log_m_Intercept"
-    ]
-    # Of 1,000 weighted draws, and of some 2,000 effective ones of the other fit. Without h weights
-    # are uneven (k of .5 to 1): in eight fits the error had an SD of .11.
-    sd, most = float(again.std()), 0.33 if person == "h" else 0.2
-    assert found["mean_without"].item() == pytest.approx(float(again.mean()), abs=most * sd)
-    assert found["sd_without"].item() == pytest.approx(sd, rel=0.2)
-    whole = population["posterior"]["log_m_Intercept"]
-    shift = float((whole.mean() - again.mean()) / whole.std())
-    assert found["shift"].item() == pytest.approx(shift, abs=most)
-
-
-def test_who_differs_most_comes_first(population):
-    found = influence(population)
-    assert found["subject"].values[0] == "h"
-    # Fits without h give -.58, with an error as above.
-    assert found["shift"][0] < -0.25
-    assert (np.diff(np.abs(found["shift"])) <= 0).all()
-    assert found.attrs["var"] == "log_m_Intercept"
-
-
-def test_other_values_of_the_population(population):
-    found = influence(population, "log_m_1|subject_sigma")
-    # The spread between people is mostly due to the one who differs.
-    assert found["subject"].values[0] == "h"
-    assert found["shift"][0] > 0.5
-
-
-def test_draws_of_any_number_of_the_population(population):
-    values = population["posterior"]["log_m_Intercept"]
-    named, given = influence(population), influence(population, 2 * values)
-    np.testing.assert_allclose(given["shift"], named["shift"])
-    np.testing.assert_allclose(given["mean_without"], 2 * named["mean_without"])
-
-
-def test_what_has_no_influence_is_refused(people, population):
-    alone = hmetad.fit(people.isel(cell=slice(0, 2)), draws=50, chains=2, **SILENT)
-    for fitted, var, options, says in (
-        (population, "m_ratio", {}, "one number of the population"),
-        (population, population["posterior"]["log_m"], {}, "isel"),
-        (population, None, {"by": "task"}, "by"),
-        (population, None, {"seed": np.random.default_rng(1)}, "seed"),
-        (alone, None, {}, "."),
-    ):
-        with pytest.raises(InputError, match=says):
-            influence(fitted, var, **options)
