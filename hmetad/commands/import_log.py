@@ -1,7 +1,7 @@
 """The command that reads evaluation logs and public data sets.
 
-Log, table or name of a data set → trials.csv; as read, as pairs of options, or one row per item
-with the agreement of its answers.
+Log, table or name of a data set → trials.csv; as read, or one row per item with the agreement of
+its answers.
 """
 
 import io
@@ -62,11 +62,9 @@ AS_TYPED = (
     *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold", "key"),
     *("path_columns", "option_columns", "delimiter", "decimal", "field", "pattern"),
 )
-# Columns that tell apart whose answers to which questions they are.
-GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "repeat", "epoch")
-# Arguments of pairs or agreement that are columns of the trials, and what asks for them.
-OF_TRIALS = ("answer", "trials", "target", "item")
-# What is said of the confidence that a log has, and does not hold for that of agreement or pairs.
+# Arguments of agreement that are columns of the trials.
+OF_TRIALS = ("answer", "trials", "item")
+# What is said of the confidence that a log has, and does not hold for that of agreement.
 OF_THE_LOG = ("confidence-of-the-choice", "no-confidence")
 # Scales of stated confidence that have a name, and words for right and wrong.
 SCALES = ("probability", "percent")
@@ -104,8 +102,7 @@ class ImportOptions(PrintOptions):
     grades : PAIRS
         Inspect and tables: what the grades mean: P=false,yes=true.
     confidence_from : PLACE
-        Where confidence is. Inspect: completion, score, metadata, store or logprobs. promptfoo:
-        output, scores, metadata, vars or logprobs.
+        Inspect: where confidence is: completion, score, metadata, store or logprobs.
     threshold : X
         Score from which an answer is correct. Default: 1 is correct, 0 is wrong.
     columns : PAIRS
@@ -113,7 +110,7 @@ class ImportOptions(PrintOptions):
     wide : PAIRS
         Table with one row per item and columns for each model: correct={model}_ok.
     keep : COLUMNS
-        Table: further columns to keep, with --wide, --option-pairs or --agreement.
+        Table: further columns to keep, with --wide or --agreement.
     key : FILE
         Table: an answer key, which is joined by the columns of --on.
     on : COLUMNS
@@ -128,15 +125,12 @@ class ImportOptions(PrintOptions):
     decimal : SIGN
         Table: decimal sign, comma or point. Default: point, or comma in columns where all
         values have one.
-    option_pairs : ORDERS
-        Multiple choice: make a trial of the correct option against each wrong one, in both
-        orders or as listed.
     agreement : ANSWER
         Repeated answers: confidence is the share of answers to an item that agree with the
         modal answer (modal) or the graded one (graded).
     by : COLUMNS
-        With --agreement or --option-pairs: columns that, with the item, identify whose answers
-        to which question they are: model,set.
+        With --agreement: columns that, with the item, identify whose answers to which question
+        they are: model,set.
     field : NAME
         Field that states the confidence.
     pattern : REGEX
@@ -181,7 +175,6 @@ class ImportOptions(PrintOptions):
     option_columns: str | None = None
     delimiter: str | None = None
     decimal: Literal["comma", "point"] | None = None
-    option_pairs: Literal["both", "listed"] | None = None
     agreement: Literal["modal", "graded"] | None = None
     by: tuple[str, ...] = ()
     field: str | None = None
@@ -201,7 +194,6 @@ def import_log(asked: ImportOptions) -> None:
     hmetad import inspect logs/ -o trials.csv --field confidence
     hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
     hmetad import run.eval -o trials.csv
-    hmetad import helm runs/ -o pairs.csv --option-pairs both
     hmetad import inspect epochs/ -o trials.csv --agreement modal
     hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
     hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
@@ -218,10 +210,8 @@ def import_log(asked: ImportOptions) -> None:
         step = "Add -o trials.csv; or --describe, to see what a table has."
         raise InputError("--output", "none", ", ".join(WRITERS), step)
     path = writable_file(asked.output, *WRITERS)
-    if asked.option_pairs is not None and asked.agreement is not None:
-        raise InputError("--agreement", "--option-pairs beside it", "one of the two")
-    if asked.option_pairs is None and asked.agreement is None:
-        asked.refuse_idle(by="with --agreement or --option-pairs")
+    if asked.agreement is None:
+        asked.refuse_idle(by="with --agreement")
     kind, source = kind_and_path(asked.log)
     refuse_inputs(path, source, is_read=partial(is_read_as, kind))
     refuse_inputs(path, *([] if asked.key is None else [asked.key]))
@@ -378,19 +368,15 @@ PARSED: dict[str, Callable[[str, Any], Any]] = {
 def reshaped_trials(
     trials: "pd.DataFrame", asked: ImportOptions
 ) -> tuple["pd.DataFrame", list["Notice"]]:
-    """Trials as read, or as one of the two options asks, with the log's record; their notices."""
-    if asked.option_pairs is None and asked.agreement is None:
+    """Trials as read, or one row per item with its agreement, with the log's record; notices."""
+    if asked.agreement is None:
         return trials, hmetad.logs.frame_notices(trials)
     before = dict(trials.attrs)
-    if asked.agreement is None:
-        with options_named(dict.fromkeys(OF_TRIALS, "--option-pairs")):
-            made = made_pairs(trials, asked)
-    else:
-        with options_named(dict.fromkeys(OF_TRIALS, "--agreement")):
-            made = hmetad.logs.agreement(trials, of=asked.agreement, by=[*asked.by] or None)
-        check_kept(asked.keep, trials, made)
+    with options_named(dict.fromkeys(OF_TRIALS, "--agreement")):
+        made = hmetad.logs.agreement(trials, of=asked.agreement, by=[*asked.by] or None)
+    check_kept(asked.keep, trials, made)
     counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
-    # Agreement is no confidence of the choice, and pairs say themselves that they have it.
+    # Agreement is not the confidence of a choice.
     kept = [one for one in hmetad.logs.frame_notices(trials) if one.code not in OF_THE_LOG]
     found = [*kept, *hmetad.logs.frame_notices(made)]
     made.attrs = {**before, **made.attrs, "rejected": counted}
@@ -405,20 +391,6 @@ def check_kept(keep: tuple[str, ...], trials: "pd.DataFrame", made: "pd.DataFram
             raise InputError("--keep", repr(name), "a column of the table", step)
         allowed = "columns that are the same in all answers to an item"
         raise InputError("--keep", repr(name), allowed, "Name it in --by if it tells items apart.")
-
-
-def made_pairs(trials: "pd.DataFrame", asked: ImportOptions) -> "pd.DataFrame":
-    """Right option against each wrong one, with what tells answers and questions apart."""
-    if "option_probabilities" not in trials or not trials["option_probabilities"].notna().any():
-        got = "no probabilities of options"
-        step = "Multiple choice with log-probabilities has them."
-        raise InputError("--option-pairs", got, "a column option_probabilities", step)
-    item = "item" if "item" in trials else None
-    groups = [*dict.fromkeys((*(name for name in GROUPS if name in trials), *asked.by))]
-    own = [*asked.keep, *hmetad.logs.columns_of_questions(trials)]
-    kept = [name for name in dict.fromkeys(own) if name not in (*groups, item)]
-    orders = asked.option_pairs or "both"
-    return hmetad.logs.option_pairs(trials, item=item, by=groups, keep=kept, orders=orders)
 
 
 def trials_csv(trials: "pd.DataFrame") -> str:

@@ -28,9 +28,9 @@ from hmetad.base.monte_carlo import (
     too_undefined,
     undefined_share,
 )
-from hmetad.base.notice import Notice, notice_attrs, notice_of, notices, with_notices
+from hmetad.base.notice import Notice, notice_attrs, notice_of, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.base.results import about, attrs_of, best_end, names_of, refuse_biased, shown_in
+from hmetad.base.results import attrs_of, best_end, names_of, refuse_biased, shown_in
 from hmetad.compare.averaging import Weights, as_pool, average_cells, pool_attrs
 from hmetad.compare.cells import (
     Fits,
@@ -101,8 +101,7 @@ def rank(
         others are as without it; with fewer, ranks are of the draws in which all that is ranked is
         defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
         stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
-        of the others to trust; ``"alone"`` is a level without others; ``"cuts-of-pairs"`` M of
-        pairs of options, which changes with the cuts of confidence and so has no ranks. `notices`
+        of the others to trust; ``"alone"`` is a level without others. `notices`
         reads the notices, with ``"raised-by-chance"``, an error, where chance raises a resampled
         quantity and numbers of trials are unlike, and ``"draws-for-level"`` where draws are too few
         for any level to be called the best, and how many would do. Where levels share items, the
@@ -239,15 +238,12 @@ def rank_strata(
     is_beyond, joint = too_undefined(result["undefined"]), 1.0
     reasons = np.where(is_beyond, "undefined", "").astype(object)
     codes, flags = error_flags(values)
-    # Ranks by M of pairs of options change with the cuts of confidence.
-    is_paired = any(one.code == "paired-options" for one in notices(values))
-    cuts = "cuts-of-pairs" if is_paired and about(str(values.name)) == "M" else ""
     for stratum in (one[~is_beyond[one]] for one in strata if not is_beyond[one].all()):
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))
         defined = defined_draws(rows[stratum])
         joint = min(joint, float(np.isfinite(rows[stratum]).all(axis=0).mean()))
-        reasons[stratum] = both_codes(said, [cuts or untrusted(defined, options["are_chains"])])[0]
-        if defined.size and not cuts:
+        reasons[stratum] = both_codes(said, [untrusted(defined, options["are_chains"])])[0]
+        if defined.size:
             found = rank_stratum(defined, **options)
             result["p_rank"][stratum] = 0.0
             result["p_rank"][stratum, : len(stratum)] = found.pop("p_rank")

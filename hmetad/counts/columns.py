@@ -70,8 +70,7 @@ MULTIPLE = (
     "More than two alternatives: give options={number}, or a list of all labels; fit_mle and fit "
     "then have M. Trials that are selected by their answer "
     "give a wrong one. Or count right and wrong (count_correct, --correct COLUMN); to that table "
-    "apply {measures}. Or make pairs of options from their probabilities (logs.option_pairs, "
-    "hmetad import ... --option-pairs both)."
+    "apply {measures}."
 )
 # Numbers that questionnaires and programs of experiments write for no answer, and texts.
 REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]

@@ -229,7 +229,7 @@ def count_trials(
     mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
     if sample is not None:
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
-    of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
+    of_choices = choice_notices(trials, rows, confidence)
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
     thin = binned_flat(count_notices(counts), rows, scale, by_names)
     return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])

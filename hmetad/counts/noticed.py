@@ -19,19 +19,14 @@ from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_correct, as_text
-from hmetad.counts.items import item_columns
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.rows.lines import json_value
-from hmetad.rows.rows import Distinct, Rows, Tally
+from hmetad.rows.rows import Rows, Tally
 from hmetad.rows.sources import TableLike
 
 __all__ = [
-    "PAIRS",
-    "POSITIONS",
-    "WRONG_OPTION",
     "add_notices",
     "choice_notices",
-    "dependence",
     "frame_notices",
     "letter_notices",
     "missing_answers",
@@ -42,12 +37,9 @@ type Floats = NDArray[np.float64]
 type Bools = NDArray[np.bool_]
 type RowText = Callable[[Mapping[Any, Any]], str]
 
-CHOICE, PAIRED, UNEVEN = "confidence-of-the-choice", "paired-options", "letters-uneven"
+CHOICE, UNEVEN = "confidence-of-the-choice", "letters-uneven"
 # What readers of logs call the probabilities, and the confidence that they make of them.
 OPTIONS, CONFIDENCE = "option_probabilities", "confidence"
-# What pairs of options have: places of the right one, and a column that no other trials have.
-POSITIONS, WRONG_OPTION = ("A", "B"), "wrong_option"
-PAIRS = ("item", WRONG_OPTION, "stimulus", "response", CONFIDENCE)
 LOOKED_AT = 1000
 # Relative difference of numbers that files keep in single precision.
 SINGLE = 1e-6
@@ -68,7 +60,7 @@ def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     Parameters
     ----------
     trials : DataFrame
-        What a reader of logs, `option_pairs` or `agreement` returned.
+        What a reader of logs or `agreement` returned.
 
     Returns
     -------
@@ -115,33 +107,15 @@ def carried_notices(trials: TableLike) -> list[Notice]:
 # Confidence of the choice between two options, which concerns M alone
 
 
-def choice_notices(trials: TableLike, rows: Rows, confidence: str, number: int) -> list[Notice]:
-    """Notices of trials, as they were given and as rows, whose counted confidence is of a choice.
-
-    Of pairs of options, of which `number` are counted, it says too that they share items. What the
-    trials carry is said once.
-    """
-    carried = carried_notices(trials)
-    chosen = two_options(rows, confidence, [one for one in carried if one.code == CHOICE])
-    if any(one.code == PAIRED for one in carried) or not {*PAIRS} <= {*rows.columns}:
-        return chosen
-    first = rows.first_rows([*{*PAIRS, confidence}], LOOKED_AT)
-    if not first[["stimulus", "response"]].isin(POSITIONS).all(axis=None):
-        return chosen
-    parts = item_columns(rows.first_rows(sorted(rows.columns), LOOKED_AT), [confidence])
-    items = rows.ask([Distinct(tuple(parts))])[0][0]
-    paired = dependence(number, len(items))
-    return [*chosen, *(paired if is_made_of(first, confidence) else paired[:1])]
-
-
-def two_options(rows: Rows, confidence: str, said: list[Notice]) -> list[Notice]:
-    """Notice of a choice between two options, one or none; `said` is what a reader of logs said.
+def choice_notices(trials: TableLike, rows: Rows, confidence: str) -> list[Notice]:
+    """Notice of trials whose counted confidence is of a choice between two options, one or none.
 
     Where all rows have more than two options, as trials have that were selected, one says so.
     Probabilities decide where at least half of the first rows have those of two options: confidence
-    is one of the two, or a rating that grows with it. Else what was said of the column of
-    confidence holds for that and for ratings made of it.
+    is one of the two, or a rating that grows with it. Else what a reader of logs said of the column
+    of confidence holds for that and for ratings made of it.
     """
+    said = [one for one in carried_notices(trials) if one.code == CHOICE]
     names = [name for name in (confidence, CONFIDENCE, OPTIONS) if name in rows.columns]
     if confidence not in names or (OPTIONS not in names and not said):
         return []
@@ -160,15 +134,10 @@ def two_options(rows: Rows, confidence: str, said: list[Notice]) -> list[Notice]
     return [notice_of(CHOICE)] if is_choice else []
 
 
-def dependence(number: int, items: int) -> list[Notice]:
-    """Notices of any table of pairs: what they share, and where their confidence comes from."""
-    return [notice_of(PAIRED, number=number, items=items), notice_of(CHOICE)]
-
-
 def several_options(known: Sequence[Any]) -> list[Notice]:
     """Notice that all rows with probabilities of options have more than two."""
     options = [option_list(value) for value in known]
-    has_several = [one is not None and len(one) > len(POSITIONS) for one in options]
+    has_several = [one is not None and len(one) > 2 for one in options]
     return [notice_of("several-options")] if has_several and all(has_several) else []
 
 
@@ -186,7 +155,7 @@ def option_list(value: Any) -> list[Any] | tuple[Any, ...] | NDArray[Any] | None
 def option_pair(value: Any) -> tuple[float, float] | None:
     """Probabilities of two options, in a list or JSON text; None for anything else."""
     options = option_list(value)
-    if options is None or len(options) != len(POSITIONS):
+    if options is None or len(options) != 2:
         return None
     first, second = options
     are_numbers = isinstance(first, Real) and isinstance(second, Real)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import first_few
 from hmetad.counts.columns import as_text
-from hmetad.logs.pairs import probability_matrix
+from hmetad.logs.option_signals import ANSWERS, probability_matrix
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import safe_text
 
@@ -24,8 +24,6 @@ __all__ = ["columns_of_path", "with_correct", "with_key", "with_options"]
 
 HOLE = re.compile(r"\{([^{}]*)\}")
 OPTION = "{option}"
-# What readers call the answer, in the order in which it is looked for.
-ANSWERS = ("chosen", "answer", "response")
 # What is made of a column for each option.
 MADE = ("option_probabilities", "confidence")
 

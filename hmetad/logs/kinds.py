@@ -3,7 +3,6 @@
 Path → the kind of log that it is. The command line reads this too, so nothing heavy is imported.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -40,16 +39,12 @@ class Reader(NamedTuple):
         Patterns of the names of its files.
     has_folders : bool, optional
         Whether a folder of such files is read too.
-    opening : str, optional
-        Regular expression of what a file .json or .jsonl begins with whose name does not say which
-        tool wrote it.
     """
 
     title: str
     function: str
     files: tuple[str, ...]
     has_folders: bool = True
-    opening: str = ""
 
     @property
     def read(self) -> "Callable[..., pd.DataFrame]":
@@ -64,9 +59,6 @@ class Reader(NamedTuple):
 
 
 DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
-# How much of a file is read to see what it begins with, and which files are.
-OPENING = 2000
-OPENED = (".json", ".jsonl")
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
@@ -91,15 +83,6 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             "read_helm",
             ("scenario_state.json",),
         ),
-        "promptfoo": Reader(
-            "results of promptfoo (promptfoo eval -o out.json, or out.jsonl)",
-            "read_promptfoo",
-            (),
-            # The whole, then three orders of the fields of a result.
-            opening=r'\s*\{\s*(("evalId"\s*:\s*(null|"[^"]*")\s*,\s*)?"results"\s*:\s*\{\s*"version"'
-            r'|("cost"\s*:\s*[0-9.eE+-]+\s*,\s*)?"gradingResult"\s*:'
-            r'|"provider"\s*:\s*\{\s*"id"\s*:|"id"\s*:\s*"[^"]*"\s*,\s*"evalId"\s*:)',
-        ),
         "matlab": Reader("Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",)),
         "table": Reader(
             "tables .csv, .tsv, .jsonl or .parquet",
@@ -123,7 +106,7 @@ def known_kinds() -> str:
 
 
 def recognise_kind(path: Path) -> str:
-    """Kind of a log by the name of the file, or of the files in a folder; or by its beginning.
+    """Kind of a log by the name of the file, or of the files in a folder.
 
     Parameters
     ----------
@@ -150,11 +133,11 @@ def recognise_kind(path: Path) -> str:
     'lm-eval'
     """
     if path.is_dir():
-        kinds = {kind_of_file(file) for file in path.rglob("*") if file.is_file()}
+        kinds = {kind_of_name(file.name) for file in path.rglob("*") if file.is_file()}
         found = [kind for kind, one in READERS.items() if kind in kinds and one.has_folders]
         got = f"a folder with logs of {' and '.join(found)}" if found else "a folder without logs"
     elif path.is_file():
-        kind = kind_of_file(path)
+        kind = kind_of_name(path.name)
         found = [kind] if kind else []
         got = "a file whose name does not say what it is"
     else:
@@ -199,24 +182,10 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise InputError(str(path), "no such file", f"{allowed}, or a folder of them")
-    files = sorted(f for f in path.rglob("*") if f.is_file() and kind_of_file(f) == kind)
+    files = sorted(f for f in path.rglob("*") if f.is_file() and kind_of_name(f.name) == kind)
     if not files:
         raise InputError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
     return files
-
-
-def kind_of_file(path: Path) -> str | None:
-    """Kind of a file by its name, or of JSON of any name by what it begins with; else None."""
-    kind = kind_of_name(path.name)
-    if kind not in (None, "table") or path.suffix.lower() not in OPENED:
-        return kind
-    try:
-        with path.open("rb") as file:
-            opening = file.read(OPENING).decode("utf-8-sig", "replace")
-    except OSError:
-        return kind
-    openings = ((name, reader.opening) for name, reader in READERS.items() if reader.opening)
-    return next((name for name, pattern in openings if re.match(pattern, opening)), kind)
 
 
 def kind_of_name(name: str) -> str | None:

@@ -4,7 +4,8 @@ DataFrame of questions with the probability of every option → the same with a 
 signal. Source: Li & Ma (2020) for the best two options; Shannon (1948) for the entropy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,18 +16,22 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
-from hmetad.counts.columns import check_roles
+from hmetad.counts.columns import as_text, check_roles
 from hmetad.counts.noticed import add_notices
-from hmetad.logs.derived import ANSWERS
-from hmetad.logs.pairs import probability_matrix, right_options
+from hmetad.rows.lines import json_value
 from hmetad.rows.sources import TableLike, rows_of
 
-__all__ = ["SIGNALS", "signals"]
+__all__ = ["SIGNALS", "probability_matrix", "signals"]
 
 type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
 
+# What readers call the answer, in the order in which it is looked for.
+ANSWERS = ("chosen", "answer", "response")
 SIGNALS = ("top_probability", "lead", "minus_entropy")
 OPTIONS = "options"
+# Rows times options, which are held as numbers all at once.
+MOST_OPTIONS = 200_000_000
 # Decimals that are kept: what is equal on paper stays equal, as .7 - .2 and .6 - .1.
 DECIMALS = 12
 
@@ -102,7 +107,7 @@ def signals(
     if chosen is None:
         answer = np.where(is_option, matrix, -1.0).argmax(axis=1)
     else:
-        answer = right_options(frame[chosen], names, matrix, "chosen")
+        answer = chosen_options(frame[chosen], names, matrix)
     # From the largest on, so that sums do not depend on the order of the options.
     ranked = -np.sort(-np.where(is_option, matrix, 0.0), axis=1)
     options, total = is_option.sum(axis=1), ranked.sum(axis=1)
@@ -136,3 +141,93 @@ def signal_notices(
         ends = {"least": f"{sums.min():.3g}", "most": f"{sums.max():.3g}"}
         found.append(notice_of("unequal-sums", number=int(is_off.sum()), all=known, **ends))
     return found
+
+
+# Options of rows
+
+
+def probability_matrix(
+    trials: pd.DataFrame, probabilities: str | Sequence[str]
+) -> tuple[Floats, list[str]]:
+    """Probabilities (rows, options), NaN where there is no such option; names of wide columns."""
+    if isinstance(probabilities, str):
+        argument, names = f"column {probabilities!r}", []
+        lists = [option_list(argument, value) for value in trials[probabilities].tolist()]
+        most = max(map(len, lists))
+        if len(lists) * most > MOST_OPTIONS:
+            got = f"{most:,} options in a row, in a table of {len(lists):,} rows"
+            raise InputError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
+        matrix = np.full((len(lists), most), np.nan)
+        for row, values in zip(matrix, lists, strict=True):
+            row[: len(values)] = values
+    else:
+        argument, names = "probabilities", list(probabilities)
+        try:
+            matrix = trials[names].to_numpy(dtype=float, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise InputError(argument, f"columns {names}: {error}", "numbers") from error
+    off = np.isinf(matrix) | (matrix < 0)
+    if off.any():
+        step = "Log-probabilities become probabilities by numpy.exp."
+        raise InputError(argument, f"{matrix[off][0]:g}", "finite numbers of 0 or more", step)
+    if np.isnan(matrix).all():
+        raise InputError(argument, "no probability in any row", "one for each option of a question")
+    return matrix, names
+
+
+def option_list(argument: str, value: Any) -> list[float]:
+    """Probabilities of one question; none for a missing value."""
+    if value is None or (isinstance(value, float) and np.isnan(value)) or value is pd.NA:
+        return []
+    try:
+        is_text = isinstance(value, str)
+        content = value.encode("utf-8", "surrogatepass") if is_text else b""
+        options = json_value(argument, content) if is_text else value
+        if isinstance(options, str | bytes | Mapping):
+            raise TypeError(type(options).__name__)
+        return [np.nan if p is None else float(p) for p in options]
+    except (TypeError, ValueError, OverflowError) as error:
+        step = "For an option in a column of its own, name all these columns."
+        raise InputError(argument, repr(value)[:60], "a list of numbers per row", step) from error
+
+
+def chosen_options(chosen: pd.Series, names: Sequence[str], matrix: Floats) -> Ints:
+    """Number of the option that each row names, -1 where it or all probabilities are missing."""
+    is_there = ~np.isnan(matrix)
+    rows = np.flatnonzero(is_there.any(axis=1) & chosen.notna().to_numpy())
+    given = chosen.iloc[rows].tolist()
+    numbers = np.array(option_numbers(given, names), dtype=np.int64)
+    last = matrix.shape[1] - 1
+    is_lost = (numbers > last) | ~is_there[rows, np.minimum(numbers, last)]
+    if is_lost.any():
+        first = rows[is_lost][0]
+        got = f"{given[is_lost.argmax()]!r}, which has no probability in row {first}"
+        allowed = f"one of its {int(is_there[first].sum())} options"
+        step = "Options are counted from 0, or by letters from A."
+        raise InputError(f"chosen column {chosen.name!r}", got, allowed, step)
+    answers = np.full(len(matrix), -1)
+    answers[rows] = numbers
+    return answers
+
+
+def option_numbers(chosen: Sequence[Any], names: Sequence[str]) -> list[int]:
+    """Numbers of options: by names of columns where all values are such, else one by one."""
+    letters = zip(*names, strict=False)
+    start = next((i for i, some in enumerate(letters) if len(set(some)) > 1), 0)
+    known = {name[start:]: i for i, name in enumerate(names)}
+    known |= {name: i for i, name in enumerate(names)}
+    texts = [as_text(value).strip() for value in chosen]
+    if all(text in known for text in texts):
+        return [known[text] for text in texts]
+    return [option_number(text, known) for text in texts]
+
+
+def option_number(text: str, known: Mapping[str, int]) -> int:
+    """Number of an option that is given as a number from 0 or as a letter from A."""
+    if text.isascii() and text.isdecimal() and len(text) < len(str(MOST_OPTIONS)):
+        return int(text)
+    if len(text) == 1 and text.isascii() and text.isalpha():
+        return ord(text.upper()) - ord("A")
+    names = f", or one of {', '.join(map(repr, known))}" if known else ""
+    allowed = f"the number of an option from 0, its letter from A{names}"
+    raise InputError("chosen", repr(text[:60]), allowed)

@@ -200,8 +200,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     kind : str
-        ``"lm-eval"``, ``"inspect"``, ``"lighteval"``, ``"helm"``, ``"promptfoo"``, ``"matlab"``,
-        ``"table"``; or ``"auto"``, which goes by the names of the files.
+        ``"lm-eval"``, ``"inspect"``, ``"lighteval"``, ``"helm"``, ``"matlab"``, ``"table"``; or
+        ``"auto"``, which goes by the names of the files.
     path : str or Path
         File or folder.
     **options

@@ -124,10 +124,7 @@ class TrialCollector:
 
 
 def choice_notices(trials: TrialCollector) -> list[Notice]:
-    """Notice that confidence is that of the choice, where it was read from two options' odds.
-
-    Of more than two options `option_pairs` says it.
-    """
+    """Notice that confidence is that of the choice, where it was read from two options' odds."""
     options = trials.values("option_probabilities")
     has_options = any(one is not None and len(one) == 2 for one in options)
     return [notice_of("confidence-of-the-choice")] if has_options else []

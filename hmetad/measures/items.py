@@ -31,7 +31,7 @@ from hmetad.counts.columns import (
     text_columns,
 )
 from hmetad.counts.items import apart_notices, item_parts, whole_items
-from hmetad.counts.noticed import PAIRS, add_notices
+from hmetad.counts.noticed import add_notices
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.rows.duplicates import is_item_name, is_people_name
 from hmetad.rows.rows import Rows
@@ -296,8 +296,7 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     Returns
     -------
     list of str
-        Those that are given, apart from grouping columns; of pairs of options, by default, the
-        item, whose pairs are no independent trials; and, of items that sets number anew, the
+        Those that are given, apart from grouping columns; and, of items that sets number anew, the
         column of the sets.
 
     Raises
@@ -313,8 +312,7 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     """
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     names = column_names("by", by)
-    are_pairs = {*PAIRS} <= {*rows.columns} and PAIRS[0] not in names
-    drawn = units_of(rows, names, PAIRS[0] if cluster is None and are_pairs else cluster).drawn
+    drawn = units_of(rows, names, cluster).drawn
     return [name for name in drawn if name not in names] or drawn
 
 

@@ -112,7 +112,6 @@ MADE = {
     "bounds": lambda: hmetad.groups.group_bounds([[0.6, 0.7, 0.8]]),
     "report": lambda: hmetad.report.measures_report(made("counts"), made("measured")),
     "ranks": lambda: hmetad.rank(made("fit"), **OF_MODELS),
-    "pairs": lambda: hmetad.logs.option_pairs(made("trials")),
     "frame": lambda: hmetad.report.estimate_table(made("fit")),
     "evidence": lambda: pd.DataFrame(
         {"a": [-9.0, -8.0, -7.5], "b": [-8.0, -9.5, -9.0]}, index=["x", "y", "z"]

@@ -25,14 +25,13 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from hmetad.base.errors import InputError
-from hmetad.logs import option_pairs, parse_confidence, read_log, read_table
+from hmetad.logs import parse_confidence, read_log, read_table, signals
 from hmetad.logs.kinds import READERS
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 EVAL, WHOLE = sorted((LOGS / "inspect").iterdir())
 DETAILS = sorted((LOGS / "lighteval").rglob("details_*.parquet"))[0]
 HELM = LOGS / "helm" / "colours_joint" / "scenario_state.json"
-PROMPTFOO = LOGS / "promptfoo" / "colours.json"
 SAMPLES = sorted((LOGS / "lm_eval").rglob("samples_*.jsonl"))
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "one"}}
 TABLE = b"model,stimulus,response,confidence\n" + b"gpt,S1,S2,3\nllama,S2,S2,1\n" * 3
@@ -184,10 +183,10 @@ def test_words_that_stand_once_in_a_parquet_file_do_not_fill_memory(options, tmp
 
 
 def test_options_of_one_question_do_not_widen_a_long_table():
-    frame = pd.DataFrame({"item": range(2000), "target": 0, "p": [[0.5, 0.5]] * 2000})
+    frame = pd.DataFrame({"chosen": 0, "p": [[0.5, 0.5]] * 2000})
     frame.at[0, "p"] = [0.1] * 200_000
     with pytest.raises(InputError, match="200,000 options in a row"):
-        option_pairs(frame, probabilities="p")
+        signals(frame, probabilities="p")
 
 
 def test_text_that_is_made_to_be_slow_is_not():
@@ -252,10 +251,10 @@ def test_huge_numbers_are_missing_or_refused(digits, tmp_path):
         )
     table = write(tmp_path / "t.jsonl", f'{{"a": {number}, "b": 1}}\n'.encode())
     ended(lambda: read_table(table), allow_answer=may_answer)
-    for target, p in ((0, f"[0.5, {number}]"), (0, f'["{number}", 1]'), (number, [0.5, 0.5])):
-        frame = pd.DataFrame({"item": [1], "target": [target], "p": [p]})
+    for chosen, p in ((0, f"[0.5, {number}]"), (0, f'["{number}", 1]'), (number, [0.5, 0.5])):
+        frame = pd.DataFrame({"chosen": [chosen], "p": [p]})
         with pytest.raises(InputError):
-            option_pairs(frame, probabilities="p")
+            signals(frame, probabilities="p")
     assert parse_confidence([number, "80%"])["confidence"].tolist()[1] == 0.8
 
 
@@ -391,7 +390,6 @@ SOURCES = {
     **{f"samples_colours_{i}.jsonl": ("lm-eval", p.read_bytes()) for i, p in enumerate(SAMPLES)},
     DETAILS.name: ("lighteval", DETAILS.read_bytes()),
     HELM.name: ("helm", HELM.read_bytes()),
-    PROMPTFOO.name: ("promptfoo", PROMPTFOO.read_bytes()),
     "t.csv": ("table", TABLE),
     "t.tsv": ("table", TABLE.replace(b",", b"\t")),
     "t.jsonl": ("table", b'{"a": 1, "b": "x"}\n{"a": 2.5, "b": null}\n'),
@@ -407,7 +405,6 @@ OPTIONS = {
     "lm-eval": [{}, {"field": "confidence", "scale": "percent"}, {"normalise": "bytes"}],
     "lighteval": [{}, {"field": "confidence"}, {"normalise": "bytes"}],
     "helm": [{}, {"field": "confidence"}, {"metric": "exact_match"}],
-    "promptfoo": [{}, {"field": "confidence", "scale": "percent"}, {"threshold": 0.5}],
     "table": [{}, {"columns": {"confidence": "a"}}, {"scale": "percent"}],
 }
 attacks = st.tuples(st.sampled_from(sorted(SOURCES)), changes, st.integers(0, 2))

@@ -63,7 +63,7 @@ def test_a_folder_of_tasks_with_several_filters_says_which_one_counts(tmp_path):
 @pytest.mark.parametrize(
     "line",
     ["lm-eval --task colours", "inspect --task colours", "table", "lighteval --task colours-0",
-     "helm --task colours_separate", "promptfoo --field confidence"],
+     "helm --task colours_separate"],
 )  # fmt: skip
 def test_the_kind_need_not_be_given(tmp_path, line):
     (tmp_path / "t.csv").write_text("correct,confidence\n1,0.5\n0,0.6\n")
@@ -75,19 +75,6 @@ def test_the_kind_need_not_be_given(tmp_path, line):
     trials = pd.read_csv(tmp_path / "out0.csv").dropna(subset=["confidence"])
     assert trials["confidence"].between(0, 1).all()
     assert trials["correct"].notna().all()
-
-
-def test_option_pairs_are_counted_as_trials_with_a_stimulus(tmp_path):
-    options = "--task colours_separate --option-pairs both --ratings 2 --json"
-    done = run(tmp_path, f"import helm {LOGS / 'helm'} {options} -o pairs.csv")
-    codes = [notice["code"] for notice in done.answer["notices"]]
-    assert codes == ["paired-options", "confidence-of-the-choice"]
-    pairs = pd.read_csv(tmp_path / "pairs.csv")
-    assert len(pairs) == 4 * 3 * 2
-    assert {*pairs["stimulus"]} == {*pairs["response"]} == {"A", "B"}
-    assert pairs["model"].unique().tolist() == ["simple/model1"]
-    done = run(tmp_path, "measures pairs.csv --by model --confidence rating --json")
-    assert {*codes} <= {notice["code"] for notice in done.answer["notices"]}
 
 
 def test_agreement_over_epochs_is_confidence(tmp_path):
@@ -123,17 +110,6 @@ def test_questions_of_two_sets_with_one_number_are_told_apart_by_columns(tmp_pat
         assert f"--keep: got '{keep}', allowed is {allowed}" in said
 
 
-def test_pairs_keep_what_tells_questions_apart_and_what_was_asked_for(tmp_path):
-    lines = [f'm,{name},0,1,"[0.2, 0.8]",{sure}' for name, sure in (("a", 0.25), ("b", 0.125))]
-    rows = "\n".join(["model,benchmark,item,target,option_probabilities,cost", *lines])
-    (tmp_path / "t.csv").write_text(rows + "\n")
-    done = run(tmp_path, "import table t.csv --option-pairs both --keep cost -o pairs.csv --json")
-    pairs = pd.read_csv(tmp_path / "pairs.csv")
-    assert pairs["benchmark"].tolist() == ["a", "a", "b", "b"]
-    assert pairs["cost"].tolist() == [0.25, 0.25, 0.125, 0.125]
-    assert done.answer["notices"][0]["message"].startswith("4 pairs of 2 items")
-
-
 REFUSED = {
     "lm-eval lm_eval --pattern a": "--pattern: got 'a' with 0 groups",
     "lm-eval lm_eval --words sure=x": "a number for each word",
@@ -144,7 +120,6 @@ REFUSED = {
     "lm-eval lm_eval --ratings 1": "--ratings: got 1",
     "lm-eval lm_eval --confidence-from score": "--confidence-from: got",
     "lm-eval lm_eval --workers 0": "--workers",
-    "promptfoo t.csv": "It does not begin as JSON does. A table, such as CSV, is read by",
     "inspect inspect --grades P=maybe": "true or false",
     "inspect t.csv --metric acc": "allowed is --task, --scorer, --grades, --threshold, --c",
     "table t.csv --columns correct=x": "--columns: got 'correct': 'x'",
@@ -153,10 +128,7 @@ REFUSED = {
     "table t.csv --grades yes=true": "Name it with --columns or --wide.",
     "table t.csv --agreement modal": "--agreement: got none, for columns",
     "table said.csv --agreement modal": "--agreement: got at most one answer to each of 2",
-    "table t.csv --option-pairs both": "--option-pairs: got 'target'",
-    "table said.csv --option-pairs both": "--option-pairs: got no probabilities of options",
-    "table said.csv --option-pairs both --agreement modal": "--agreement: got --option-pairs",
-    "table said.csv --by item": "--by with --agreement or --option-pairs",
+    "table said.csv --by item": "--by with --agreement",
     "table t.csv --runs all": "--runs: got an option that table does not have, allowed is --",
     "table t.csv --key key.csv": "--on: got none, beside a key",
     "table t.csv --on item": "--key: got none, beside ['item']",
@@ -180,7 +152,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("line", "says"), REFUSED.items())
 def test_an_error_names_the_option_that_was_typed(tmp_path, line, says):
-    for name in ("lm_eval", "inspect", "promptfoo"):
+    for name in ("lm_eval", "inspect"):
         (tmp_path / name).symlink_to(LOGS / name)
     texts = {"t.csv": 'item,option_probabilities\n1,"[0.2, 0.8]"\n', "out.csv": "item\n1\n"}
     texts["said.csv"] = "item,answer,correct\n1,a,1\n2,b,0\n"
@@ -223,7 +195,7 @@ def test_decimal_commas_are_said_or_asked_for(tmp_path):
     assert pd.read_csv(tmp_path / "out.csv")["confidence"].tolist() == ["0,85", "0,6"]
 
 
-@pytest.mark.parametrize("log", ["lm_eval --runs all", "helm", "promptfoo --field confidence"])
+@pytest.mark.parametrize("log", ["lm_eval --runs all", "helm"])
 def test_trials_are_written_as_parquet_and_lines_with_the_values_of_the_csv(tmp_path, log):
     kind = log.split()[0].replace("_", "-")
     for suffix in ("csv", "parquet", "jsonl"):
@@ -273,16 +245,11 @@ def test_values_that_hold_others_or_are_of_several_types_are_written_as_json_and
     assert [*found["lists"][2]] == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("log", "source"),
-    [("inspect --task colours_open --scorer includes", "completion"), ("promptfoo", "output")],
-)
-def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(
-    tmp_path, log, source
-):
-    done = run(tmp_path, f"import {LOGS}/{log} -o out.csv --json")
+def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(tmp_path):
+    options = "--task colours_open --scorer includes"
+    done = run(tmp_path, f"import {LOGS}/inspect {options} -o out.csv --json")
     said = [one["next_step"] for one in done.answer["notices"]]
-    assert any(f"--confidence-from {source} " in one for one in said)
+    assert any("--confidence-from completion " in one for one in said)
 
 
 def test_trials_need_a_file_and_guesses_none(tmp_path):

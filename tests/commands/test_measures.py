@@ -70,26 +70,6 @@ def test_trials_are_counted_and_resampled_once_a_run(tmp_path, monkeypatch, rati
     assert done.stderr.count("Ask for fewer by --quantiles.") == bool(ratings)
 
 
-def test_pairs_of_options_are_drawn_by_item_and_their_accuracy_is_named_so(tmp_path):
-    rng = np.random.default_rng(2)
-    p = rng.dirichlet(np.ones(4), size=240)
-    rows = {"model": ["a", "b"] * 120, "item": np.arange(240) // 2, "target": p.argmax(axis=1)}
-    flips = rng.uniform(size=240) < 0.3
-    trials = pd.DataFrame(rows).assign(option_probabilities=list(p))
-    trials.loc[flips, "target"] = 0
-    pairs = hmetad.logs.option_pairs(trials, by="model", ratings=3)
-    pairs.to_csv(tmp_path / "pairs.csv", index=False)
-    line = "measures pairs.csv --by model --draws 60 --seed 1 --interval"
-    answer = run(tmp_path, f"{line} --json").answer
-    assert answer["rows"] == run(tmp_path, f"{line} --cluster item --json").answer["rows"]
-    assert "repeated-items" not in [one["code"] for one in answer["notices"]]
-    run(tmp_path, f"{line} -o page.md")
-    page = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "bootstrap draws by item" in page
-    assert "| Accuracy of pairs |" in page
-    assert "| Accuracy |" not in page
-
-
 def test_a_cluster_asks_for_intervals_whatever_is_written(folder):
     line = "measures trials.csv --by model --cluster task --draws 20 --seed 1"
     rows = run(folder, f"{line} --json").answer["rows"]

@@ -58,7 +58,7 @@ OF_TRIALS = [
             frame(stimulus=np.tile([*"ABCD"], 100), response=np.tile([*"ABDC"], 100)),
             rf"4 labels: 'A'.*More than two alternatives.*{words}",
         )
-        for words in ("--correct COLUMN.*auroc2", "--option-pairs both", "selected by their answer")
+        for words in ("--correct COLUMN.*auroc2", "selected by their answer")
     ],
     (frame(stimulus="neg", response="neg"), "single label 'neg'.*Name both: labels="),
     # Correctness as the response

@@ -283,15 +283,12 @@ def test_the_command_line_takes_missing_codes(folder):
     assert "suspected-codes" in [notice["code"] for notice in done["notices"]]
 
 
-def test_logs_and_pairs_are_read_by_names_in_any_case(tmp_path):
+def test_logs_are_read_by_names_in_any_case(tmp_path):
     table = pd.DataFrame({"OK": [1, 0], "Confidence": ["85%", "20%"], "Item": ["a", "b"]})
     table.to_csv(tmp_path / "answers.csv", index=False)
     options = {"columns": {"correct": "ok"}, "scale": "percent"}
     trials = hmetad.logs.read_log("table", tmp_path / "answers.csv", **options)
     assert trials["confidence"].tolist() == [0.85, 0.2]
-    asked = pd.DataFrame({"Item": ["q"], "Target": ["B"], "P": [[0.3, 0.6, 0.1]], "Model": ["m"]})
-    pairs = hmetad.logs.option_pairs(asked, probabilities="p", by="model", orders="listed")
-    assert pairs["model"].tolist() == ["m", "m"]
     said = pd.DataFrame({"ITEM": ["a"] * 3, "Answer": ["4", "4", "5"], "Correct": [1, 1, 0]})
     assert len(hmetad.logs.agreement(said, answer="answer")) == 1
 

@@ -7,14 +7,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import xarray as xr
 from command_line import run
 
 from hmetad.base.notice import notice_of, notices
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.ratings import bin_confidence
-from hmetad.logs.pairs import count_pairs, option_pairs
 from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.rows import scans
 
@@ -128,50 +126,6 @@ def test_a_few_rows_of_the_first_partition_are_looked_at(trials):
     counted(table.map_partitions(looked, meta=table._meta))
     # A pass over four partitions, and one look.
     assert len(seen) == 5
-
-
-@pytest.fixture
-def pairs():
-    """Pairs of 20 questions with four options, as a file has them."""
-    p = np.random.default_rng(3).dirichlet(np.ones(4), 20).tolist()
-    frame = pd.DataFrame({"item": [f"q{i}" for i in range(20)], "target": 0, "p": p})
-    made = bare(option_pairs(frame, probabilities="p"))
-    return made.assign(rating=bin_confidence(made["confidence"], 2))
-
-
-@pytest.mark.parametrize("small", [0, scans.SMALL])
-@pytest.mark.parametrize("confidence", ["confidence", "rating"])
-def test_pairs_of_a_file_say_what_count_pairs_says(pairs, tmp_path, monkeypatch, small, confidence):
-    monkeypatch.setattr(scans, "SMALL", small)
-    pairs.to_csv(tmp_path / "pairs.csv", index=False)
-    quantiles = {"confidence": 2, "rating": None}[confidence]
-    counts = count_trials(tmp_path / "pairs.csv", confidence=confidence, quantiles=quantiles)
-    expected = count_pairs(pairs.assign(confidence=pairs["rating"]))
-    xr.testing.assert_equal(counts, expected)
-    said = {notice.code: notice.message for notice in notices(counts)}
-    for notice in notices(expected)[-2:]:
-        assert said[notice.code] == notice.message
-    assert codes(counts).count("paired-options") == codes(counts).count(CODE) == 1
-
-
-def test_pairs_that_carry_their_notices_say_them_once():
-    frame = pd.DataFrame({"item": [1, 2], "target": [0, 1], "p": [[0.7, 0.3], [0.6, 0.4]]})
-    counts = count_trials(option_pairs(frame, probabilities="p", ratings=2))
-    assert codes(counts).count("paired-options") == codes(counts).count(CODE) == 1
-
-
-def test_trials_that_are_no_pairs_say_nothing_of_them(pairs):
-    for other in (
-        pairs.drop(columns="wrong_option"),
-        pairs.replace({"A": "left", "B": "right"}),
-        pairs.drop(columns="item"),
-    ):
-        found = codes(count_trials(other, confidence="rating"))
-        assert not {"paired-options", CODE} & {*found}
-    own = pairs.assign(rating=np.random.default_rng(4).integers(1, 3, len(pairs)))
-    found = codes(count_trials(own, confidence="rating"))
-    assert "paired-options" in found
-    assert CODE not in found
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])

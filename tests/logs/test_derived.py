@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
-from hmetad.logs import frame_notices, option_pairs, read_trials
+from hmetad.logs import frame_notices, read_trials
 
 TABLES = {
     "gpt_math.csv": "item,answer,p_A,p_B\n1,a,0.7,0.3\n2,b,0.4,0.6\n",
@@ -79,11 +79,8 @@ def test_probabilities_of_options_give_the_one_chosen(folder):
     assert trials.attrs["options"] == ["A", "B"]
     assert trials["target"].tolist()[:3] == [0, 0, 0]
     assert trials["correct"].tolist()[:3] == [True, False, True]
-    # Of the order of columns in each file nothing depends, nor do pairs.
+    # Nothing depends on the order of columns in each file.
     assert trials["option_probabilities"].tolist()[2] == [0.9, 0.1]
-    pairs = option_pairs(trials.dropna(subset=["target"]), orders="listed", by="file")
-    assert (pairs["stimulus"] == pairs["response"]).tolist() == [True, False, True]
-    np.testing.assert_allclose(pairs["confidence"], [0.7, 0.6, 0.9])
 
 
 def test_without_answers_the_most_probable_option_is_chosen(tmp_path):

@@ -102,7 +102,11 @@ def test_lists_may_be_json_as_in_a_csv_and_other_columns_stay():
     ("frame", "options", "message"),
     [
         (table([0.5, -0.5]), {}, "finite numbers of 0 or more"),
+        (table([0.5, np.inf]), {}, "got inf, allowed is finite"),
+        *((table(value), {}, "a list of numbers") for value in ("yes", 0.4, '{"A": 1}', ["a"])),
         (table(None), {}, "no probability in any row"),
+        (table([0.5, None], chosen=["B"]), {}, "'B', which has no prob.*one of its 1 options"),
+        (table([0.5, 0.5], chosen=["-1"]), {}, "'-1', allowed is the number of an option from 0"),
         (table([0.5, 0.5], chosen=[2]), {}, "chosen column 'chosen': got 2, which has no prob"),
         (table([0.5, 0.5], answer=["four"]), {}, "chosen: got 'four'"),
         (table([0.5, 0.5], lead=[1]), {}, "trials: got a column 'lead'"),

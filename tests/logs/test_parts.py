@@ -24,7 +24,6 @@ FOLDERS = {
     "inspect": ("inspect", {"task": "colours"}),
     "lighteval": ("lighteval", {"field": "confidence"}),
     "helm": ("helm", {"words": {"sure": 0.9}}),
-    "promptfoo": ("promptfoo", {"field": "confidence"}),
 }
 
 

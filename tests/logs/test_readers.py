@@ -68,7 +68,7 @@ def test_a_folder_is_of_the_kind_of_its_logs(tmp_path):
     assert recognise_kind(LOGS / "lm_eval") == "lm-eval"
     with pytest.raises(
         InputError,
-        match="a folder with logs of lm-eval and inspect and lighteval and helm and promptfoo",
+        match="a folder with logs of lm-eval and inspect and lighteval and helm",
     ):
         recognise_kind(LOGS)
     (tmp_path / "answers.csv").touch()
@@ -94,12 +94,11 @@ def test_the_kind_may_be_left_to_the_names():
         ("inspect", "inspect", "colours"),
         ("lighteval", "lighteval", "colours-0"),
         ("helm", "helm", "colours_joint"),
-        ("promptfoo", "promptfoo", "colours"),
     ],
 )
 def test_the_columns_of_a_reader_are_those_of_the_documentation(kind, path, task):
     lines = [line.strip("|").split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
-    rows = [[cell.strip() for cell in line] for line in lines if len(line) == 8]
+    rows = [[cell.strip() for cell in line] for line in lines if len(line) == 7]
     place = rows[0].index(kind)
     described = {name for row in rows[2:] if row[place] for name in row[0].split(", ")}
     trials = read_log(kind, LOGS / path, task=task)

@@ -79,19 +79,8 @@ CONTENTS = [
     ("helm", "scenario_state.json", '{"adapter_spec": {', "no JSON"),
     ("helm", "stats.json", "[]", r"a file without scenario_state\.json beside it"),
     ("lighteval", "a.csv", "a,b", r"suffix '\.csv'"),
-    ("promptfoo", "out.json", "[]", "got a list"),
-    ("promptfoo", "out.json", "{}", "without results.results"),
-    ("promptfoo", "out.json", '{"results": {"results": []}}', "no results"),
-    ("promptfoo", "out.json", '{"results": {"results": [1]}}', "result 1: got no object"),
-    ("promptfoo", "out.json", '{"results": {"results": [{}]}}', "without 'success'"),
-    ("promptfoo", "out.json", '{"results": {"results": [{"success": true}]}}',
-     "a result without a provider"),
-    ("promptfoo", "out.json", '{"results": ', "no JSON"),
-    ("promptfoo", "empty.jsonl", "", "no results"),
-    ("promptfoo", "other.jsonl", '{"id": 1}', "an object without 'success'"),
-    ("promptfoo", "cut.jsonl", '{"provider": {"id"', "cut.jsonl, line 1"),
 ]  # fmt: skip
-KINDS = ("lm-eval", "inspect", "lighteval", "helm", "promptfoo")
+KINDS = ("lm-eval", "inspect", "lighteval", "helm")
 FOLDERS = {kind: LOGS / kind.replace("-", "_") for kind in KINDS}
 OPTIONS = [
     *((kind, {"task": "colour"}, "Did you mean 'colours") for kind in KINDS if kind != "helm"),
@@ -107,9 +96,8 @@ OPTIONS = [
     *((kind, {"runs": "first"}, "runs: got 'first'") for kind in ("lm-eval", "lighteval")),
     *((kind, {"pattern": "("}, "pattern") for kind in KINDS),
     *((kind, {"words": {"sure": 2}}, "words") for kind in KINDS),
-    *((kind, {"source": "text"}, "source: got 'text'") for kind in ("inspect", "promptfoo")),
-    *((kind, {"source": "logprobs", "field": "sure"}, "'logprobs' with a field")
-      for kind in ("inspect", "promptfoo")),
+    ("inspect", {"source": "text"}, "source: got 'text'"),
+    ("inspect", {"source": "logprobs", "field": "sure"}, "'logprobs' with a field"),
     ("inspect", {"grades": {"P": 0.5}}, "grades"),
     ("inspect", {"grades": ["P"]}, "grades"),
 ]  # fmt: skip

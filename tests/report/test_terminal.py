@@ -97,7 +97,7 @@ def is_text(node):
 def test_every_reason_that_a_comparison_finds_itself_is_in_the_table_of_codes():
     reasons = {name for name, code in codes().items() if not code.texts}
     assert {"undefined", "constant", "few-draws", "alone", "outside"} <= set(own_codes())
-    assert {*own_codes(), "cuts-of-pairs", "unsettled"} == {*reasons, "rhat"}
+    assert {*own_codes(), "unsettled"} == {*reasons, "rhat"}
 
 
 def test_codes_are_words_to_a_reader_each_once_and_unknown_ones_stay():

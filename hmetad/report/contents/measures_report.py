@@ -15,7 +15,6 @@ import xarray as xr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, with_notices
-from hmetad.base.notice import notices as notices_of
 from hmetad.base.results import results
 from hmetad.counts.checks import refuse_no_counts
 from hmetad.mle.measure import measure
@@ -54,13 +53,6 @@ QUESTION = (
     "confidence relative to the answers: a {over} with poor answers can have a high one, and at "
     "chance it has no meaning."
 )
-OF_PAIRS = (
-    "M-ratio has no ranks here: these are pairs of options, and their M-ratio depends on where "
-    "their confidence is cut into ratings."
-)
-# What the share of right answers is there.
-OF_RIGHT = {"share_right": "Accuracy of pairs"}
-WHICH_IS_RIGHT = "Which chooses the right one of two options most often?"
 # M, and what stands beside it: M is no measure of how good answers are.
 WITH_M = ("m_ratio", "dprime", "share_right")
 NO_STIMULUS = (
@@ -185,13 +177,12 @@ def counts_report(
     """Report of counts of ratings; more follows the tables."""
     refuse_no_counts(counts)
     measures = checked_measures(measure(counts) if measures is None else measures, counts)
-    are_pairs = any(one.code == "paired-options" for one in notices_of(measures))
     frame = estimate_table(measures).assign(trials=trials_of(counts))
     blocks: list[Block] = [
         *chosen_by(measures, draws, over, found),
         *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
-        *tables(frame, OF_RIGHT if are_pairs else {}),
+        *tables(frame),
         *more,
         *notice_block(with_notices(measures, found)),
         Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
@@ -234,25 +225,17 @@ def chosen_by(
     if over is None or "auroc2" not in draws:
         return []
     estimates, ci_prob = at_estimate(measures), float(measures.attrs.get("ci_prob", 0.95))
-    are_pairs = any(one.code == "paired-options" for one in notices_of(draws))
-    known = [x for x in OF_COUNTS if x in draws and x in estimates]
-    names = [name for name in known if name != "m_ratio" or not are_pairs]
-    measured = [*map(measure_named, names)]
-    if are_pairs:
-        measured = [
-            replace(x, heading=OF_RIGHT[x.name], question=WHICH_IS_RIGHT)
-            if x.name in OF_RIGHT
-            else x
-            for x in measured
-        ]
+    measured = [measure_named(x) for x in OF_COUNTS if x in draws and x in estimates]
     evidence = evidence_of(estimates, draws, over, ci_prob, measured)
     if max(len(one.levels) for one in evidence.strata) < 2:
         return []
     unit = (draws.attrs.get("cluster") or "trial").replace(", ", " and ")
     kind = draws.attrs.get("kind", "")
-    question = [QUESTION.format(over=over), *([OF_PAIRS] if are_pairs else [])]
     drawn = f"{draws.sizes['draw']:,} {kind} draws by {unit}"
-    return [*first_screen(evidence, question, drawn, found), *ranks_of_m(evidence)]
+    return [
+        *first_screen(evidence, [QUESTION.format(over=over)], drawn, found),
+        *ranks_of_m(evidence),
+    ]
 
 
 def ranks_of_m(found: Evidence) -> list[Block]:
@@ -308,17 +291,14 @@ def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
     return said
 
 
-def tables(frame: pd.DataFrame, named: Mapping[str, str]) -> list[Block]:
-    """Tables of the measures that are read together, under the titles of the table of results.
-
-    Columns have the headings of that table, but for those that are `named`.
-    """
+def tables(frame: pd.DataFrame) -> list[Block]:
+    """Tables of the measures that are read together, under the titles of the table of results."""
     found: dict[str, dict[str, str]] = {}
     for result in results():
         if not result.page or result.name not in frame:
             continue
         columns = found.setdefault(result.title, {"cell": "Cell", "trials": "Trials"})
-        columns[result.name] = named.get(result.name) or heading(result.name)
+        columns[result.name] = heading(result.name)
         # Intervals of all would make the table too wide; those are in the CSV beside it.
         if result.page == "interval":
             sides = [side for side in ("lower", "upper") if f"{result.name}_{side}" in frame]
