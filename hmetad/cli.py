@@ -58,20 +58,22 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "report": report.report,
     "models": fit.models,
     "notices": notices.notices,
-    "plan": plan.plan,
+    "plan trials": plan.plan_trials,
+    "plan groups": plan.plan_groups,
     "reproduce": reproduce.reproduce,
 }
 
 
 # Help without boxes: in 80 columns their frames leave no room for words.
+PLAIN_HELP: dict[str, Any] = {"cls": Group, "rich_markup_mode": None}
 app = typer.Typer(
-    cls=Group,
+    **PLAIN_HELP,
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     invoke_without_command=True,
 )
+planning = typer.Typer(**PLAIN_HELP, help="Plan a study, by simulation: its trials, or its people.")
+app.add_typer(planning, name="plan")
 
 
 @app.callback()
@@ -88,7 +90,13 @@ for name, command in COMMANDS.items():
     function, examples = as_command(command)
     # Typer cuts a sentence short that is not given as one; \b keeps lines as they are.
     first = (function.__doc__ or "").partition("\n")[0]
-    app.command(name, cls=Command, short_help=first, epilog=f"\b\nExamples:\n{examples}")(function)
+    parent = planning if name.startswith("plan ") else app
+    parent.command(
+        name.rpartition(" ")[2],
+        cls=Command,
+        short_help=first,
+        epilog=f"\b\nExamples:\n{examples}",
+    )(function)
 
 
 def main() -> NoReturn:

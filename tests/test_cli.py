@@ -109,8 +109,11 @@ def test_the_readme_shows_the_commands_it_speaks_of():
 
 @pytest.mark.parametrize("line", [*readme_lines(), *example_lines()], ids=shlex.join)
 def test_every_command_line_that_is_shown_can_be_parsed(line):
-    command = get_command(app).commands[line[0]]
-    command.make_context(line[0], line[1:])
+    command = get_command(app)
+    while hasattr(command, "commands"):
+        name, *line = line
+        command = command.commands[name]
+    command.make_context(name, line)
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -118,8 +121,9 @@ def test_every_command_line_that_is_shown_can_be_parsed(line):
 def test_help_fits_its_width_and_says_all_there_is_of_each_option_without_a_broken_name(
     name, width
 ):
-    group = get_command(app)
-    command = group.commands[name] if name else group
+    command = get_command(app)
+    for part in name.split():
+        command = command.commands[part]
     context = command.make_context(name, [], resilient_parsing=True, terminal_width=width)
     text, _, examples = command.get_help(context).partition("Examples:")
     assert max(map(len, text.splitlines())) <= width

@@ -41,9 +41,8 @@ from hmetad.commands.fits import (
 from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
 from hmetad.commands.options import (
     CiProb,
-    GateOptions,
     Output,
-    options_named,
+    PrintOptions,
     parse_limits,
     sampling_options,
 )
@@ -63,7 +62,7 @@ SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(GateOptions):
+class CompareOptions(PrintOptions):
     """What is compared, how it is judged, and what is written of it.
 
     Parameters
@@ -90,12 +89,8 @@ class CompareOptions(GateOptions):
         Compare only cells that have the same levels of these columns.
     pool : COLUMNS
         Average the contrasts over the levels of these columns, such as sets of items.
-    weights : RULE
-        Weights of the levels that are pooled: equal or trials.
     against : LEVEL
         Compare all other levels with this one. Default: all pairs.
-    without : LEVEL
-        Leave out this level of --over; may be repeated.
     matrix : FILE
         Table of your own contrasts: a row each, its name first, then a weight for each level.
     kind : KIND
@@ -109,8 +104,12 @@ class CompareOptions(GateOptions):
     sensitivity : flag
         Repeat the decisions with the other rule for κ, other priors and fewer ratings. Default:
         only for a report of fits with fewer than thousands of cells.
-    ci_kind : KIND
-        Intervals: eti (equal-tailed) or hdi (highest-density).
+    fail_if : CONDITION
+        Such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is no
+        verdict, else 0.
+    fail_unless : CONDITION
+        Such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval shows
+        it, 3 if there is no verdict, else 1.
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx.
     """
@@ -123,9 +122,7 @@ class CompareOptions(GateOptions):
     new: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     pool: tuple[str, ...] = ()
-    weights: Literal["equal", "trials"] = "equal"
-    against: Annotated[str | None, typer.Option("--against", "--reference")] = None
-    without: list[str] | None = None
+    against: str | None = None
     matrix: Path | None = None
     kind: Literal["difference", "log_ratio", "superiority"] = "difference"
     null: float = 0.0
@@ -133,7 +130,8 @@ class CompareOptions(GateOptions):
     rank: bool = False
     sensitivity: bool | None = None
     ci_prob: CiProb = 0.95
-    ci_kind: Literal["eti", "hdi"] = "eti"
+    fail_if: str | None = None
+    fail_unless: str | None = None
     output: Output = None
 
     @property
@@ -144,8 +142,7 @@ class CompareOptions(GateOptions):
     @property
     def pairing(self) -> dict[str, Any]:
         """What `hmetad.contrast` and `hmetad.rank` are both asked."""
-        columns = {"within": [*self.within], "pool": [*self.pool]}
-        return {"var": self.var, "weights": self.weights, **columns}
+        return {"var": self.var, "within": [*self.within], "pool": [*self.pool]}
 
 
 def compare(asked: CompareOptions) -> None:
@@ -154,13 +151,12 @@ def compare(asked: CompareOptions) -> None:
     Examples
     --------
     hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
-    hmetad compare fit.nc --over model --within task --reference GPT-5 \
+    hmetad compare fit.nc --over model --within task --against GPT-5 \
       --rope=-0.05,0.05 --rank
     hmetad compare sets.nc --new set --over model --rope=-0.02,0.02
     hmetad compare fit.nc --over model --within task --matrix weights.csv \
       --rope=-0.05,0.05 --format markdown
-    hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
-      --rope=-0.02,0.02 --rank
+    hmetad compare draws.nc --var auroc2 --over model --pool set --rope=-0.02,0.02 --rank
     hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
     hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
     hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
@@ -181,7 +177,8 @@ def compare(asked: CompareOptions) -> None:
     sources = {name: source_of(fit, asked) for name, fit in fits.items()}
     draws = asked_draws(sources, fits, asked, own)
     lacking = "--over and --rope" if limits is None or asked.over is None else ""
-    gate = asked_gate(asked, str(asked.var), lacking=lacking)
+    conditions = {"--fail-if": asked.fail_if, "--fail-unless": asked.fail_unless}
+    gate = asked_gate(conditions, str(asked.var), lacking=lacking)
     decisions = None if limits is None else decided(draws, asked, limits)
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None
@@ -229,14 +226,13 @@ def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
 
 def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
     """Refuse options that exclude each other, or need one that is not there."""
-    of_levels = ("within", "pool", "against", "matrix", "rank", "without")
-    of_verdicts = ("null", "ci_kind", "bonferroni", "sensitivity")
+    of_levels = ("within", "pool", "against", "matrix", "rank")
+    of_verdicts = ("null", "bonferroni", "sensitivity")
     without_verdicts = "without --kind superiority, which has no verdicts"
     asked.refuse_idle(
         **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
         **dict.fromkeys(of_verdicts, "" if has_verdicts else without_verdicts),
         kind="" if asked.over or asked.kind == "difference" else "with --over",
-        weights="" if asked.pool else "with --pool",
         ci_prob="" if has_verdicts or asked.rank else "with verdicts, or --rank",
     )
     if asked.population and asked.new:
@@ -267,14 +263,8 @@ def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
 
 
 def source_of(fit: "xr.DataTree", asked: CompareOptions) -> Any:
-    """Draws of one fit that are compared, without the levels that are left out."""
-    source = predicted_draws(fit, str(asked.var), population=asked.population, new=asked.new)
-    if not asked.without:
-        return source
-    over, known = str(asked.over), levels_of({"": fit}, str(asked.over))
-    left_out = [known.get(level, level) for level in asked.without]
-    with options_named({"levels": "--without", "over": "--over"}):
-        return hmetad.compare.leave_out(source, over, left_out)
+    """Draws of one fit that are compared."""
+    return predicted_draws(fit, str(asked.var), population=asked.population, new=asked.new)
 
 
 def one_or_all(fits: Fits) -> Any:
@@ -361,7 +351,6 @@ def decided(draws: "xr.DataArray", asked: CompareOptions, rope: tuple[float, flo
         rope=rope,
         null=asked.null,
         ci_prob=asked.ci_prob,
-        ci_kind=asked.ci_kind,
         comparisons=places if asked.bonferroni else 1,
     )
 
@@ -488,8 +477,6 @@ def with_sources(
         named = f"; for a new {' and '.join(asked.new)}"
         listings = tuple(replace(one, title=one.title + named) for one in listings)
         more["new"] = [*asked.new]
-    if asked.without:
-        more["without"] = [*asked.without]
     found = sorted(answer.notices, key=of_fits.__contains__)
     rows = [*answer.rows, *more.get("ranks", ())]
     withheld = [str(row.get("withheld", "")) for row in rows]

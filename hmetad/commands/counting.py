@@ -12,7 +12,6 @@ import hmetad
 from hmetad.base.errors import InputError, nearest
 from hmetad.commands.options import (
     TrialOptions,
-    chosen_limits,
     columns_of,
     options_named,
     parse_by,
@@ -44,8 +43,9 @@ def scan_trials(asked: TrialOptions, by: Sequence[str], columns: Mapping[str, st
 
     `columns` are the others in use, by role, in which codes are missing values.
     """
+    asked.refuse_idle(quantiles_within="" if asked.quantiles else "with --quantiles")
     text = [*columns_of(by), *asked.quantiles_within]
-    rows = hmetad.logs.scan_table(asked.file, text=text, limits=chosen_limits(asked.limit))
+    rows = hmetad.logs.scan_table(asked.file, text=text)
     rows = rows.spelled([*columns.values(), *text])
     codes = split(asked.missing_codes)
     rows = hmetad.counts.without_codes(rows, codes, columns, split([asked.labels]))
@@ -114,7 +114,6 @@ def count_scanned(
     correct: str | None = None,
 ) -> "xr.DataArray":
     """Count table of trials; with a column of right and wrong, a type-2 table."""
-    asked.refuse_idle(quantiles_within="" if asked.quantiles else "with --quantiles")
     for name in asked.quantiles_within:
         if name not in trials.columns:
             step = nearest(name, trials.columns)

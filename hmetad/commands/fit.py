@@ -28,11 +28,9 @@ from hmetad.commands.options import (
     CellOptions,
     Chains,
     CiProb,
-    Limit,
     PrintOptions,
     Seed,
     cell_heading,
-    chosen_limits,
     given_options,
     sampling_options,
 )
@@ -101,7 +99,6 @@ class EstimatesOptions(PrintOptions):
     formula: str
     se: str | None = None
     link: Literal["identity", "log", "logit", "fisher_z"] = "identity"
-    limit: Limit = None
     ci_prob: CiProb = 0.95
     draws: Chains = None
     seed: Seed = None
@@ -293,10 +290,8 @@ def estimates(asked: EstimatesOptions) -> None:
 
 def source_of(asked: EstimatesOptions) -> Any:
     """Draws or a fit, where the file holds them; else a table of estimates."""
-    is_drawn = asked.file.suffix == DRAWS_FILE
-    asked.refuse_idle(limit="with a table of estimates" if is_drawn else "")
-    if not is_drawn:
-        return hmetad.logs.read_table(asked.file, limits=chosen_limits(asked.limit))
+    if asked.file.suffix != DRAWS_FILE:
+        return hmetad.logs.read_table(asked.file)
     source = hmetad.bayes.load_source(asked.file)
     refuse_codes([asked.formula.partition("~")[2] or "1"], source["posterior"].to_dataset())
     return source

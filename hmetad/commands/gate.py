@@ -15,7 +15,7 @@ from hmetad.base.errors import InputError
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import best_end, refuse_biased
 from hmetad.commands.answer import Answer
-from hmetad.commands.options import GateOptions, options_named
+from hmetad.commands.options import options_named
 from hmetad.report.terminal import say
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent
@@ -77,9 +77,8 @@ class Outcome:
         return STATUS[self.word]
 
 
-def asked_gate(asked: GateOptions, quantity: str, *, lacking: str = "") -> Gate | None:
-    """Condition that was asked for, if there is one; refused where verdicts lack something."""
-    texts = {"--fail-if": asked.fail_if, "--fail-unless": asked.fail_unless}
+def asked_gate(texts: Mapping[str, str | None], quantity: str, *, lacking: str = "") -> Gate | None:
+    """Condition that an option has, if one has it; refused if verdicts lack something."""
     given = {option: text for option, text in texts.items() if text is not None}
     if len(given) > 1:
         raise InputError("--fail-unless", "it beside --fail-if", "one of the two")

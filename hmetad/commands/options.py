@@ -33,7 +33,6 @@ __all__ = [
     "Correction",
     "FixedSeed",
     "Format",
-    "GateOptions",
     "Group",
     "Limit",
     "MissingCodes",
@@ -116,7 +115,7 @@ KNOWN: ContextVar[Set[str]] = ContextVar("known", default=frozenset())
 # Options that begin each help, and those that end it: how an answer is drawn and given.
 FIRST = ("by",)
 LAST = (
-    *("fail_if", "fail_unless", "ci_prob", "ci_kind", "draws", "seed"),
+    *("probability", "half_width", "fail_if", "fail_unless", "ci_prob", "draws", "seed"),
     *("output", "print_as", "as_json"),
 )
 DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
@@ -202,7 +201,6 @@ class TrialOptions(PrintOptions):
     missing_codes: MissingCodes = None
     quantiles: int | None = None
     quantiles_within: tuple[str, ...] = ()
-    limit: Limit = None
     labels: str = ""
     seed: Seed = None
 
@@ -225,24 +223,6 @@ class CellOptions(TrialOptions):
     options: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateOptions(PrintOptions):
-    """A condition that sets the exit status.
-
-    Parameters
-    ----------
-    fail_if : CONDITION
-        Such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is no
-        verdict, else 0.
-    fail_unless : CONDITION
-        Such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval shows
-        it, 3 if there is no verdict, else 1.
-    """
-
-    fail_if: str | None = None
-    fail_unless: str | None = None
-
-
 class ReadableHelp:
     """Help that has no types of Python, and breaks no line within a name."""
 
@@ -259,7 +239,11 @@ class Command(ReadableHelp, TyperCommand):
 
 
 class Group(ReadableHelp, TyperGroup):
-    """All commands."""
+    """Commands, whose help is printed if none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments that are left for the command."""
+        return super().parse_args(ctx, args or ["--help"])
 
 
 def as_command(function: Callable[..., Any]) -> tuple[Callable[..., Any], str]:

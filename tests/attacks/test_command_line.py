@@ -17,9 +17,9 @@ from hmetad.cli import COMMANDS, outcome
 FLAGS = ["--json", "--rank", "--sensitivity", "--meta-d", "--interval", "--help", "--version"]
 WORDS = """
 --by --var --over --within --rope --format -o --output --seed --draws --model --formula --stimulus
---response --confidence --ratings --quantiles --labels --correct --limit --against --null --columns
+--response --confidence --ratings --quantiles --labels --correct --against --null --columns
 --words --scale --m-ratio --trials --data --out --ci-prob --subjects --question --effect --pilot
---resume --pool --weights --se --link --matrix --reference --kind --cluster --target-accept
+--resume --pool --se --link --matrix --kind --cluster --target-accept
 --covariates
 """
 OPTIONS = WORDS.split()
@@ -54,7 +54,7 @@ SENSIBLE = [
     ["models"],
 ]
 lines = st.one_of(
-    st.tuples(commands.map(lambda name: [name]), st.lists(options, max_size=5)),
+    st.tuples(commands.map(str.split), st.lists(options, max_size=5)),
     st.tuples(st.sampled_from(SENSIBLE), st.lists(options, max_size=2)),
 ).map(lambda x: [*x[0], *chain.from_iterable(x[1])])
 

@@ -45,7 +45,7 @@ WRITERS = {
     "report.html": "report made.nc",
     "report.json": "report made.nc",
     "trials.csv": "import table trials.csv --columns correct=right,confidence=confidence",
-    "plan.csv": "plan --m-ratio 0.9 --half-width 0.3 --trials 400 --draws 20 --seed 1",
+    "plan.csv": "plan trials --m-ratio 0.9 --half-width 0.3 --trials 400 --draws 20 --seed 1",
 }
 WRITING = """
 import sys
@@ -279,8 +279,7 @@ def test_no_output_is_one_of_many_inputs(command, words, raw):
         ("import table raw -o raw/new.parquet", "'raw' would read"),
         ("import lighteval raw -o raw/details_x_2026-01-01t00.parquet", "'raw' would read"),
         ("fit 'raw/*.csv' -o hard.nc", "the input"),
-        ("plan --question mean --pilot made.nc -o made.csv", "the input"),
-        ("plan --resume plan --question mean -o plan/plan.json", "'plan' keeps"),
+        ("plan groups --question mean --pilot made.nc -o made.csv", "the input"),
         ("compare run --over model --rope=-1,1 -o run/page.html", "'run' keeps"),
         ("report run -o run/deep.json", "'run' keeps"),
         ("estimates run --formula 'm ~ 1' -o run/new.nc", "'run' keeps"),

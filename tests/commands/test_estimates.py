@@ -30,19 +30,18 @@ def folder(tmp_path_factory):
 
 
 def test_contrasts_are_pooled_over_sets(folder):
-    line = "compare draws.nc --over model --pool set --weights trials --rope=-0.02,0.02 --rank"
+    line = "compare draws.nc --over model --pool set --rope=-0.02,0.02 --rank"
     done = run(folder, f"{line} --bonferroni --json")
     draws = hmetad.bayes.load_draws(folder / "draws.nc")
-    pooled = hmetad.contrast(draws, var="auroc2", over="model", pool="set", weights="trials")
+    pooled = hmetad.contrast(draws, var="auroc2", over="model", pool="set")
     [row] = done.answer["rows"]
     assert row["label"] == "a − b"
     assert row["mean"] == pytest.approx(float(pooled.mean()))
     assert (row["pooled"], row["not_pooled"], row["direction"]) == ("x, y, z", "", "less")
     shares = json.loads(done.answer["pool_weights"])
-    assert shares == pytest.approx({"x": 1 / 6, "y": 1 / 3, "z": 1 / 2})
+    assert shares == pytest.approx({"x": 1 / 3, "y": 1 / 3, "z": 1 / 3})
     assert [one["model"] for one in done.answer["ranks"]] == ["b", "a"]
-    shown = run(folder, line).stdout
-    assert "pooled over set with weights by trials: x 16.7 %, y 33.3 %, z 50 %" in shown
+    assert "pooled over set with equal weights of 3 levels" in run(folder, line).stdout
 
 
 def test_a_gate_and_a_report_stand_on_pooled_contrasts(folder):
@@ -165,12 +164,12 @@ def crowd(tmp_path_factory):
 @pytest.mark.parametrize(
     ("asked", "contrasts"),
     [
-        ("draws.nc --over model --pool set --weights trials --rank --bonferroni", 55),
+        ("draws.nc --over model --pool set --rank --bonferroni", 55),
         ("draws.nc --over model --within kind --pool set --rank", 25),
         ("draws.nc --over model --within set --rank", 165),
-        ("draws.nc --over model --within set --reference m3", 30),
+        ("draws.nc --over model --within set --against m3", 30),
         ("draws.nc --over model --pool set --matrix weights.csv --rank", 55),
-        ("draws.nc --over model --pool set --without m4 --kind log_ratio --rank", 45),
+        ("draws.nc --over model --pool set --kind log_ratio --rank", 55),
         ("fit.nc --over model --population --rank", 55),
         ("one=draws.nc two=fit.nc --over fit --within model --pool set --rank", 11),
         ("one=draws.nc two=fit.nc three=draws.nc --over fit --within model,set", 99),
@@ -193,10 +192,8 @@ def test_many_pooled_contrasts_are_written_in_every_format(crowd):
         assert (crowd / f"page.{suffix}").stat().st_size > 1000
     run(crowd, f"{line}.csv")
     assert len(pd.read_csv(crowd / "page.csv")) == 55
-    # Many pairs are a matrix, with ranks, of the levels that are not left out.
-    run(crowd, f"{line}.md --without m4")
+    run(crowd, f"{line}.md")
     page = (crowd / "page.md").read_text(encoding="utf-8")
     assert "pairs by verdict" in page
     assert "Ranks by" in page
     assert "| m5" in page
-    assert "| m4" not in page

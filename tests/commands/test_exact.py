@@ -8,11 +8,7 @@ import pytest
 from command_line import refused, run
 
 import hmetad
-from hmetad.base.notice import notice_of, with_notices
-from hmetad.information import meta_information
-from hmetad.measures import measure_trials, selective_prediction
-
-CODE = "ceiling"
+from hmetad.measures import measure_trials
 
 
 @pytest.fixture(scope="module")
@@ -43,22 +39,6 @@ def test_measures_are_exact(answers):
     assert "from, to: 80 % interval" in shown
 
 
-def test_measures_are_placed_among_language_models_and_people(answers):
-    line = "measures answers.csv --by model --correct correct --among"
-    done = run(answers, f"{line} language_models --json").answer
-    measures = measure_trials(pd.read_csv(answers / "answers.csv"), by="model")
-    expected = hmetad.norms.describe_measures(measures, among="language_models")
-    assert done["among_published"] == expected
-    assert {sentence[:9] for sentence in expected} >= {"a: AUROC2", "b: AUROC2"}
-    shown = run(answers, f"{line} language_models -o placed.html")
-    assert expected[0] in shown.stderr + shown.stdout
-    assert expected[0].replace("a: ", "") in (answers / "placed.html").read_text(encoding="utf-8")
-    mean = run(answers, f"{line} people --json").answer["among_published"]
-    assert mean[0].startswith("Mean AUROC2 ")
-    said = refused(answers, "measures answers.csv --correct correct --among people")
-    assert "--by" in said
-
-
 def test_ratings_are_counted_where_they_are_asked_for(answers):
     line = "measures answers.csv --by model --correct correct --quantiles"
     assert run(answers, f"{line} 50 --json").answer["rows"][0]["auroc2"] > 0.5
@@ -73,91 +53,6 @@ def test_ratings_are_counted_where_they_are_asked_for(answers):
     line = "compare counted.nc --over model --rope=-0.9,0.9 --json --var"
     assert run(answers, f"{line} gamma_trapezoid").answer["rows"][0]["label"] == "a − b"
     run(answers, f"{line} meta_i --fail-if 'a worse than b'", status=0)
-
-
-def test_coverages_with_few_errors_are_printed_and_judged(answers):
-    line = "measures answers.csv --by model --correct correct --at-coverage 0.5 --tolerance 0.1"
-    trials = pd.read_csv(answers / "answers.csv")
-    done = run(answers, f"{line} --json").answer
-    asked = {"by": "model", "at_coverage": 0.5, "tolerance": 0.1}
-    expected = measure_trials(trials, **asked)
-    curve = selective_prediction(trials, by="model", tolerance=0.1)
-    for place, row in enumerate(done["rows"]):
-        for name in ("selective_accuracy", "tolerated_coverage", "prr", "aurc_excess", "augrc"):
-            assert row[name] == pytest.approx(expected[name][place].item())
-        for name in ("tolerated_threshold", "guaranteed_coverage", "guaranteed_threshold"):
-            assert done["tolerated"][place][name] == pytest.approx(curve[name][place].item())
-    shown = run(answers, line).stdout
-    assert "accuracy at coverage" in shown
-    assert "At most 10 % wrong; guaranteed: with probability 95 %" in shown
-    gate = "--cluster item --draws 200 --seed 1 --var tolerated_coverage --rope=-0.02,0.02"
-    told = run(answers, f"{line} {gate} --fail-if 'b worse than a' --json", status=0)
-    assert "tolerated_coverage" in told.answer["gate"]["because"]
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("options", "following", "tables"),
-    [
-        (
-            "--draws 200 --seed 1 --at-coverage 0.5 --tolerance 0.1",
-            "How it was computed",
-            ("Accuracy at coverage", "Guaranteed coverage"),
-        ),
-        ("--quantiles 3 --options 4", "What the numbers mean", ("M-ratio | SE of M",)),
-    ],
-)
-def test_a_page_has_what_is_asked_for_after_the_tables(answers, options, following, tables):
-    line = "measures answers.csv --by model --correct correct --scale --among language_models"
-    run(answers, f"{line} {options} -o page.md")
-    page = (answers / "page.md").read_text(encoding="utf-8")
-    places = [page.index(x) for x in ("Scale of confidence", "Heaping", "Numbers of ratings")]
-    places += [page.index(x) for x in ("## Among published ones", f"## {following}")]
-    assert places == sorted(places)
-    assert all(title in page for title in tables)
-    assert "There is no stimulus" not in page
-
-
-def test_the_scale_and_measures_by_its_number_of_ratings_are_printed(answers):
-    line = "measures answers.csv --by model --correct correct --options 4 --scale"
-    done = run(answers, f"{line} --json").answer
-    trials = pd.read_csv(answers / "answers.csv")
-    used = trials.groupby("model")["confidence"].nunique().tolist()
-    assert [row["levels"] for row in done["scale"]] == used
-    assert [row["scale"] for row in done["scales"]] == [2, 3, 4, 6] * 2
-    counts = hmetad.count_correct(trials, by="model", options=4, quantiles=3)
-    (row,) = [x for x in done["scales"] if (x["cell"], x["scale"]) == ("a", 3)]
-    assert row["m_ratio"] == pytest.approx(hmetad.fit_mle(counts)["m_ratio"][0].item())
-    assert "Numbers of ratings" in run(answers, line).stdout
-
-
-def test_information_is_compared_with_chance(answers):
-    line = "measures answers.csv --by model --correct correct --quantiles 4 --permutations 200"
-    done = run(answers, f"{line} --seed 3 --json").answer
-    trials = pd.read_csv(answers / "answers.csv")
-    counts = hmetad.count_correct(trials, by="model", quantiles=4)
-    expected = meta_information(counts, permutations=200, seed=3)
-    for place, row in enumerate(done["rows"]):
-        for name in ("meta_i2r_null", "meta_i2r_excess", "meta_i2r_p"):
-            assert row[name] == pytest.approx(expected[name][place].item())
-    assert done["seed"] == 3
-    assert "meta-I₂ʳ − chance" in run(answers, line).stdout
-    assert "--permutations without --interval" in refused(answers, f"{line} --interval")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--quantiles 4 --tolerance 0.1", "--tolerance with --correct and confidence as numbers"),
-        ("--quantiles 4 --at-coverage 0.1", "--at-coverage with --correct"),
-        ("--permutations 100", "--permutations with ratings"),
-        ("--tolerance 10", "--tolerance: got 10.0, allowed is None or a share"),
-        ("--at-coverage 0", "--at-coverage: got 0.0"),
-    ],
-)
-def test_what_does_not_apply_is_refused_with_what_does(answers, options, said):
-    line = f"measures answers.csv --by model --correct correct {options}"
-    assert said in refused(answers, line)
 
 
 @pytest.fixture(scope="module")
@@ -198,32 +93,6 @@ def test_the_best_has_the_first_rank(draws, var, first):
         by_rank == measured.sortby(measured, ascending=first == "smallest")["cell"].values.tolist()
     )
     assert f"Rank 1 is the {first} value" in (draws / "page.html").read_text(encoding="utf-8")
-
-
-def test_a_level_is_left_out_of_contrasts_and_ranks(answers):
-    trials = pd.read_csv(answers / "answers.csv")
-    third = trials[trials["model"] == "a"].assign(model="c, d")
-    third["confidence"] = np.random.default_rng(2).permutation(third["confidence"])
-    pd.concat([trials, third]).to_csv(answers / "three.csv", index=False)
-    line = "measures three.csv --by model --correct correct --interval --cluster item"
-    run(answers, f"{line} --draws 500 --seed 1 -o three.nc")
-    line = "compare three.nc --var accuracy --over model --rope=-0.01,0.01 --rank --json"
-    answer = run(answers, f"{line} --without 'c, d'").answer
-    assert [row["label"] for row in answer["rows"]] == ["a − b"]
-    assert {row["cell"] for row in answer["ranks"]} == {"a", "b"}
-    assert answer["without"] == ["c, d"]
-    whole = run(answers, line).answer
-    assert len(whole["rows"]) == 3
-    assert answer["rows"][0] == whole["rows"][0]
-    drawn = hmetad.bayes.load_draws(answers / "three.nc")
-    noticed = with_notices(drawn["accuracy"], [notice_of(CODE, ["c, d"])])
-    hmetad.bayes.save_draws(drawn.assign(accuracy=noticed), answers / "three.nc")
-    for options, is_said in (("", True), (" --without 'c, d'", False)):
-        found = run(answers, line + options).answer["notices"]
-        assert (CODE in {one["code"] for one in found}) == is_said
-    assert "Did you mean 'c, d'?" in refused(answers, f"{line} --without c,d")
-    line = "compare three.nc --var accuracy --rope=-0.01,0.01"
-    assert "--without with --over" in refused(answers, f"{line} --without a")
 
 
 @pytest.mark.parametrize(
@@ -294,16 +163,6 @@ def test_errors_about_ratings_speak_of_options(answers):
     assert "allowed is 1..101" in refused(answers, f"{line} --ratings 101")
 
 
-def test_measures_have_a_gate(answers):
-    line = "measures answers.csv --by model --correct correct --interval --cluster item --seed 1"
-    line = f"{line} --rope=-0.001,0.001 --var accuracy --json --draws"
-    for condition, number, status in (("a", 4000, 1), ("b", 4000, 0), ("a", 12, 3)):
-        other = "ab".replace(condition, "")
-        asked = f"{line} {number} --fail-if '{condition} worse than {other}'"
-        outcome = run(answers, asked, status).answer["gate"]["outcome"]
-        assert outcome == {0: "passed", 1: "failed", 3: "not judged"}[status]
-
-
 def test_less_aurc_is_better_in_a_gate_in_ranks_and_on_a_page(draws):
     """b is right more often, and has the better confidence."""
     line = "compare draws.nc --var aurc --over model --rope=-0.001,0.001"
@@ -333,7 +192,8 @@ def test_too_few_trials_to_show_non_inferiority_do_not_pass(answers):
     rows = {"model": ["new", "old"] * 30, "confidence": rng.uniform(size=60).round(2)}
     pd.DataFrame({**rows, "correct": rng.integers(0, 2, 60)}).to_csv(answers / "few.csv")
     line = "measures few.csv --by model --correct correct --interval --draws 2000 --seed 1"
-    line = f"{line} --var accuracy --rope=-0.02,0.02"
+    run(answers, f"{line} -o few.nc")
+    line = "compare few.nc --over model --var accuracy --rope=-0.02,0.02"
     run(answers, f'{line} --fail-if "new worse than old"', status=0)
     run(answers, f'{line} --fail-unless "new not worse than old"', status=1)
 

@@ -1,4 +1,4 @@
-"""`hmetad plan` says what `plan_trials` says."""
+"""`hmetad plan trials` and `hmetad plan groups` say what their functions say."""
 
 from unittest import mock
 
@@ -9,8 +9,8 @@ from command_line import run
 
 import hmetad
 
-ASK = "plan --trials 200,3200 --rope=-0.05,0.05 --draws 50"
-PEOPLE = "plan --question mean --subjects 4,6 --trials 60 --rope=-0.1,0.1 --draws 2 --cores 1"
+ASK = "plan trials --trials 200,3200 --rope=-0.05,0.05 --draws 50"
+PEOPLE = "plan groups --question mean --subjects 4,6 --trials 60 --rope=-0.1,0.1 --draws 2"
 
 
 def test_rows_are_those_of_the_plan(tmp_path):
@@ -27,7 +27,9 @@ def test_rows_are_those_of_the_plan(tmp_path):
 
 
 def test_the_number_of_trials_needed_is_said(tmp_path):
-    ask = "plan --trials 100,400,1600 --m-ratio 1 --half-width 0.3 --draws 50 --seed 1 --json"
+    ask = (
+        "plan trials --trials 100,400,1600 --m-ratio 1 --half-width 0.3 --draws 50 --seed 1 --json"
+    )
     plan = hmetad.simulate.plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=50, seed=1)
     needed = hmetad.simulate.trials_needed(plan, half_width=0.3)
     done = run(tmp_path, ask)
@@ -46,10 +48,10 @@ def test_a_goal_beyond_the_plan_is_said_and_its_rows_are_kept(tmp_path):
 
 
 @pytest.mark.integration
-def test_rows_are_those_of_the_plan_and_the_folder_is_taken_up_again(tmp_path):
-    answer = run(tmp_path, f"{PEOPLE} --seed 1 --resume kept --json").answer
+def test_rows_are_those_of_the_plan_of_people(tmp_path):
+    answer = run(tmp_path, f"{PEOPLE} --seed 1 --json").answer
     plan = hmetad.simulate.plan_groups(
-        "mean", subjects=[4, 6], trials=[60], rope=(-0.1, 0.1), n=2, cores=1, seed=1
+        "mean", subjects=[4, 6], trials=[60], rope=(-0.1, 0.1), n=2, seed=1
     )
     assert [(row["subjects"], row["trials"]) for row in answer["rows"]] == [(4, 60), (6, 60)]
     for verdict in plan["verdict"].values.tolist():
@@ -57,11 +59,6 @@ def test_rows_are_those_of_the_plan_and_the_folder_is_taken_up_again(tmp_path):
         assert [row[f"probability_{verdict}"] for row in answer["rows"]] == expected
     assert answer["seed"] == 1
     assert answer["judged"] == "mean of log M"
-    studies = (tmp_path / "kept" / "studies.jsonl").read_bytes()
-    # The seed is that of the folder.
-    again = run(tmp_path, f"{PEOPLE} --resume kept --json").answer
-    assert again["rows"] == answer["rows"]
-    assert (tmp_path / "kept" / "studies.jsonl").read_bytes() == studies
 
 
 @pytest.fixture
@@ -87,20 +84,18 @@ def asked():
         yield calls
 
 
-def test_several_numbers_of_subjects_ask_for_a_difference(tmp_path, asked):
-    run(tmp_path, "plan --subjects 20,80 --effect 0.3 --dprime 2 --criterion 0.1 --dprime-sd 0.4")
-    run(tmp_path, "plan --question tasks --subjects 20 --m-ratio 1,0.64")
+def test_what_is_given_is_planned_with(tmp_path, asked):
+    line = "plan groups --question difference --subjects 20,80"
+    run(tmp_path, f"{line} --effect 0.3 --dprime 2 --pilot memory")
     expected = {"question": "difference", "subjects": [20, 80], "trials": [200], "n": 100}
-    expected |= {"effect": 0.3, "dprime": 2.0, "c": 0.1, "dprime_sd": 0.4, "folder": None}
+    expected |= {"effect": 0.3, "dprime": 2.0, "pilot": "memory", "rope": None}
     assert {name: asked[0][name] for name in expected} == expected
     assert "m_ratio" not in asked[0]
-    # Two M are an effect.
-    assert asked[1]["effect"] == pytest.approx(np.log(1 / 0.64))
-    assert asked[1]["m_ratio"] == pytest.approx(0.8)
 
 
 def test_people_needed_are_said(tmp_path, asked):
-    line = "plan --subjects 20,80 --effect 0.3 --rope=-0.1,0.1 --probability 0.7 --json"
+    line = "plan groups --question difference --subjects 20,80 --effect 0.3"
+    line += " --rope=-0.1,0.1 --probability 0.7 --json"
     done = run(tmp_path, line)
     said = "more than 80 people in both groups with 100 trials, about 40 people in both groups"
     assert f"--probability 0.7: {said} with 200 trials." in done.stderr

@@ -6,9 +6,8 @@ from command_line import refused
 ASK = "compare fit.nc --over model --within task --rope=-0.1,0.1"
 JUDGED = "measures heads.csv --by model --correct correct"
 NUMBERS = "compare none.nc --over model --var auroc2 --kind superiority"
-PAGE = "measures trials.csv --by model --interval"
-PEOPLE = "plan --question mean --subjects 20"
-PLAN = "plan --rope=-1,1"
+PEOPLE = "plan groups --question mean --subjects 20"
+PLAN = "plan trials --rope=-1,1"
 SELECT = "select trials.csv --by subject=model --quick"
 SESSIONS = "reliability people.csv --by subject,day --session day"
 IDLE = "got an option without effect here"
@@ -20,12 +19,11 @@ REFUSED = {
     "compare fit.nc --over model --rope=-1,1": "Compare within each: --within task; or over all",
     "compare fit.nc --over model --rope=ten": "two numbers",
     f"{ASK} --matrix narrow.csv": "two levels or more",
-    "plan --subjects 20,many": "--subjects: got '20,many'",
     "compare trials.csv --over model --rope=-1,1": "no netCDF",
     "compare nofile.nc --over model --rope=-1,1": "hmetad fit",
     f"{ASK} --var log_mm": "--var: got 'log_mm'",
     "compare fit.nc --var criteria --rope=-1,1": "one number a place",
-    f"{ASK} --reference god": "Did you mean 'good'",
+    f"{ASK} --against god": "Did you mean 'good'",
     f"{ASK} --matrix unknown.csv": "Did you mean 'good'",
     f"{ASK} --kind superiority": "leave --rope out",
     f"{ASK} --population --new set": "one of the two",
@@ -41,13 +39,9 @@ REFUSED = {
     f"{ASK} --sensitivity -o rows.csv": "One CSV is one table",
     f"{ASK} --ci-prob 95": "--ci-prob: got 95",
     "compare fit.nc --within task --rope=-1,1": f"--within: {IDLE}, allowed is --within with --ov",
-    "compare fit.nc --without a --rope=-1,1": f"--without: {IDLE}",
     "compare fit.nc --kind superiority": f"--kind: {IDLE}",
-    f"{ASK} --weights trials": f"--weights: {IDLE}",
     f"{NUMBERS} --null 3": f"--null: {IDLE}",
-    f"{NUMBERS} --ci-kind hdi": f"--ci-kind: {IDLE}",
     f"{NUMBERS} --sensitivity": f"--sensitivity: {IDLE}",
-    "estimates none.nc --formula 'auroc2 ~ 1' --limit columns=100": f"--limit: {IDLE}",
     "fit nofile.csv": "In that folder: ",
     "fit trials.csv --response respons": "Did you mean 'response'",
     "fit trials.csv --model individul": "Did you mean 'individual'",
@@ -60,28 +54,21 @@ REFUSED = {
     "measures heads.csv --by model": "right or wrong: --correct correct.",
     "measures heads.csv --correct corect": "Did you mean 'correct'",
     f"{JUDGED} --meta-d": "--meta-d: got it with --correct, allowed is trials with a stimulus",
-    f"{JUDGED} --fail-if 'a worse than b'": "--by, --interval and --rope",
-    f"{JUDGED} --interval --method bca": f"--method: {IDLE}, allowed is --method with ratings",
     f"{JUDGED} --by item --interval --cluster item": "Leave item out of --by",
-    f"{JUDGED} --quantiles 4 --correction loglinear": f"--correction: {IDLE}",
     f"{JUDGED} -o draws.nc": "Add --interval.",
-    "measures trials.csv --correction lots": "correction",
     "measures trials.csv -o table.xlsx": ".csv, .json, .html",
-    "measures trials.csv --by model --rope=-0.1,0.1": f"--rope: {IDLE}",
     "measures trials.csv --by model --over model -o page.html": f"--over: {IDLE}",
-    f"{PAGE} --rope=-0.1,0.1 -o page.html": f"--rope: {IDLE}",
-    "plan": "--rope: got none",
+    "plan trials": "--rope: got none",
     f"{PLAN} --trials 10.5": "whole numbers",
     f"{PLAN} --dprime 1,2 --m-ratio 1": "--dprime",
-    "plan --m-ratio 1 --probability 0.8": "Add --rope",
+    "plan trials --m-ratio 1 --probability 0.8": "Add --rope",
     f"{PLAN} --probability 0.8 --half-width 1": "one of the two",
     f"{PLAN} --probability 1": "--probability: got '1', allowed is at most 0.999",
-    "plan --subjects 20,40": "--effect: got none",
+    "plan groups --question difference --subjects 20,many": "--subjects: got '20,many'",
+    "plan groups --question difference": "--effect: got none",
+    "plan groups": "Missing option '--question'",
+    f"{PLAN} --options 4 --meta-criterion absolute": f"--meta-criterion: {IDLE}",
     f"{PEOPLE} --effect 0.2": "--effect: got 0.2 of a mean",
-    f"{PEOPLE} --m-ratio 1,0.8": "--m-ratio",
-    "plan --question tasks --m-ratio 1,0.8 --effect 0.1": "--effect: got 0.1 beside two",
-    f"{PEOPLE} --resume kept --rope=-1,1": "--resume: got 'kept'",
-    f"{PLAN} --effect 0.2": f"--effect: {IDLE}",
     "reliability trials.csv --by day": "--by: got day, allowed is subject among",
     "reliability trials.csv --by subject=model --session day": "--session: got 'day'",
     "report fit.nc": "Write -o page.html, or --json.",
@@ -107,7 +94,6 @@ def files(folder):
         "narrow.csv": "good,poor\n1,-1\n",
         "two/a.nc": "",
         "two/b.nc": "",
-        "kept/plan.json": '{"seed": 1}',
         "folder.nc/inside": "",
     }
     for name, text in texts.items():
