@@ -47,7 +47,7 @@ __all__ = ["ImportOptions", "import_log", "trials_csv", "trials_parquet"]
 KINDS = (*READERS, "dataset")
 
 REMARKS = (
-    *("filters", "delimiter", "decimal_commas", "undecided_commas", "options", "rejected"),
+    *("filters", "delimiter", "decimal_commas", "undecided_commas", "rejected"),
     *("duplicates", "unfinished", "examples"),
 )
 # Arguments that are typed by another name, since PATH is the command's source.
@@ -59,8 +59,8 @@ COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 GUESSES = {"fact": "fact", "guess": "guess", "sure": "sure", "reason": "reason"}
 # Options that `hmetad.logs.read_log` takes as they are typed.
 AS_TYPED = (
-    *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold", "key"),
-    *("path_columns", "option_columns", "delimiter", "decimal", "field", "pattern"),
+    *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold"),
+    *("path_columns", "delimiter", "decimal", "field", "pattern"),
 )
 # Arguments of agreement that are columns of the trials.
 OF_TRIALS = ("answer", "trials", "item")
@@ -107,19 +107,8 @@ class ImportOptions(PrintOptions):
         Score from which an answer is correct. Default: 1 is correct, 0 is wrong.
     columns : PAIRS
         Table: names of its columns: correct=ok,confidence=sure.
-    wide : PAIRS
-        Table with one row per item and columns for each model: correct={model}_ok.
-    keep : COLUMNS
-        Table: further columns to keep, with --wide or --agreement.
-    key : FILE
-        Table: an answer key, which is joined by the columns of --on.
-    on : COLUMNS
-        With --key: columns that identify the question.
     path_columns : PATTERN
         Table: columns to read from the names of files: {model}_{set}.csv.
-    option_columns : PATTERN
-        Table: columns with the probability of each option: p_{option}. Confidence is that of
-        the chosen option.
     delimiter : SIGN
         Table: comma, semicolon, tab, bar or space. Default: detected.
     decimal : SIGN
@@ -167,12 +156,7 @@ class ImportOptions(PrintOptions):
     threshold: float | None = None
     missing_codes: MissingCodes = None
     columns: list[str] | None = None
-    wide: list[str] | None = None
-    keep: tuple[str, ...] = ()
-    key: Path | None = None
-    on: tuple[str, ...] = ()
     path_columns: str | None = None
-    option_columns: str | None = None
     delimiter: str | None = None
     decimal: Literal["comma", "point"] | None = None
     agreement: Literal["modal", "graded"] | None = None
@@ -197,8 +181,7 @@ def import_log(asked: ImportOptions) -> None:
     hmetad import inspect epochs/ -o trials.csv --agreement modal
     hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
     hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
-    hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" \
-      --key key.csv --on item -o trials.csv
+    hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" -o trials.csv
     hmetad import dataset michael2026 -o trials.csv
     hmetad import table unknown.csv --describe
     """
@@ -214,11 +197,10 @@ def import_log(asked: ImportOptions) -> None:
         asked.refuse_idle(by="with --agreement")
     kind, source = kind_and_path(asked.log)
     refuse_inputs(path, source, is_read=partial(is_read_as, kind))
-    refuse_inputs(path, *([] if asked.key is None else [asked.key]))
     trials, notices = reshaped_trials(read_trials(kind, source, asked), asked)
     if asked.ratings is not None:
         if "confidence" not in trials:
-            step = "Name it by --columns confidence=NAME; for a wide table by --wide."
+            step = "Name it by --columns confidence=NAME."
             raise InputError("--ratings", "no column 'confidence'", "one to make ratings of", step)
         trials["rating"] = quantile_ratings(trials["confidence"], asked.ratings)
     remarks = said_remarks(trials, kind, source)
@@ -257,8 +239,6 @@ def read_trials(kind: str, source: Path, asked: ImportOptions) -> "pd.DataFrame"
         },
         source=asked.confidence_from,
         missing_codes=split(asked.missing_codes) or None,
-        keep=[*asked.keep] or None,
-        on=[*asked.on] or None,
         limits=chosen_limits(asked.limit),
         executor=None if asked.workers == 1 else asked.workers,
     )
@@ -361,7 +341,7 @@ def parse_scale(option: str, scale: str | None) -> Any:
 
 PARSED: dict[str, Callable[[str, Any], Any]] = {
     **{"answer_filter": parse_choices, "metric": parse_choices, "scale": parse_scale},
-    **{"columns": parse_pairs, "wide": parse_pairs, "words": parse_words, "grades": parse_grades},
+    **{"columns": parse_pairs, "words": parse_words, "grades": parse_grades},
 }
 
 
@@ -374,23 +354,12 @@ def reshaped_trials(
     before = dict(trials.attrs)
     with options_named(dict.fromkeys(OF_TRIALS, "--agreement")):
         made = hmetad.logs.agreement(trials, of=asked.agreement, by=[*asked.by] or None)
-    check_kept(asked.keep, trials, made)
     counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
     # Agreement is not the confidence of a choice.
     kept = [one for one in hmetad.logs.frame_notices(trials) if one.code not in OF_THE_LOG]
     found = [*kept, *hmetad.logs.frame_notices(made)]
     made.attrs = {**before, **made.attrs, "rejected": counted}
     return made, found
-
-
-def check_kept(keep: tuple[str, ...], trials: "pd.DataFrame", made: "pd.DataFrame") -> None:
-    """Refuse columns to keep that agreement cannot keep, for they differ between answers."""
-    for name in (name for name in keep if name not in made):
-        if name not in trials:
-            step = nearest(name, map(str, trials.columns))
-            raise InputError("--keep", repr(name), "a column of the table", step)
-        allowed = "columns that are the same in all answers to an item"
-        raise InputError("--keep", repr(name), allowed, "Name it in --by if it tells items apart.")
 
 
 def trials_csv(trials: "pd.DataFrame") -> str:

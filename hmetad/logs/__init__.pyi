@@ -10,7 +10,6 @@ from hmetad.logs.option_signals import signals as signals
 from hmetad.logs.repeats import agreement as agreement
 from hmetad.logs.samples import read_log as read_log
 from hmetad.logs.stated import parse_confidence as parse_confidence
-from hmetad.logs.wide import long_table as long_table
-from hmetad.logs.wide import read_trials as read_trials
+from hmetad.logs.trial_tables import read_trials as read_trials
 from hmetad.rows.scans import scan_table as scan_table
 from hmetad.rows.tables import read_table as read_table

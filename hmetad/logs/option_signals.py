@@ -21,7 +21,7 @@ from hmetad.counts.noticed import add_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import TableLike, rows_of
 
-__all__ = ["SIGNALS", "probability_matrix", "signals"]
+__all__ = ["SIGNALS", "signals"]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]

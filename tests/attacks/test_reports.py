@@ -308,7 +308,7 @@ def harmless_rows(text):
 def test_labels_come_back_from_the_trials_and_rows_that_were_written(tmp_path):
     hostile_trials(tmp_path)
     columns = "stimulus=stimulus,response=response,confidence=confidence"
-    run(tmp_path, f"import table raw.jsonl --columns {columns} --keep @model -o trials.csv")
+    run(tmp_path, f"import table raw.jsonl --columns {columns} -o trials.csv")
     harmless_rows((tmp_path / "trials.csv").read_text(encoding="utf-8"))
     direct = run(tmp_path, "measures raw.jsonl --by @model --json").answer["rows"]
     again = run(tmp_path, "measures trials.csv --by @model --json").answer["rows"]

@@ -105,9 +105,6 @@ def test_questions_of_two_sets_with_one_number_are_told_apart_by_columns(tmp_pat
     assert pd.read_csv(tmp_path / "out.csv")["set"].tolist() == ["math", "code"]
     done = run(tmp_path, f"{line} --by model")
     assert done.answer["notices"][0]["code"] == "merged-answers"
-    for keep, allowed in (("epoch", "columns that are the same"), ("x", "a column of the table")):
-        said = refused(tmp_path, f"{line} --by model,set --keep {keep}")
-        assert f"--keep: got '{keep}', allowed is {allowed}" in said
 
 
 REFUSED = {
@@ -125,14 +122,12 @@ REFUSED = {
     "table t.csv --columns correct=x": "--columns: got 'correct': 'x'",
     "table t.csv --ratings 4": "--ratings: got no column 'confidence'",
     "table t.csv --scale percent": "--columns: got no such column",
-    "table t.csv --grades yes=true": "Name it with --columns or --wide.",
+    "table t.csv --grades yes=true": "Name it with --columns.",
     "table t.csv --agreement modal": "--agreement: got none, for columns",
     "table said.csv --agreement modal": "--agreement: got at most one answer to each of 2",
     "table said.csv --by item": "--by with --agreement",
     "table t.csv --runs all": "--runs: got an option that table does not have, allowed is --",
-    "table t.csv --key key.csv": "--on: got none, beside a key",
-    "table t.csv --on item": "--key: got none, beside ['item']",
-    "table said.csv --key out.csv --on item": "--output: got the input 'out.csv'",
+    "table out.csv": "--output: got the input 'out.csv'",
     "dataset michael": "Did you mean 'michael2026'?",
     "dataset Rouault_2018_Exp1": "Did you mean 'Rouault_2018_Expt1'?",
     "dataset michael2026 --describe": "--describe: got kind dataset, allowed is a table.",
@@ -156,7 +151,6 @@ def test_an_error_names_the_option_that_was_typed(tmp_path, line, says):
         (tmp_path / name).symlink_to(LOGS / name)
     texts = {"t.csv": 'item,option_probabilities\n1,"[0.2, 0.8]"\n', "out.csv": "item\n1\n"}
     texts["said.csv"] = "item,answer,correct\n1,a,1\n2,b,0\n"
-    texts["key.csv"] = "item,target\n1,a\n"
     texts |= dict.fromkeys(("notes.txt", "several/a.eval", "several/samples_a.jsonl"), "")
     (tmp_path / "several").mkdir()
     for name, text in texts.items():

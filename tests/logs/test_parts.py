@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 from scipy.io import savemat
 
 from hmetad.base.errors import InputError
-from hmetad.logs import matlab, wide
+from hmetad.logs import matlab, trial_tables
 from hmetad.logs.samples import read_log
 from hmetad.logs.trials import TrialCollector, of_each
 
@@ -48,7 +48,7 @@ def not_here(monkeypatch):
         raise AssertionError("read in this process")
 
     monkeypatch.setattr(TrialCollector, "add", refuse)
-    monkeypatch.setattr(wide, "read_table", refuse)
+    monkeypatch.setattr(trial_tables, "read_table", refuse)
     monkeypatch.setattr(matlab, "read_variables", refuse)
 
 

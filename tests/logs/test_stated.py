@@ -13,7 +13,7 @@ from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_trials
 from hmetad.counts.noticed import frame_notices
 from hmetad.logs.stated import parse_confidence, unread_notices
-from hmetad.logs.wide import read_trials
+from hmetad.logs.trial_tables import read_trials
 
 
 def one(value, **options):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
-from hmetad.logs.wide import read_trials
+from hmetad.logs.trial_tables import read_trials
 
 NUMBERS = [0.85, -1.5, 0.123456789012345, 1e-7]
 TEXTS = ["0,85", "-1,5", "0,123456789012345", "1,0e-7"]

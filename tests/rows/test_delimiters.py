@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hmetad.base.errors import InputError
-from hmetad.logs.wide import read_trials
+from hmetad.logs.trial_tables import read_trials
 from hmetad.rows.delimiters import sniffed_delimiter
 from hmetad.rows.tables import read_table
 

@@ -1,6 +1,7 @@
-"""Tables of trials under other names, and wide tables with a column per model.
+"""Tables of trials, under the names that count_trials expects.
 
-DataFrame → DataFrame with one row per item and model, under the names that count_trials expects.
+File, folder or pattern of tables → DataFrame with the columns of all of them and of their paths,
+correctness as truth values and confidence as probabilities.
 """
 
 import re
@@ -18,12 +19,6 @@ from hmetad.base.files import TABLES, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import Codes, as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
-from hmetad.logs.derived import (
-    columns_of_path,
-    with_correct,
-    with_key,
-    with_options,
-)
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, bare_numbers, bounds, parse_confidence, unread_notices
 from hmetad.logs.statements import fold_word, is_missing
@@ -42,8 +37,10 @@ from hmetad.rows.rows import columns_named
 from hmetad.rows.sources import rows_of
 from hmetad.rows.tables import read_table
 
-__all__ = ["long_table", "read_trials"]
+__all__ = ["read_trials"]
 
+# A name in braces, in a pattern of paths.
+HOLE = re.compile(r"\{([^{}]*)\}")
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
 CODED = (*READ, "stimulus", "response")
@@ -58,8 +55,6 @@ def read_trials(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
-    wide: Mapping[str, str] | None = None,
-    keep: str | Sequence[str] = (),
     delimiter: str | None = None,
     decimal: Decimal | None = None,
     grades: Mapping[str, bool] | None = None,
@@ -69,14 +64,11 @@ def read_trials(
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
-    key: str | Path | None = None,
-    on: str | Sequence[str] = (),
     path_columns: str | None = None,
-    option_columns: str | None = None,
     limits: Limits | Mapping[str, int] | None = None,
     executor: Any = None,
 ) -> pd.DataFrame:
-    r"""Trials of a plain table, renamed, made long, and with confidence as a probability.
+    r"""Trials of a plain table, renamed, and with confidence as a probability.
 
     Parameters
     ----------
@@ -88,10 +80,6 @@ def read_trials(
         Names as they should be, and the names in the table, in any case where one column fits:
         ``{"correct": "acc"}``. The other columns keep theirs, but for the case of ``correct`` and
         ``confidence``.
-    wide : mapping of str to str, optional
-        For a table with one row per item, as in `long_table`.
-    keep : str or sequence of str, optional
-        With `wide`: columns of the item, repeated for each model.
     delimiter : str, optional
         What separates the columns of a text: "comma", "semicolon", "tab", "bar" or "space", or the
         sign. By default that of the suffix, or one that splits the first lines alike. With it, or
@@ -112,22 +100,10 @@ def read_trials(
     field, pattern, words, scale : optional
         How column "confidence" states it, as in `parse_confidence`. Without any of them the
         column stays as it is.
-    key : str or Path, optional
-        A table with an answer key: its other columns, such as ``target``, stand beside the trials
-        that have the same values in the columns `on`. Trials without a row of it are counted in
-        ``rejected``. Without a column ``correct`` it is whether the answer (column "chosen",
-        "answer" or "response") is the target, in either case.
-    on : str or sequence of str, optional
-        With `key`: the columns of both that name the question, such as ``"item"``.
     path_columns : str, optional
         Columns that stand in the names of files, and of folders before them:
         ``"{model}_{set}.csv"``, ``"{model}/{set}.csv"``. A file that fits in no way, or in several,
         is refused.
-    option_columns : str, optional
-        Columns with the probability of each option, with ``{option}`` where its name stands:
-        ``"p_{option}"``. They become ``option_probabilities`` (a list in their order), ``chosen``
-        (number of the option from 0: what the column of answers says, else the most probable one)
-        and ``confidence`` (probability of the one chosen); ``target`` is then a number too.
     limits : Limits or mapping of str to int, optional
         How much the table may hold, as in `read_table`.
     executor : Executor or Client, optional
@@ -140,12 +116,10 @@ def read_trials(
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
         suffix, ``decimal_commas`` (columns in which they were found), ``undecided_commas`` (those
-        that stay text, though some values look so), ``options`` (their names, of `option_columns`,
-        in the order of the numbers), ``scale`` and ``examples``
-        where confidence was parsed, and ``notices`` (JSON), if there are any: files with the same
-        bytes, and rows that are the same in all columns; those of `parse_confidence`; or of a
-        column that stays as it is, ``"confidence-text"``,
-        ``"mixed-scales"`` and ``"negative-confidence"``.
+        that stay text, though some values look so), ``scale`` and ``examples`` where confidence was
+        parsed, and ``notices`` (JSON), if there are any: files with the same bytes, and rows that
+        are the same in all columns; those of `parse_confidence`; or of a column that stays as it
+        is, ``"confidence-text"``, ``"mixed-scales"`` and ``"negative-confidence"``.
 
     Raises
     ------
@@ -165,11 +139,6 @@ def read_trials(
     ([0.85, nan], {'confidence: not understood': 1})
     """
     check_threshold(threshold)
-    keys = [on] if isinstance(on, str) else list(on)
-    if key is not None and not keys:
-        raise InputError("on", "none, beside a key", "columns of both that name the question")
-    if keys and key is None:
-        raise InputError("key", f"none, beside {keys}", "a table with an answer key")
     files = table_paths(Path(path))
     places = [] if path_columns is None else [columns_of_path(path_columns, f) for f in files]
     table, found, missing = joined_tables(
@@ -177,27 +146,12 @@ def read_trials(
     )
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, columns or {})
-    if wide is not None:
-        kept = [keep] if isinstance(keep, str) else list(keep)
-        of_file = [*([FILE] if len(files) > 1 else []), *(places[0] if places else ())]
-        kept = [*(name for name in of_file if name not in kept), *kept]
-        trials = long_table(trials, wide=wide, keep=kept)
-    lost: dict[str, int] = {}
-    if key is not None:
-        own = decimal if text_suffix(Path(key)) is not None else None
-        rows, _, _ = joined_tables([Path(key)], None, own, as_limits(limits))
-        trials, lost = with_key(trials, rows, keys)
-    if option_columns is not None:
-        trials, found["options"] = with_options(trials, option_columns)
-    elif key is not None:
-        trials = with_correct(trials)
     if listed("missing_codes", missing_codes):
         coded = {role: role for role in CODED if role in trials}
         trials = without_codes(rows_of(trials), missing_codes, coded).frame()
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if grades is not None or threshold is not None:
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
-    attrs["rejected"] = {**lost, **attrs["rejected"]}
     if any(option is not None for option in (field, pattern, words, scale)):
         wording = {"field": field, "pattern": pattern, "words": words, "scale": scale}
         trials, attrs = with_stated(trials, attrs, wording)
@@ -212,7 +166,7 @@ def with_stated(
 ) -> tuple[pd.DataFrame, dict[Any, Any]]:
     """Trials with confidence as probabilities, and attrs with what could not be read."""
     if "confidence" not in trials:
-        step = "Name it with columns= or wide=."
+        step = "Name it with columns=."
         raise InputError("confidence", "no such column", "a column to parse", step)
     refuse_spoiled(trials, wording["scale"])
     stated = parse_confidence(trials["confidence"], **wording)
@@ -338,7 +292,7 @@ def graded(
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Trials with column "correct" as truth values, and how many values say neither, by reason."""
     if "correct" not in trials:
-        step = "Name it with columns= or wide=."
+        step = "Name it with columns=."
         raise InputError("grades", "no column 'correct'", "a column to grade", step)
     known = {fold_word(name): right for name, right in grades.items()}
     rejected: Counter[str] = Counter()
@@ -354,62 +308,6 @@ def graded(
         rejected.update([f"correct: {reason}"] if reason else [])
     column = pd.Series(verdicts, dtype="boolean", index=trials.index)
     return trials.assign(correct=column), dict(rejected)
-
-
-@check_inputs()
-def long_table(
-    trials: pd.DataFrame,
-    *,
-    wide: Mapping[str, str],
-    keep: str | Sequence[str] = (),
-    name: str = "model",
-) -> pd.DataFrame:
-    """One row per item and model, of a table with one row per item.
-
-    Parameters
-    ----------
-    trials : DataFrame
-        One row per item, and for each model the columns that `wide` describes.
-    wide : mapping of str to str
-        New columns, and the names of the old ones with ``{model}`` (or `name` in braces) where
-        the model stands: ``{"correct": "{model}_correct", "confidence": "{model}_conf"}``.
-    keep : str or sequence of str, optional
-        Columns of the item, repeated for each model.
-    name : str, optional
-        Column of the models.
-
-    Returns
-    -------
-    DataFrame
-        The columns `keep`, `name` and those of `wide`; all items of the first model, then all of
-        the second, and so on in the order of the columns.
-
-    Raises
-    ------
-    InputError
-        If no column fits, a column fits twice, or a model lacks one; if names are no columns,
-        or come twice.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"item": ["a", "b"], "gpt_ok": [1, 0], "llama_ok": [1, 1]})
-    >>> long_table(table, wide={"correct": "{model}_ok"}, keep=["item"]).values.tolist()
-    [['a', 'gpt', 1], ['b', 'gpt', 0], ['a', 'llama', 1], ['b', 'llama', 1]]
-    """
-    kept = [keep] if isinstance(keep, str) else list(keep)
-    for column in kept:
-        if column not in trials.columns:
-            step = nearest(str(column), map(str, trials.columns))
-            raise InputError("keep", repr(column), "a column of the table", step)
-    new = [*kept, name, *wide]
-    if not wide or len(set(new)) < len(new):
-        raise InputError("wide", repr(dict(wide)), f"new columns other than {[*kept, name]}")
-    old = columns_by_model([c for c in trials.columns if c not in kept], wide, name)
-    parts = [
-        trials[kept].assign(**{name: model}, **{k: trials[source] for k, source in by_new.items()})
-        for model, by_new in old.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
 
 
 def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
@@ -433,36 +331,28 @@ def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFr
     return table.rename(columns={old: new for new, old in columns.items()})
 
 
-def columns_by_model(
-    columns: Sequence[str], wide: Mapping[str, str], name: str
-) -> dict[str, dict[str, str]]:
-    """For each model its column behind each new one, if there is exactly one."""
-    found: dict[str, dict[str, str]] = {}
-    taken: dict[str, str] = {}
-    for new, template in wide.items():
-        expression = template_pattern(new, template, name)
-        for column in columns:
-            match = expression.fullmatch(str(column))
-            if match is None:
-                continue
-            if taken.setdefault(column, new) != new:
-                got = f"column {column!r} for both {taken[column]!r} and {new!r}"
-                raise InputError("wide", got, "templates that tell the columns apart")
-            found.setdefault(match[1], {})[new] = column
-    if not found:
-        step = f"There are: {', '.join(map(repr, list(columns)[:10]))}."
-        raise InputError("wide", repr(dict(wide)), "templates that some columns fit", step)
-    for model, by_new in found.items():
-        for new in (new for new in wide if new not in by_new):
-            got = f"no column {wide[new].replace(f'{{{name}}}', model)!r} for {name} {model!r}"
-            raise InputError("wide", got, "the same columns for each")
-    return found
+def columns_of_path(template: str, path: Path) -> dict[str, str]:
+    """What the end of a path has for the names in braces, if it fits in one way.
 
-
-def template_pattern(new: str, template: str, name: str) -> re.Pattern[str]:
-    """Regular expression of the columns that a template describes."""
-    before, hole, after = str(template).partition(f"{{{name}}}")
-    if not hole or hole in after:
-        got, allowed = f"{new!r}: {template!r}", f"a name with {{{name}}} in it, once"
-        raise InputError("wide", got, allowed)
-    return re.compile(f"{re.escape(before)}(.+){re.escape(after)}", re.DOTALL)
+    Examples
+    --------
+    >>> columns_of_path("{model}/{set}.csv", Path("runs/gpt-4/math.csv"))
+    {'model': 'gpt-4', 'set': 'math'}
+    """
+    names: list[str] = HOLE.findall(template)
+    if not names or len({*names}) < len(names) or not all(name.isidentifier() for name in names):
+        allowed = "a path with different names in braces, such as {model}_{set}.csv"
+        raise InputError("path_columns", repr(template), allowed)
+    found = []
+    parts = [re.escape(part) for part in HOLE.split(template)[::2]]
+    for filled in ("([^/]+?)", "([^/]+)"):
+        # The first takes as little as it can, the other as much: only one way leaves them alike.
+        match = re.fullmatch(f"(?:.*/)?{filled.join(parts)}", safe_text(path.as_posix()), re.DOTALL)
+        if match is None:
+            got = f"{template!r}, for {path}"
+            raise InputError("path_columns", got, "a pattern that all files fit")
+        found.append(dict(zip(names, match.groups(), strict=True)))
+    if found[0] != found[1]:
+        got = f"{template!r}, which {path} fits as {found[0]} and as {found[1]}"
+        raise InputError("path_columns", got, "a pattern that each file fits in one way")
+    return found[0]
