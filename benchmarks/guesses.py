@@ -25,7 +25,7 @@ from hmetad.counts.guesses import Guess, guess_table, guessed_record
 Record = Mapping[str, Any]
 
 ROLES = ("subject", "stimulus", "response", "confidence")
-FACTS = (*ROLES, "correct", "task", "condition", "group", "difficulty")
+FACTS = (*ROLES, "correct", "task", "condition", "group")
 FACTS += ("labels", "levels", "quantiles", "leave_out", "missing_codes")
 PLAIN = {"Subj_idx": "participant", "Stimulus": "correct_answer", "Response": "choice"}
 PLAIN |= {"Confidence": "certainty", "Accuracy": "acc"}
@@ -86,7 +86,7 @@ def facts(record: Record) -> Record:
     left_out = {name: sorted(values) for name, values in (found["leave_out"] or {}).items()}
     # A condition that is the same in all trials of a person may be called a group.
     found["condition"] = {found["condition"], found.pop("group")} - {None}
-    return found | {"difficulty": record["columns"].get("difficulty"), "leave_out": left_out}
+    return found | {"leave_out": left_out}
 
 
 def judge(guesses: Sequence[Guess], record: Record) -> dict[str, str]:
@@ -102,7 +102,7 @@ def judge(guesses: Sequence[Guess], record: Record) -> dict[str, str]:
 
 def judge_trials(guesses: Sequence[Guess], table: pd.DataFrame, expected: pd.DataFrame) -> str:
     """Whether the trials that the guesses make are those of the record, in whatever codes."""
-    is_sure = all(one.is_sure for one in guesses if one.fact not in FACTS[4:9])
+    is_sure = all(one.is_sure for one in guesses if one.fact not in FACTS[4:8])
     try:
         trials = described_trials(table, guessed_record(guesses))
     except InputError:

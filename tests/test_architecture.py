@@ -60,7 +60,7 @@ MOST_LINES = {
     "bayes": 6361,
     "commands": 3011,
     "compare": 2134,
-    "counts": 3022,
+    "counts": 2961,
     "likelihood": 3521,
     "logs": 3474,
     "measures": 2832,

@@ -6,7 +6,7 @@ Source: Galvin, Podd, Drga & Whitmore (2003) for the type-2 table.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from hmetad.counts.columns import (
     is_correctness_name,
     option_labels,
     options_of_trials,
+    refuse_absent,
     refuse_correctness,
     right_trials,
     rows_in_use,
@@ -35,13 +36,8 @@ from hmetad.counts.columns import (
     with_options,
     with_options_column,
 )
-from hmetad.counts.items import (
-    difficulty_columns,
-    difficulty_notices,
-    item_notices,
-    same_item_cells,
-    unused_columns,
-)
+from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, named_difficulty
+from hmetad.counts.items import item_notices, same_item_cells, unused_columns
 from hmetad.counts.noticed import choice_notices, letter_notices, missing_answers, trial_notices
 from hmetad.counts.ratings import Scale, rated_answers, rating_numbers
 from hmetad.counts.tables import (
@@ -88,6 +84,7 @@ def count_trials(
     missing_codes: Codes = (),
     labels: Sequence[Label] | None = None,
     options: int | Sequence[Label] | None = None,
+    difficulty: str | None = None,
     response_from_confidence: bool = False,
 ) -> xr.DataArray:
     """Count table of a task with two alternatives, or m: one row of `trials` per trial.
@@ -129,6 +126,10 @@ def count_trials(
     options : int or sequence, optional
         Number m of options, or all their labels in order. By default two. The labels of m = 4 are
         those in the data, sorted; with fewer the others are called "unseen 1", ...
+    difficulty : str, optional
+        Column with the difficulty of the trial, such as contrast: a notice names the cells in which
+        it varies. For numbers the magnitude counts, not the sign. By default numeric columns are
+        tested (see Notes).
     response_from_confidence : bool, optional
         Count responses that are a cut of the rating itself, with a notice, instead of refusing
         them.
@@ -169,10 +170,12 @@ def count_trials(
     ``"response-is-confidence-cut"`` of severity "error".
 
     Where difficulty or the item varies within a cell, M-ratio is inflated, and the notices
-    ``"mixed-difficulty"`` and ``"mixed-items"`` say so (Rahnev & Fleming 2019). Difficulty is any
-    column not in use that varies within cells and that accuracy goes with, whatever its name, in
-    100,000 trials at random; what is measured with or after the answer, as response times are, and
-    numbers of trials and blocks are none. Items are found by the name of their column.
+    ``"mixed-difficulty"`` and ``"mixed-items"`` report it (Rahnev & Fleming 2019). Without
+    `difficulty` each numeric column that is not in use and varies within cells is tested, in
+    100,000 random trials: does accuracy differ between its values, by a standard deviation above
+    0.03? Not tested are columns in which fewer than 3 % of the pairs of trials in a cell have the
+    same value, as response times; columns whose sign is the stimulus; and columns that determine
+    accuracy or confidence. Items are found by the name of their column.
 
     Case does not matter in names of columns where one column fits. Ratings far from all others, as
     9 beside 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"`` says so.
@@ -193,7 +196,8 @@ def count_trials(
     """
     labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    others, groupings = (quantiles_within, n), {"by": by, "covariates": covariates}
+    others = (quantiles_within, n, difficulty)
+    groupings = {"by": by, "covariates": covariates}
     found = rows_in_use(trials, roles, groupings, others, missing_codes, labels or ())
     rows, (by_names, covariate_names) = found
     for role, column in (("response", response), ("stimulus", stimulus)):
@@ -201,8 +205,12 @@ def count_trials(
             got = f"column {column!r}, named like correctness"
             raise correctness_error(role, got, stimulus)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
+    if difficulty is not None:
+        refuse_absent("difficulty", difficulty, rows.columns)
     used = [*roles.values(), *by_names, *covariate_names]
-    tallied, items, sample, seen, scale = tally_trials(rows, scale, used, by_names, roles, n)
+    columns = TrialColumns(used, by_names, roles, difficulty, n)
+    tallied, items, sample, seen, scale = tally_trials(rows, scale, columns)
+    graded = items.pop(difficulty, None) if difficulty is not None else None
     if (number_of_options or 2) == 2:
         refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
@@ -227,6 +235,8 @@ def count_trials(
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
+    if graded is not None:
+        mixed = [*named_difficulty(graded, cells, where, str(difficulty)), *mixed]
     if sample is not None:
         mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence)
@@ -389,26 +399,36 @@ def count_rows(
     return count_table(values, axes, cells, described, cell_labels(own)), own, codes
 
 
-def tally_trials(
-    rows: Rows,
-    scale: Scale,
-    used: list[str],
-    by: list[str],
-    roles: Mapping[str, str],
-    n: str | None,
-) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice], Scale]:
-    """Distinct rows of the columns in use with their trials, items, a sample with other columns.
+class TrialColumns(NamedTuple):
+    """Columns of `count_trials`: all in use, those to group by, roles, difficulty and weights."""
 
-    With them what the making of ratings shows, and where it cut. Raises an error where another
-    column shows that stimulus or response is correctness.
+    used: list[str]
+    by: list[str]
+    roles: dict[str, str]
+    difficulty: str | None
+    n: str | None
+
+
+def tally_trials(
+    rows: Rows, scale: Scale, columns: TrialColumns
+) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice], Scale]:
+    """Distinct rows of the columns in use with their trials, and what other columns hold.
+
+    These are the values of items and of the difficulty that is named, and without a name a sample
+    with the columns that may be of difficulty. With them what the making of ratings shows, and
+    where it cut. Raises an error where another column shows that stimulus or response is
+    correctness.
     """
+    used, by, roles, difficulty, n = columns
     stimulus, response = roles["stimulus"], roles["response"]
-    items = [name for name in unused_columns(rows, used) if is_item_name(name)]
+    spread = [name for name in unused_columns(rows, used) if is_item_name(name)]
+    if difficulty is not None and difficulty not in {*used, *spread}:
+        spread.append(difficulty)
     judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
-    others = difficulty_columns(rows, used, by)
+    others = difficulty_columns(rows, used, by) if difficulty is None else []
     queries: list[Query] = [
         *(Distinct((stimulus, response, name), MOST_ANSWERS) for name in judged),
-        *(Spread((*by, stimulus), name) for name in items),
+        *(Spread((*by, stimulus), name) for name in spread),
         *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
     ]
     (tallied, *found), shown, scale = rated_answers(rows, scale, used, queries, n)
@@ -418,9 +438,9 @@ def tally_trials(
         (pd.Series(number).groupby(groups[stimulus], observed=True).sum() < CUT_TRIALS).any()
     )
     refuse_correctness(seen, few, stimulus, response)
-    told = dict(zip(items, found[len(judged) :], strict=False))
-    of_items = {name: values for name, values in told.items() if values is not None}
-    return tallied, of_items, found[-1] if others else None, shown, scale
+    told = dict(zip(spread, found[len(judged) :], strict=False))
+    known = {name: values for name, values in told.items() if values is not None}
+    return tallied, known, found[-1] if others else None, shown, scale
 
 
 def in_places(sample: Tally, scale: Scale) -> Tally:

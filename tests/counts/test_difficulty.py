@@ -1,11 +1,11 @@
-"""What is said of columns that are not counted by: difficulty and items; else nothing."""
+"""Columns that are not counted by: difficulty and items have a notice, others have none."""
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from hmetad import count_trials, notices, simulate_trials
+from hmetad import InputError, count_trials, notices, simulate_trials
 
 N = 400
 
@@ -34,12 +34,6 @@ def test_an_ordinary_design_is_clean(ordinary, by):
     assert codes(count_trials(ordinary, by=by)) == []
 
 
-def test_a_difficulty_that_is_counted_by_is_clean(ordinary):
-    graded = ordinary.rename(columns={"condition": "difficulty"})
-    assert codes(count_trials(graded, by=["participant", "difficulty"])) == []
-    assert codes(count_trials(graded, by="participant")) == ["mixed-difficulty"]
-
-
 def test_numbers_that_no_two_trials_share_are_no_items(ordinary):
     numbered = ordinary.assign(item_id=np.arange(2 * N))
     assert codes(count_trials(numbered, by="participant")) == []
@@ -53,7 +47,7 @@ def test_numbers_that_no_two_trials_share_are_no_items(ordinary):
 def test_grouping_columns_may_have_any_name(ordinary, name):
     graded = ordinary.rename(columns={"condition": name})
     graded["contrast"] = np.where(graded[name] == "a", np.arange(2 * N) // 2 % 2, 1)
-    counts = count_trials(graded, by=name)
+    counts = count_trials(graded, by=name, difficulty="contrast")
     assert [(n.code, n.cells) for n in notices(counts)] == [("mixed-difficulty", ("a",))]
 
 
@@ -70,7 +64,8 @@ def test_grouping_columns_may_have_any_name(ordinary, name):
 def test_cells_are_found_whatever_the_type_of_their_levels(ordinary, levels):
     is_first = np.asarray(levels) == levels[0]
     contrast = np.where(is_first, np.arange(2 * N) // 2 % 2, 1)
-    counts = count_trials(ordinary.assign(condition=levels, contrast=contrast), by="condition")
+    trials = ordinary.assign(condition=levels, contrast=contrast)
+    counts = count_trials(trials, by="condition", difficulty="contrast")
     (notice,) = notices(counts)
     assert (notice.code, notice.cells) == ("mixed-difficulty", (str(levels[0]),))
 
@@ -82,12 +77,12 @@ def test_trials_are_not_changed(ordinary):
     pd.testing.assert_frame_equal(signed, before)
 
 
-# Accuracy that goes with a column, whatever its name
+# Accuracy that varies with a column, whatever its name
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def graded():
-    """Two people with trials that are easy or hard; `ease` says which."""
+    """Two participants with easy and hard trials; `ease` is the difficulty."""
     coords = {"participant": ["p1", "p2"]}
     drawn = [
         simulate_trials([d, d], trials=N, coords=coords, seed=seed).assign(ease=ease)
@@ -100,72 +95,116 @@ def is_right(trials):
     return trials["stimulus"] == trials["response"]
 
 
+def sides(trials):
+    """-1 for one stimulus, 1 for the other."""
+    return np.where(trials["stimulus"] == trials["stimulus"].min(), -1, 1)
+
+
 @pytest.mark.parametrize(
     "column",
     [
         lambda trials: trials["ease"],
-        lambda trials: trials["ease"].map({0.2: "near", 0.8: "far"}),
-        lambda trials: trials["ease"] > 0.5,
-        lambda trials: trials["ease"].map({0.2: "near", 0.8: "far"}).astype("category"),
-        lambda trials: trials["ease"] + np.arange(len(trials)) % 40 / 100,
-        lambda trials: trials["ease"] * np.where(trials["stimulus"] == "S1", -1, 1),
+        lambda trials: trials["ease"] + np.arange(len(trials)) % 10 / 100,
+        lambda trials: trials["ease"] - 0.5,
         lambda trials: trials["ease"] + (trials["participant"] == "p2") * 7,
     ],
-    ids=["number", "text", "bool", "category", "40 values", "signed", "own values"],
+    ids=["two values", "20 values", "both signs", "values of each participant"],
 )
-@pytest.mark.parametrize("name", ["SOA", "DotDiff"])
-def test_a_column_that_accuracy_goes_with_is_difficulty_whatever_its_name(graded, column, name):
-    trials = graded.drop(columns="ease").assign(**{name: column(graded)})
+def test_a_number_that_accuracy_varies_with_is_difficulty_whatever_its_name(graded, column):
+    trials = graded.drop(columns="ease").assign(x1=column(graded))
     (notice,) = notices(count_trials(trials, by="participant"))
     assert (notice.code, notice.cells) == ("mixed-difficulty", ("p1", "p2"))
-    assert f"differ in {name}, and accuracy" in notice.message
-    assert f"Group by {name} as well" in notice.next_step
-    assert codes(count_trials(trials, by=["participant", name], ratings=4))[:1] != [notice.code]
+    assert "differ in x1, and accuracy" in notice.message
+    assert "Group by x1 as well" in notice.next_step
+    assert codes(count_trials(trials, by=["participant", "x1"], ratings=4))[:1] != [notice.code]
 
 
-def test_the_column_that_tells_most_comes_first(graded):
+def test_other_columns_are_not_difficulty(graded):
+    rng, right, rating = np.random.default_rng(3), is_right(graded), graded["confidence"]
+    is_first, number = graded["participant"] == "p1", len(graded)
+    time = 2 - right + rng.gamma(2, 0.3, number)
+    others = {
+        "magnitude constant, sign of the stimulus": 0.2 * sides(graded),
+        "sign of the stimulus": graded["ease"] * sides(graded),
+        "constant": 0.3,
+        "constant within cells": np.where(is_first, 0.3, 0.7),
+        "the stimulus": sides(graded),
+        "response time": time,
+        "response time in steps of 10 ms": time.round(2),
+        "number of the trial": graded["ease"].groupby(is_first).rank(method="first"),
+        "id of the row": np.arange(number) + 10_000,
+        "noise": rng.integers(0, 5, number),
+        "text": graded["ease"].map({0.2: "hard", 0.8: "easy"}),
+        "correctness": right * 1,
+        "points": np.where(right, rating, -rating),
+        "key of response and rating": 10 * (graded["response"] == "S1") + rating,
+        "confidence in percent": rating * 25,
+    }
+    for name, column in others.items():
+        trials = graded.drop(columns="ease").assign(x=column)
+        assert codes(count_trials(trials, by="participant")) == [], name
+    # All of them together with a difficulty.
+    (notice,) = notices(count_trials(graded.assign(**others), by="participant"))
+    assert "differ in ease, and" in notice.message
+
+
+def test_names_of_difficulty_decide_nothing(ordinary):
+    named = {name: np.arange(2 * N) // 2 % 2 for name in ("contrast", "difficulty", "staircase")}
+    assert codes(count_trials(ordinary.assign(**named), by="participant")) == []
+
+
+def test_forty_columns_of_noise_raise_no_notice(ordinary):
+    rng = np.random.default_rng(4)
+    noise = {f"x{i}": rng.integers(0, 2 + i, len(ordinary)) for i in range(40)}
+    assert codes(count_trials(ordinary.assign(**noise), by="participant")) == []
+
+
+def test_the_column_with_the_largest_differences_comes_first(graded):
     rng = np.random.default_rng(2)
     flipped = np.where(rng.random(len(graded)) < 0.2, 1 - graded["ease"], graded["ease"])
     counts = count_trials(graded.assign(block_type=flipped, snr=1), by="participant")
     assert "differ in ease, block_type, and" in notices(counts)[0].message
 
 
-def test_what_is_made_of_the_answer_is_no_difficulty(graded):
-    right, confidence = is_right(graded), graded["confidence"]
-    made = {
-        "outcome": right,
-        "verdict": right.map({True: "hit", False: "miss"}),
-        "gain": np.where(right, confidence, -confidence),
-        "key": graded["response"] + confidence.map(str),
-        "sureness": confidence * 25,
-        "second_rating": np.clip(confidence + np.arange(len(graded)) % 2, 1, 4),
-        "RT_dec": np.round(2 - right + 0.1 * (np.arange(len(graded)) % 9), 1),
-        "elapsed": 2 - right + np.random.default_rng(3).random(len(graded)),
-    }
-    for name, values in made.items():
-        trials = graded.drop(columns="ease").assign(**{name: values})
-        assert codes(count_trials(trials, by="participant")) == [], name
+@pytest.mark.parametrize(("sd", "is_found"), [(0.02, False), (0.04, True)])
+def test_the_limit_is_a_standard_deviation_of_accuracy(sd, is_found):
+    n = 100_000
+    level, shown = np.arange(n) % 2, np.arange(n) // 2 % 2
+    right = np.random.default_rng(1).random(n) < 0.75 + sd * (2 * level - 1)
+    trials = pd.DataFrame({"stimulus": shown, "response": np.where(right, shown, 1 - shown)})
+    counts = count_trials(trials.assign(confidence=1 + np.arange(n) % 3, x=level))
+    assert ("mixed-difficulty" in codes(counts)) == is_found
 
 
-def test_many_columns_that_tell_nothing_are_none(ordinary):
-    rng = np.random.default_rng(4)
-    noise = {f"x{i}": rng.integers(0, 2 + i, len(ordinary)) for i in range(40)}
-    assert codes(count_trials(ordinary.assign(**noise), by="participant")) == []
+# The column that difficulty= names
 
 
-def test_numbers_of_trials_and_blocks_are_no_difficulty(graded):
-    ordered = graded.sort_values("ease", kind="stable").drop(columns="ease")
-    numbers = {"trial_in_block": np.arange(4 * N), "BlockNumber": np.arange(4 * N) // N}
-    assert codes(count_trials(ordered.assign(**numbers), by="participant")) == []
+@pytest.mark.parametrize("column", ["ease", "EASE", "text", "signed", "time"])
+def test_a_named_difficulty_is_noticed_where_it_varies(graded, column):
+    is_second = graded["participant"] == "p2"
+    trials = graded.assign(
+        ease=graded["ease"].mask(is_second, 0.5),
+        text=graded["ease"].map({0.2: "hard", 0.8: "easy"}).mask(is_second, "all"),
+        signed=np.where(is_second, 0.2, graded["ease"]) * sides(graded),
+        time=np.where(is_second, 1, np.random.default_rng(1).random(len(graded))),
+    )
+    (notice,) = notices(count_trials(trials, by="participant", difficulty=column))
+    assert (notice.code, notice.cells) == ("mixed-difficulty", ("p1",))
+    assert f"differ in {column}, their difficulty" in notice.message
 
 
-def test_a_name_of_difficulty_decides_only_where_trials_cannot():
-    drawn = simulate_trials([1.5], trials=8000, coords={"participant": ["p1"]}, seed=5)
-    trials = drawn.assign(contrast=np.arange(8000) % 2)
-    assert codes(count_trials(trials, by="participant")) == []
-    (few,) = notices(count_trials(trials.head(300), by="participant"))
-    assert (few.code, few.cells) == ("mixed-difficulty", ("p1",))
-    assert "by its name" in few.message
+def test_a_named_difficulty_that_does_not_vary_ends_the_search(graded):
+    assert codes(count_trials(graded.assign(x=1), by="participant", difficulty="x")) == []
+    by = ["participant", "ease"]
+    assert codes(count_trials(graded, by=by, difficulty="ease", ratings=4)) == []
+
+
+def test_a_difficulty_that_is_not_a_column_is_refused(graded):
+    with pytest.raises(InputError, match="difficulty"):
+        count_trials(graded, difficulty="eas")
+
+
+# Tables of any kind
 
 
 @pytest.mark.parametrize("kind", ["arrow", "duckdb", "csv", "parquet", "polars"])
@@ -192,13 +231,13 @@ def test_rows_may_stand_for_many_trials(graded):
     assert codes(count_trials(tallied, by="participant", n="n")) == ["mixed-difficulty"]
 
 
-def test_columns_that_only_some_files_have_are_left_alone(graded, tmp_path):
+def test_columns_that_only_some_files_have_are_not_tested(graded, tmp_path):
     graded.to_csv(tmp_path / "a.csv", index=False)
     graded.drop(columns="ease").to_csv(tmp_path / "b.csv", index=False)
     assert codes(count_trials(tmp_path, by="participant")) == []
 
 
-def test_of_many_trials_a_sample_is_enough(graded):
+def test_for_many_trials_a_sample_is_enough(graded):
     many = pd.concat([graded] * 80, ignore_index=True)
     assert len(many) > 100_000
     (notice,) = notices(count_trials(many, by="participant"))
@@ -207,7 +246,14 @@ def test_of_many_trials_a_sample_is_enough(graded):
 
 @pytest.mark.parametrize(
     ("name", "column"),
-    [("Pereira_2018", "Ease"), ("Rausch_2020", "SOA"), ("Siedlecka_2016", "Tar_letters")],
+    [
+        *[
+            ("Rausch_2020", "SOA"),
+            ("Siedlecka_2016", "Tar_letters"),
+            ("Kvam_2016", "DotProportion"),
+        ],
+        *[("Mazor_2021_Expt1", "SOA"), ("Schurgin_2018", "Setsize")],
+    ],
 )
 def test_published_difficulties_are_found(shared, name, column):
     """Sets of the Confidence Database (Rahnev et al. 2020)."""
@@ -215,7 +261,8 @@ def test_published_difficulties_are_found(shared, name, column):
     assert f"differ in {column}, and" in notice.message
 
 
-@pytest.mark.parametrize("name", ["Kantner_2010", "Jachs_2015_Exp2", "Hu_2017"])
+# Reyes_2015 and Maniscalco_2017_expt1: the difficulty is constant for each participant.
+@pytest.mark.parametrize("name", ["Kantner_2010", "Hu_2017", "Reyes_2015", "Maniscalco_2017_expt1"])
 def test_published_sets_without_difficulty_have_none(shared, name):
     assert "mixed-difficulty" not in [x.code for x in published(shared, name)]
 
