@@ -59,12 +59,12 @@ def parse_confidence(
     Parameters
     ----------
     values : iterable of str, float, dict or None, length trials
-        What was said: ``"85%"``, ``"8/10"``, ``"8 out of 10"``, ``"~85%"``, ``0.85``, a word of
-        `words`, text with a JSON object in it, also nested or in a code fence, or text with a
-        phrase about being sure (``"I'm 85% sure"``, ``"confidence: 0.85"``).
+        What was said: a number (``0.85``, ``"0,85"``), a percentage, ``"8/10"`` or
+        ``"8 out of 10"`` (out of 5, 7, 10 or 100), a word of `words`; or text that has one of these
+        in a JSON object, also nested or in a code fence, in a tag, or after a label on a line.
     field : str, optional
         Key of a JSON object, at any depth; name of a tag (``<confidence>85</confidence>``); or the
-        name before a colon, or a dash between spaces, on a line of its own (``Confidence: 85%``);
+        name before a colon, or a dash between spaces, on a separate line (``Confidence: 85%``);
         either case. By default the whole value is read, and where it is none of the above the
         field is "confidence".
     pattern : str, optional
@@ -98,12 +98,11 @@ def parse_confidence(
     column mixes numbers up to 1 with larger ones, `scale` reads both on one scale, and a notice
     says so. Digits may be of any script.
 
-    A text is read in one pass: its field, else the pattern, else phrases with a number, else words.
-    A number in running text counts only beside a word such as sure or confidence, or in brackets
-    after the letter of an option: "The answer is 20%" states nothing. Of several statements the
-    last that can be read counts, and a notice says how many texts have others before it; one JSON
+    Running text is not interpreted: "I can't be 100 % sure", "about 0.7 sure" and "50/50" are
+    unread. `pattern` reads what a prompt asked for in another form. Of several statements the last
+    that can be read counts, and a notice reports how many texts have others before it; one JSON
     object with several different confidences is rejected. A word that has no number in `words` is
-    rejected by that reason.
+    rejected by that reason. A comma is a decimal sign, except in "1,234", which may be a thousand.
 
     Examples
     --------
@@ -112,8 +111,8 @@ def parse_confidence(
     [0.85, 0.8, 0.3, nan]
     >>> parsed.attrs["examples"]
     [{'said': 'no idea', 'reason': 'not understood', 'count': 1}]
-    >>> parse_confidence(["I'm 85% sure that it is 20%.", "It is 20%."])["confidence"].tolist()
-    [0.85, nan]
+    >>> parse_confidence(["Confidence: 87,5 %", "I'm 85% sure."])["confidence"].tolist()
+    [0.875, nan]
     >>> parse_confidence(["1", "7"])
     Traceback (most recent call last):
     hmetad.InputError: scale: got none, for 2 bare numbers from 1 to 7, allowed is \

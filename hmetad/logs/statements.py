@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.errors import InputError
-from hmetad.logs.phrases import LEVEL, find_phrases, without_hedge
 
 __all__ = [
     "Statement",
@@ -31,17 +30,27 @@ LONGEST_SHOWN = 80
 # Longer texts are no values, and would make the expressions below slow.
 LONGEST_VALUE = 200
 
-# Digits of any script; signs of per cent in ASCII, full width and Arabic.
-NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
+# Digits of any script, a decimal point or comma; signs of per cent in ASCII, full width and Arabic.
+NUMBER = r"[+-]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+# 1,234 may be a thousand or one and a fraction.
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 PLAIN = re.compile(NUMBER)
 PERCENT = re.compile(rf"({NUMBER})\s*(?:[%\uff05\u066a]|percent|per cent)", re.IGNORECASE)
-FRACTION = re.compile(rf"({NUMBER})\s*(?:/|out\s+of|of)\s*({NUMBER})", re.IGNORECASE)
+FRACTION = re.compile(rf"({NUMBER})\s*(?:/|out\s+of)\s*(\d+)", re.IGNORECASE)
+# Scales that confidence is stated on: 4/5, 8/10. Others, such as 50/50 and 1/2, may be odds.
+ENDS = (5, 7, 10, 100)
 # A colon, also of full width, or an equals sign.
 COLON = "[:=\uff1a]"
 # Quotes and emphasis around a value say nothing about it.
 AROUND = " \t\r\n*_`\"'"
-# A word that says how sure someone is, in no number.
-NAMED_LEVEL = re.compile(LEVEL, re.IGNORECASE)
+# Last words of a text that states a degree of confidence without a number.
+LEVELS = frozenset(
+    [
+        *("sure", "certain", "confident", "unsure", "uncertain"),
+        *("high", "medium", "moderate", "low"),
+    ]
+)
+MOST_WORDS = 4
 MOST_OBJECTS = 2000
 # Of JSON in a text: more is not what anyone says, and would fill memory; and how many characters
 # may be read in vain, for each that there is.
@@ -131,15 +140,15 @@ def read_statement(value: Any, wording: Wording) -> Statement:
     Notes
     -----
     The value as a whole is read first, if neither a field nor a pattern is named; then the field,
-    then the pattern, then phrases and words of running text. Where one of them is found, the next
-    is not looked for. Of several statements the last that can be read counts.
+    then the pattern. Where one of them is found, the next is not looked for. Of several statements
+    the last that can be read counts. Running text is not interpreted.
 
     Examples
     --------
     >>> read_statement("8/10", stated_wording())
     Statement(number=0.8, is_probability=True, said='8/10', reason='', restates=False)
-    >>> read_statement("I was 60% sure, then 85% sure: it is 20%.", stated_wording()).number
-    0.85
+    >>> read_statement("I can't be 100 % sure.", stated_wording()).reason
+    'not understood'
     """
     if is_missing(value):
         return unread_statement(value, "missing")
@@ -150,12 +159,7 @@ def read_statement(value: Any, wording: Wording) -> Statement:
         if not isinstance(value, str | Mapping | Sequence):
             return whole
     fields = [*in_fields(value, wording)] if wording.field or not wording.pattern else []
-    if fields:
-        read = field_statements(fields, wording)
-    else:
-        read = pattern_statements([value], wording)
-        if not read and isinstance(value, str):
-            read = phrase_statements(value, wording.words)
+    read = field_statements(fields, wording) if fields else pattern_statements([value], wording)
     return last_of(read) if read else unread_statement(value, absent(wording))
 
 
@@ -170,26 +174,8 @@ def field_statements(fields: Sequence[Sequence[Any]], wording: Wording) -> list[
     """Statements of the field, in their order: one of each JSON object, tag or line that has it."""
     if wording.pattern is not None:
         return [one for values in fields for one in pattern_statements(values, wording)]
-    read = [[read_field(value, wording.words) for value in values] for values in fields]
+    read = [[read_value(value, wording.words) for value in values] for values in fields]
     return [agree_on(several, "several different confidences") for several in read]
-
-
-def read_field(value: Any, words: Mapping[str, float]) -> Statement:
-    """Confidence of what stands in a field, which may be a sentence."""
-    read = read_value(value, words)
-    if read.reason != "not understood" or not isinstance(value, str):
-        return read
-    said = phrase_statements(f"{DEFAULT_FIELD}: {tidy(value)}", words)
-    return last_of(said) if said else read
-
-
-def phrase_statements(text: str, words: Mapping[str, float]) -> list[Statement]:
-    """What the phrases of a text say, in their order."""
-    read = [(phrase, read_text(phrase.said, words)) for phrase in find_phrases(text, words)]
-    return [
-        one._replace(reason=NO_NUMBER) if phrase.is_word and one.reason else one
-        for phrase, one in read
-    ]
 
 
 def pattern_statements(values: Iterable[Any], wording: Wording) -> list[Statement]:
@@ -280,23 +266,38 @@ def read_value(value: Any, words: Mapping[str, float]) -> Statement:
 
 def read_text(text: str, words: Mapping[str, float]) -> Statement:
     """Confidence of a text that is a word, a number, a percentage or a fraction."""
-    bare = without_hedge(tidy(text)) if len(text) < 2 * LONGEST_VALUE else tidy(text)
+    bare, said = tidy(text), show_value(text)
     if len(bare) > LONGEST_VALUE:
         return unread_statement(text, "not understood")
     if (word := fold_word(bare)) in words:
-        return Statement(words[word], True, show_value(text), "")
-    if PLAIN.fullmatch(bare):
-        return Statement(float(bare), False, show_value(text), "")
-    if match := PERCENT.fullmatch(bare):
-        return Statement(float(match[1]) / 100, True, show_value(text), "")
+        return Statement(words[word], True, said, "")
+    if PLAIN.fullmatch(bare) and not math.isnan(number := decimal_number(bare)):
+        return Statement(number, False, said, "")
+    if (match := PERCENT.fullmatch(bare)) and not math.isnan(number := decimal_number(match[1])):
+        return Statement(number / 100, True, said, "")
     if match := FRACTION.fullmatch(bare):
-        part, whole = float(match[1]), float(match[2])
-        # A fraction such as 3/0, or one of infinity, has no value.
-        if whole > 0 and math.isfinite(part) and math.isfinite(whole):
-            return Statement(part / whole, True, show_value(text), "")
-    if NAMED_LEVEL.fullmatch(bare):
-        return unread_statement(text, NO_NUMBER)
-    return unread_statement(text, "not understood")
+        part, end = decimal_number(match[1]), int(match[2])
+        if end in ENDS and part <= end:
+            return Statement(part / end, True, said, "")
+    return unread_statement(text, NO_NUMBER if is_level(word) else "not understood")
+
+
+def is_level(text: str) -> bool:
+    """Whether a few words without a number end in one of confidence."""
+    words = text.split()
+    has_digits = any(map(str.isdigit, text))
+    return not has_digits and len(words) <= MOST_WORDS and not LEVELS.isdisjoint(words[-1:])
+
+
+def decimal_number(text: str) -> float:
+    """Number with a decimal point or comma; NaN where a comma may group thousands.
+
+    Examples
+    --------
+    >>> decimal_number("0,85"), decimal_number("87.5"), decimal_number("1,234")
+    (0.85, 87.5, nan)
+    """
+    return math.nan if GROUPED.fullmatch(text) else float(text.replace(",", "."))
 
 
 def in_fields(value: Any, wording: Wording) -> Iterator[list[Any]]:

@@ -161,7 +161,7 @@ def test_an_error_names_the_option_that_was_typed(tmp_path, line, says):
 
 def test_tables_of_a_pattern_in_other_words_are_read(tmp_path):
     for name in "ab":
-        (tmp_path / f"{name}.txt").write_text("item ok sure\n1 Yes 80%\n2 no ~60%\n3 eh high\n")
+        (tmp_path / f"{name}.txt").write_text("item ok sure\n1 Yes 80%\n2 no 60%\n3 eh high\n")
     options = "--columns correct=ok,confidence=sure --grades yes=true,no=false --scale percent"
     done = run(tmp_path, f"import table '*.txt' {options} --delimiter space -o out.csv --json")
     trials = pd.read_csv(tmp_path / "out.csv")

@@ -105,11 +105,11 @@ def test_a_joint_choice_has_the_probability_of_the_letter():
 
 
 def test_completions_state_their_confidence():
-    trials = read_helm(LOGS / "colours_open", field="confidence")
+    trials = read_helm(LOGS / "colours_open", pattern="([0-9]+%) sure")
     assert trials["chosen"].tolist() == ["green", "red", "blue. I am 60% sure", "white"]
     np.testing.assert_allclose(trials["confidence"], [np.nan, np.nan, 0.6, np.nan])
     assert trials["correct"].tolist() == [True, True, False, True]
-    assert trials.attrs["rejected"] == {"confidence: no field 'confidence'": 3}
+    assert trials.attrs["rejected"] == {"confidence: pattern not found": 3}
 
 
 def test_a_folder_of_runs_is_read_at_once():

@@ -57,7 +57,7 @@ def test_options_become_probabilities_as_the_tool_scored_them():
 
 
 def test_responses_state_their_confidence():
-    trials = read_lighteval(LOGS, task=OPEN, field="confidence").sort_values("id")
+    trials = read_lighteval(LOGS, task=OPEN, pattern="([0-9]+%) sure").sort_values("id")
     assert trials["correct"].tolist() == [True, True, False, False]
     assert trials["target"].tolist() == ["green", "red", "deep blue", "white"]
     np.testing.assert_allclose(trials["confidence"], [np.nan, np.nan, 0.6, 0.85])
@@ -90,7 +90,7 @@ def test_old_tables_text_and_unconditioned_options_say_the_same(write, row):
 
 def test_generation_tasks_have_text_and_several_responses_agree(write):
     row = {"example": "q", "choices": [], "gold_index": [], "gold": ["4"], "metrics": {"em": 1}}
-    old_one = write([row | {"predictions": ["4. Confidence: 90%"]}])
+    old_one = write([row | {"predictions": ["4\nConfidence: 90%"]}])
     trials = read_lighteval(old_one, field="confidence")
     assert trials[["target", "correct", "confidence"]].values.tolist() == [["4", True, 0.9]]
     row = new(logprobs=[], text=["#### 4", "#### 5", "?"], options=["4"], **{"pass@1": 1})
