@@ -2,61 +2,26 @@
 
 Function → the same function, which raises `InputError` for any value that its annotations do not
 say. What a type cannot express has a check of its own: a seed, a probability, a fit. Annotations
-are read strictly: True is no number, text is no list of text, a set has no order.
+are read strictly: True is not a number, text is not a list of text, a set has no order.
 """
 
-import reprlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cache, wraps
 from inspect import Parameter, signature
 from os import PathLike, fspath
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    NamedTuple,
-    TypeAliasType,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, Literal, TypeAliasType, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from hmetad.base.errors import InputError
+from hmetad.base.checks import Check, array_kind, is_number, is_whole
+from hmetad.base.errors import InputError, any_of, describe_value
 
-__all__ = [
-    "Check",
-    "arrays_of_numbers",
-    "check_inputs",
-    "describe_value",
-    "finite",
-    "is_number",
-    "number_text",
-    "of_type",
-    "positive",
-    "probability",
-    "refuse_same_names",
-    "row_labels",
-    "seed_or_none",
-    "share_or_none",
-    "whole",
-    "with_posterior",
-    "with_submit",
-    "with_variables",
-]
+__all__ = ["check_inputs", "of_type"]
 
-type Check = Callable[[str, Any], object]
-
-MOST_WHOLE = 2**63
 LONGEST_NAME = 255
-NO_ARRAYS = (bytes, bytearray, memoryview, Mapping, set, frozenset, type)
-NO_LISTS = (str, *NO_ARRAYS)
-SHORT = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
+NOT_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset, type)
 
 
 def check_inputs[F: Callable[..., Any]](
@@ -81,6 +46,7 @@ def check_inputs[F: Callable[..., Any]](
 
     Examples
     --------
+    >>> from hmetad.base.checks import whole
     >>> @check_inputs(n=whole(1))
     ... def repeated(text: str, n: int = 1) -> str:
     ...     return text * n
@@ -123,33 +89,6 @@ def check_inputs[F: Callable[..., Any]](
     return decorated
 
 
-# Checks of what no annotation says
-
-
-def check_that(holds: Callable[[Any], bool], allowed: str, next_step: str = "") -> Check:
-    """Check that a value has a property, which the words name."""
-
-    def check(argument: str, value: object) -> None:
-        if not holds(value):
-            raise InputError(argument, describe_value(value), allowed, next_step)
-
-    return check
-
-
-def whole(least: int, most: int = MOST_WHOLE - 1) -> Check:
-    """Check for a whole number between two limits.
-
-    Examples
-    --------
-    >>> whole(1, 1000)("n", 5000)
-    Traceback (most recent call last):
-    hmetad.InputError: n: got 5000, allowed is a whole number from 1 to 1000.
-    """
-    is_open = most == MOST_WHOLE - 1
-    words = f"of at least {least}" if is_open else f"from {least} to {most}"
-    return check_that(lambda x: is_whole(x) and least <= x <= most, f"a whole number {words}")
-
-
 def of_type(annotation: Any) -> Check:
     """Check that a value fits an annotation.
 
@@ -159,186 +98,93 @@ def of_type(annotation: Any) -> Check:
     Traceback (most recent call last):
     hmetad.InputError: kind: got ['difference'], allowed is text.
     """
-    kind = kind_of(annotation)
+    allowed = words(annotation)
 
     def check(argument: str, value: object) -> None:
-        if not kind.holds(value):
-            is_set = isinstance(value, set | frozenset) and "list" in kind.words
+        if not fits(value, annotation):
+            is_set = isinstance(value, set | frozenset) and "list" in allowed
             step = "A set has no order: pass a list." if is_set else ""
-            raise InputError(argument, describe_value(value), kind.words, step)
+            raise InputError(argument, describe_value(value), allowed, step)
 
     return check
 
 
-def with_variables(*names: str, dim: str, made_by: str) -> Check:
-    """Check for a Dataset with some variables and a labelled dim; `made_by` says what returns it.
+def fits(value: Any, annotation: Any) -> bool:
+    """Whether a value is what an annotation says.
 
     Examples
     --------
-    >>> with_variables("rank", dim="cell", made_by="rank")("ranks", {"rank": 1})
-    Traceback (most recent call last):
-    hmetad.InputError: ranks: got {'rank': 1}, allowed is a Dataset of rank, \
-with rank and dim cell.
+    >>> fits(["a"], Sequence[str] | None), fits("a", Sequence[str]), fits(True, int)
+    (True, False, False)
     """
-    named = " and ".join(filter(None, [", ".join(names), f"dim {dim}"]))
-    allowed = f"a Dataset of {made_by}, with {named}"
-
-    def check(argument: str, value: Any) -> None:
-        if type(value).__name__ != "Dataset":
-            raise InputError(argument, describe_value(value), allowed)
-        lacking = [name for name in names if name not in value.data_vars]
-        lacking += [dim] if dim not in value.dims or dim not in value.coords else []
-        if lacking:
-            raise InputError(argument, f"one without {', '.join(lacking)}", allowed)
-
-    return check
-
-
-def has_draws(value: Any) -> bool:
-    """Whether a value is a fit: a tree of draws with the group "posterior"."""
-    children = {} if isinstance(value, type) else getattr(value, "children", {})
-    return "posterior" in children and {"chain", "draw"} <= {*children["posterior"].dims}
-
-
-def is_seed(value: Any) -> bool:
-    """Whether a value is None, a whole number of at least 0, of any size, or a Generator."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return bool(value >= 0)
-    return value is None or isinstance(value, np.random.Generator)
-
-
-finite = check_that(lambda x: is_number(x) and bool(np.isfinite(float(x))), "a finite number")
-positive = check_that(lambda x: is_number(x) and 0 < x < np.inf, "a finite number above 0")
-probability = check_that(lambda x: is_number(x) and 0 < x < 1, "a probability between 0 and 1")
-seed_or_none = check_that(is_seed, "None or a whole number of at least 0")
-share_or_none = check_that(
-    lambda x: x is None or (is_number(x) and 0 < x <= 1), "None or a share above 0 and up to 1"
-)
-# None stands for nothing given.
-arrays_of_numbers = check_that(
-    lambda x: x is None or array_kind(x) in "biuf", "numbers, one or an array of them"
-)
-with_submit = check_that(
-    lambda x: x is None or callable(getattr(x, "submit", None)),
-    "an executor of concurrent.futures, a distributed.Client, or something else with submit",
-)
-with_posterior = check_that(
-    has_draws,
-    "a fit, with draws in its group 'posterior'",
-    "Pass what fit or load_fit returns.",
-)
-
-
-# Which values an annotation takes
-
-
-class Kind(NamedTuple):
-    """Which values an annotation takes, and the words for them."""
-
-    holds: Callable[[Any], bool]
-    words: str
-
-
-def kind_of(annotation: Any) -> Kind:
-    """Which values an annotation takes, and the words for them.
-
-    Examples
-    --------
-    >>> kind = kind_of(Sequence[str] | None)
-    >>> kind.holds(["a"]), kind.holds("a"), kind.words
-    (True, False, 'a list of text or None')
-    """
-    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
-    if getattr(annotation, "__name__", "") == "ArrayLike":
-        return Kind(lambda value: array_kind(value) in "biufUO", "an array")
+    origin, parts = get_origin(annotation) or annotation, get_args(annotation)
     if isinstance(origin, TypeAliasType):
-        return kind_of(origin.__value__)
+        return fits(value, origin.__value__)
     if origin in (Union, UnionType):
-        # None is said last. Text beside a path is a path.
-        given = [x for x in arguments if not (x is str and Path in arguments)]
-        kinds = [kind_of(x) for x in sorted(given, key=lambda x: x is NoneType)]
-        holds = [kind.holds for kind in kinds]
-        words = any_of(dict.fromkeys(kind.words for kind in kinds))
-        return Kind(lambda value: any(hold(value) for hold in holds), words)
+        # Text beside a path is a path.
+        return any(fits(value, x) for x in parts if not (x is str and Path in parts))
     if origin is Literal:
-        words = any_of(map(repr, arguments))
-        return Kind(lambda value: isinstance(value, str) and value in arguments, words)
-    if isinstance(origin, type) and arguments:
-        return container_of(origin, arguments)
-    return PLAIN.get(origin) or kind_of_class(origin)
-
-
-def any_of(words: Iterable[str]) -> str:
-    """Words with "or" before the last."""
-    *first, last = words
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def container_of(origin: type, arguments: tuple[Any, ...]) -> Kind:
-    """Values of an annotation with parts: a function, a mapping, a pair, a list, an array."""
-    # mypy takes Callable for no class, and knows no attributes of protocols.
-    if issubclass(origin, Callable):  # type: ignore[arg-type]
-        return Kind(callable, "a function")
-    if origin.__module__ not in ("collections.abc", "builtins"):
-        return kind_of_class(origin)
-    parts = [kind_of(x) for x in arguments if x is not ...]
-    words = [part.words for part in parts]
+        return isinstance(value, str) and value in parts
+    if getattr(annotation, "__name__", "") == "ArrayLike":
+        return array_kind(value) in "biufUO"
+    if origin in PLAIN:
+        return PLAIN[origin][0](value)
+    if not isinstance(origin, type) or not parts or issubclass(origin, Callable):  # type: ignore[arg-type]
+        return fits_class(value, origin)
     if issubclass(origin, Mapping):
-        key, value = parts
-        return Kind(
-            lambda given: (
-                isinstance(given, Mapping)
-                and not hasattr(given, "attrs")  # Labelled data are no mapping.
-                and all(key.holds(k) and value.holds(v) for k, v in given.items())
-            ),
-            f"a mapping of {words[0]} to {words[1]}",
-        )
-    if origin is tuple and ... not in arguments:
-        return Kind(
-            lambda given: (
-                is_list(given)
-                and len(given) == len(parts)
-                and all(part.holds(x) for part, x in zip(parts, items_of(given), strict=True))
-            ),
-            f"{len(parts)} values, {' and '.join(words)}",
-        )
-    hold = parts[0].holds
-
-    def holds_all(given: Any) -> bool:
-        if is_list(given):
-            return all(map(hold, items_of(given)))
+        # Labelled data are not a mapping.
+        is_mapping = isinstance(value, Mapping) and not hasattr(value, "attrs")
+        return is_mapping and all(fits(k, parts[0]) and fits(v, parts[1]) for k, v in value.items())
+    if origin.__module__ not in ("collections.abc", "builtins"):
+        return fits_class(value, origin)
+    if not is_list(value):
         # An iterator is not read, which would use it up.
         return (
-            origin is Iterable and isinstance(given, Iterable) and not isinstance(given, NO_LISTS)
+            origin is Iterable and isinstance(value, Iterable) and not isinstance(value, NOT_LISTS)
         )
-
-    return Kind(holds_all, f"a list of {words[0]}")
-
-
-def kind_of_class(annotation: Any) -> Kind:
-    """Values of a class; of a protocol, those with all its attributes."""
-    if not isinstance(annotation, type) or annotation is object or is_typeddict(annotation):
-        return PLAIN[Any]
-    words = f"{'an' if annotation.__name__[0] in 'AEIOU' else 'a'} {annotation.__name__}"
-    if not getattr(annotation, "_is_protocol", False):
-        return Kind(lambda value: isinstance(value, annotation), words)
-    names = sorted(annotation.__protocol_attrs__)  # type: ignore[attr-defined]
-    return Kind(
-        lambda value: not isinstance(value, type) and all(hasattr(value, name) for name in names),
-        words,
-    )
+    items = items_of(value)
+    if origin is tuple and ... not in parts:
+        return len(items) == len(parts) and all(map(fits, items, parts))
+    return all(fits(x, parts[0]) for x in items)
 
 
-def is_whole(value: object) -> bool:
-    """Whether a value is an integer of 64 bits."""
-    if isinstance(value, int):
-        return not isinstance(value, bool) and -MOST_WHOLE <= value < MOST_WHOLE
-    return isinstance(value, np.integer)
+def fits_class(value: Any, origin: Any) -> bool:
+    """Whether a value is of a class, or of a protocol: then it has all its attributes."""
+    if getattr(origin, "_is_protocol", False):
+        names = origin.__protocol_attrs__
+        return not isinstance(value, type) and all(hasattr(value, name) for name in names)
+    is_checked = isinstance(origin, type) and not hasattr(origin, "__required_keys__")
+    return not is_checked or isinstance(value, origin)
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a number, and not "no number"."""
-    return bool(value == value) if isinstance(value, float | np.floating) else is_whole(value)
+def words(annotation: Any) -> str:
+    """Words for the values that an annotation takes.
+
+    Examples
+    --------
+    >>> words(Sequence[str] | None)
+    'a list of text or None'
+    """
+    origin, parts = get_origin(annotation) or annotation, get_args(annotation)
+    if isinstance(origin, TypeAliasType):
+        return words(origin.__value__)
+    if origin in (Union, UnionType):
+        # None is said last.
+        given = sorted(parts, key=lambda x: x is NoneType)
+        return any_of(dict.fromkeys(words(x) for x in given if not (x is str and Path in parts)))
+    if origin is Literal:
+        return any_of(map(repr, parts))
+    if origin in PLAIN:
+        return PLAIN[origin][1]
+    name = getattr(origin, "__name__", "")
+    if name == "Callable" or not parts or origin.__module__ not in ("collections.abc", "builtins"):
+        name = {"Callable": "function", "ArrayLike": "array"}.get(name, name)
+        return f"{'an' if name[:1] in tuple('AEIOUa') else 'a'} {name}" if name else "anything"
+    inner = [words(x) for x in parts if x is not ...]
+    if issubclass(origin, Mapping):
+        return f"a mapping of {inner[0]} to {inner[1]}"
+    pair = origin is tuple and ... not in parts
+    return f"{len(parts)} values, {' and '.join(inner)}" if pair else f"a list of {inner[0]}"
 
 
 def is_path(value: Any) -> bool:
@@ -351,110 +197,34 @@ def is_path(value: Any) -> bool:
 
 def is_list(value: Any) -> bool:
     """Whether a value holds others in an order: a list, a tuple, a one-dimensional array."""
-    if isinstance(value, NO_LISTS):
-        return False
     ndim = getattr(value, "ndim", None)
-    if ndim is not None:
+    if isinstance(value, NOT_LISTS) or ndim is not None:
         return isinstance(ndim, int) and ndim == 1
     # The keys of a mapping are a Set, and have an order.
     return isinstance(value, Sequence) or (isinstance(value, Set) and hasattr(value, "mapping"))
 
 
-def items_of(value: Any) -> Iterable[Any]:
+def items_of(value: Any) -> list[Any]:
     """Parts of a list or one-dimensional array, those of an array as Python's own values."""
-    if hasattr(value, "ndim") and not hasattr(value, "tolist"):
-        value = np.asarray(value)
-    return cast(Iterable[Any], value.tolist() if hasattr(value, "tolist") else value)
+    array = (
+        value
+        if hasattr(value, "tolist")
+        else np.asarray(value)
+        if hasattr(value, "ndim")
+        else value
+    )
+    return array.tolist() if hasattr(array, "tolist") else [*array]
 
 
-def array_kind(value: Any) -> str:
-    """NumPy's letter for the numbers or texts in an array; "V" for what is none."""
-    array = value
-    if not isinstance(getattr(value, "dtype", None), np.dtype) or isinstance(value, type):
-        if value is None or callable(value) or isinstance(value, NO_ARRAYS):
-            return "V"
-        try:
-            array = np.asarray(value)
-        except (TypeError, ValueError, RuntimeError, OverflowError):
-            return "V"
-    if array.dtype.kind != "O":
-        return str(array.dtype.kind)
-    items = np.asarray(array, dtype=object).ravel().tolist()
-    if all(isinstance(x, bool | int | float | np.number) for x in items):
-        plain = all(isinstance(x, bool) or is_number(x) or x != x for x in items)
-        return "f" if plain else "V"
-    return "O" if all(isinstance(x, Hashable) for x in items) else "V"
-
-
-PLAIN: dict[Any, Kind] = {
-    bool: Kind(lambda value: isinstance(value, bool | np.bool_), "True or False"),
-    int: Kind(is_whole, "a whole number"),
-    float: Kind(is_number, "a number"),
-    str: Kind(lambda value: isinstance(value, str), "text"),
-    Path: Kind(is_path, "a path"),
-    Any: Kind(lambda _: True, "anything"),
-    Hashable: Kind(lambda value: isinstance(value, Hashable), "anything hashable"),
-    None: Kind(lambda value: value is None, "None"),
-    NoneType: Kind(lambda value: value is None, "None"),
+PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    int: (is_whole, "a whole number"),
+    float: (is_number, "a number"),
+    str: (lambda value: isinstance(value, str), "text"),
+    Path: (is_path, "a path"),
+    Any: (lambda _: True, "anything"),
+    object: (lambda _: True, "anything"),
+    Hashable: (lambda value: isinstance(value, Hashable), "anything hashable"),
+    NoneType: (lambda value: value is None, "None"),
+    None: (lambda value: value is None, "None"),
 }
-
-
-# Words for values and rows
-
-
-def describe_value(value: object) -> str:
-    """Describe a value in a few words: plain values as written, others by their type.
-
-    Examples
-    --------
-    >>> describe_value("a"), describe_value(np.zeros((2, 3))), describe_value(int)
-    ("'a'", 'an array of shape (2, 3)', 'the class int')
-    """
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
-    if isinstance(value, int) and abs(value) >= 2**200:
-        return f"an integer of {value.bit_length()} bits"
-    plain = (str, bytes, int, float, complex, np.generic, list, tuple, set, frozenset, dict)
-    is_plain = value is None or isinstance(value, plain)
-    return SHORT.repr(value) if is_plain else type(value).__name__
-
-
-def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
-    """Labels of rows: their values, joined; long numbers are rounded where labels stay unlike.
-
-    Examples
-    --------
-    >>> row_labels([("a", 19.88888888888889), ("b", 0.125)])
-    ['a | 19.89', 'b | 0.125']
-    """
-    table = [list(row) for row in rows]
-    exact = [" | ".join(map(str, row)) for row in table]
-    short = [" | ".join(map(number_text, row)) for row in table]
-    return short if len(set(short)) == len(set(exact)) else exact
-
-
-def number_text(value: object) -> str:
-    """A value as text; numbers of more than six digits are rounded to four, or to whole ones."""
-    if not isinstance(value, float) or not np.isfinite(value) or float(f"{value:.6g}") == value:
-        return str(value)
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:
-    """Refuse grouping columns, or coordinates of cells, with the name of a variable of the result.
-
-    Examples
-    --------
-    >>> refuse_same_names(["model", "trials"], ["trials", "auroc2"])
-    Traceback (most recent call last):
-    hmetad.InputError: by: got 'trials', allowed is a name that no result \
-has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
-    """
-    taken = {*results}
-    for name in columns:
-        if name in taken:
-            counting = f"by={{'my_{name}': {name!r}}} when counting"
-            step = f"Rename it, {counting} or .rename({name}='my_{name}') later."
-            raise InputError("by", repr(name), "a name that no result has", step)

@@ -4,14 +4,16 @@ The one error of the package that is meant for its user. It knows no other room,
 every room can raise it.
 """
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["InputError", "nearest"]
+__all__ = ["InputError", "any_of", "describe_value", "nearest"]
 
 LONGEST = 2000
 # Letters from which on the beginning of a word suggests the whole.
 SHORTEST = 3
+SHORT = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
 
 class InputError(ValueError):
@@ -99,3 +101,29 @@ def nearest(word: str, words: Iterable[str]) -> str:
     if close:
         return f"Did you mean {plain[close[0]]!r}?"
     return f"There are: {', '.join(map(repr, candidates)) or 'none'}."
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Words with "or" before the last."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def describe_value(value: object) -> str:
+    """Describe a value in a few words: plain values as written, others by their type.
+
+    Examples
+    --------
+    >>> describe_value("a"), describe_value(int)
+    ("'a'", 'the class int')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    kind = type(value)
+    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+        return f"an array of shape {value.shape}"  # type: ignore[attr-defined]
+    if isinstance(value, int) and abs(value) >= 2**200:
+        return f"an integer of {value.bit_length()} bits"
+    plain = (str, bytes, int, float, complex, list, tuple, set, frozenset, dict)
+    is_plain = value is None or kind.__module__ == "numpy" or isinstance(value, plain)
+    return SHORT.repr(value) if is_plain else kind.__name__

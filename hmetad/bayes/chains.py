@@ -24,7 +24,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import refuse_same_names
+from hmetad.base.labels import check_same_names
 from hmetad.base.lazy import import_without
 from hmetad.base.threads import in_threads
 from hmetad.bayes.centring import learn_centring
@@ -135,7 +135,7 @@ class Request:
 
 def sample_together(program: Program, request: Request) -> xr.DataTree:
     """Draw from the posterior of all cells in one run."""
-    refuse_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
+    check_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
     plan = request.plan.suited_to(program.arrays.size)
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)

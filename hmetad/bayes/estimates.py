@@ -12,8 +12,10 @@ import pandas as pd
 import xarray as xr
 from scipy.special import gammaincc
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import notice_of
@@ -140,9 +142,9 @@ def fit_estimates(
     name, right = sides_of(formula)
     columns = named_columns(right)
     taken = [name, "estimate", "se", "covariance", "trials", "cell_bis", "cell", "chain", "draw"]
-    refuse_same_names(columns, taken)
+    check_same_names(columns, taken)
     data = read_estimates(estimates, name, se, link, columns)
-    refuse_same_names(data.cells.columns, taken)
+    check_same_names(data.cells.columns, taken)
     program = estimates_program(data, name, link, right, priors or {})
     kept = sum(variable.size for variable in program.layout.variables)
     refuse_memory("draws", str(draws), BYTES * draws * chains * (2 * len(data.values) + kept))
@@ -188,7 +190,7 @@ def estimates_program(
     spec = replace(bare, priors=estimates_priors(data, layout.formulas[parameter], layout, given))
     layout = layout_of(outcomes, spec, designs)
     made = [*layout.coords, *(one.name for one in layout.variables), *spec.record.results]
-    refuse_same_names(columns, made)
+    check_same_names(columns, made)
     return Program(outcomes, spec, designs, {}, layout)
 
 

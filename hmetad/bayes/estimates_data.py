@@ -13,8 +13,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import row_labels
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
 from hmetad.base.notice import Notice, notice_of, notices
 from hmetad.likelihood.families.normal import LINKS, Link

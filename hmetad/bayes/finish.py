@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
-from hmetad.base.arguments import refuse_same_names
+from hmetad.base.labels import check_same_names
 from hmetad.base.memory import in_words
 from hmetad.base.notice import (
     CARRIED_ATTRS,
@@ -94,7 +94,7 @@ def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.
     groups = {name: group.to_dataset() for name, group in tree.children.items()}
     for name, group in groups.items():
         if "cell" in group.dims or name == "posterior":
-            refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
+            check_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
             groups[name] = group.assign_coords(per_cell)
     # Who fits the counts again has to be told what was said of them.
     carried = (*CARRIED_ATTRS, "ratings_rule")

@@ -27,8 +27,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import whole
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.base.lazy import import_without
 from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, nutpie_model, sample_together
@@ -264,7 +266,7 @@ def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
     if request.store is None:
         return module.sample_pymc(program, request.options)
     nutpie, model = import_without("nutpie", "arviz"), module.pymc_model(program)
-    refuse_same_names(program.counts.coords, model.named_vars)
+    check_same_names(program.counts.coords, model.named_vars)
     start = module.initial_values(program, model)
     compiled = nutpie.compile_pymc_model(model, initial_points=start)
     return sample_to_folder(compiled, program, request.store, request.attrs, request.options)

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import refuse_same_names
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice_registry import limit
 from hmetad.base.threads import in_threads
 from hmetad.bayes.chains import Request, posterior_of, tree_of
@@ -67,7 +67,7 @@ def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
 
     sample_stats has, by cell, ``pareto_k``, ``effective_draws``, ``by_chains`` and ``divergences``.
     """
-    refuse_same_names(program.counts.coords, OF_CELLS)
+    check_same_names(program.counts.coords, OF_CELLS)
     posterior, seeds = CellPosterior(program, request), seeds_of_cells(program, request)
     pareto_k, effective = fill_cells(program, posterior, seeds)
     is_again = are_bad(pareto_k, effective) & request.may_use_chains

@@ -13,7 +13,8 @@ import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDData
 
-from hmetad.base.arguments import check_inputs, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_posterior
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted

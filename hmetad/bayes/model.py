@@ -19,7 +19,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_posterior
+from hmetad.base.labels import check_same_names
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
@@ -129,7 +131,7 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
 def sample_pymc(program: Program, options: Mapping[str, Any]) -> xr.DataTree:
     """Draw from the posterior of a program with PyMC, by options of `pymc.sample`."""
     model = pymc_model(program)
-    refuse_same_names(program.counts.coords, model.named_vars)
+    check_same_names(program.counts.coords, model.named_vars)
     with model, without_remarks(options.get("progressbar") is False):
         tree: xr.DataTree = pm.sample(**{"initvals": initial_values(program, model), **options})
     posterior = tree["posterior"].to_dataset()

@@ -13,14 +13,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import (
-    check_inputs,
-    of_type,
-    refuse_same_names,
-    row_labels,
-    with_posterior,
-)
+from hmetad.base.arguments import check_inputs, of_type
+from hmetad.base.checks import with_posterior
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.results import Result, attrs_of, results
 from hmetad.bayes.convergence import prediction_notices
@@ -196,7 +192,7 @@ def predict_measures(
         raise InputError("names", "none", "names of measures")
     fitted = Fitted.of(fit)
     predicted = predicted_cells(fitted, cells, group_terms=group_terms)
-    refuse_same_names(predicted.coords, by_name)
+    check_same_names(predicted.coords, by_name)
     shares = expected_shares(predicted, fitted)
     step = max(1, TABLES_AT_ONCE // (shares.sizes["chain"] * shares.sizes["cell"]))
     calls = {(x.function, x.options): x for x in by_name.values()}
@@ -243,7 +239,7 @@ def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Data
     left_out = {p.variable for p in record.parameters if not p.in_posterior}
     names = [x for x in dict.fromkeys([*values, *record.results]) if x not in left_out]
     found = derived_results(values, record, names)
-    refuse_same_names(table.columns, found)
+    check_same_names(table.columns, found)
     coords = cell_coords(table, labels)
     if are_labels:
         # Values of covariates that occur are no levels; those that are asked for are.

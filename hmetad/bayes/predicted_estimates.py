@@ -10,8 +10,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none, with_posterior
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 from hmetad.bayes.check_fit import check_estimates
 from hmetad.bayes.fitted import Fitted
@@ -110,7 +112,7 @@ def predict_estimates(
             refuse_unknown_levels(asked, own, block)
             total = total + block_part(fitted.posterior, parameter, block, asked, rng)
     found = derived_results({parameter: total}, spec.record, spec.record.results)
-    refuse_same_names(table.columns, found)
+    check_same_names(table.columns, found)
     return with_concerning(fitted, xr.Dataset(found).assign_coords(cell_coords(table, labels)))
 
 

@@ -12,14 +12,10 @@ import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import (
-    check_inputs,
-    refuse_same_names,
-    seed_or_none,
-    whole,
-    with_posterior,
-)
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none, whole, with_posterior
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
@@ -114,7 +110,7 @@ def predicted_counts(
     fitted = Fitted.of(fit)
     outcome, layout = fitted.outcome, fitted.record.layout
     cells = fitted.counts.transpose(*outcome)
-    refuse_same_names(cells.coords, [*SUMMARIES, "outside", "p_ratings", *CURVES, *BESIDE])
+    check_same_names(cells.coords, [*SUMMARIES, "outside", "p_ratings", *CURVES, *BESIDE])
     names = column_names("by", by)
     observed, index = counts_together(cells, names) if names else (cells, None)
     replicated = replicate(fitted, cells, index, draws, np.random.default_rng(seed))
@@ -335,7 +331,7 @@ def draw_prior(
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
     built = pymc_model(build_program(design, spec), by_offsets=False)
-    refuse_same_names(design.coords, built.named_vars)
+    check_same_names(design.coords, built.named_vars)
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
     prior = prior_draws(built, draws, rng).assign_coords(per_cell)

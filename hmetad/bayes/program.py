@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
-from hmetad.base.arguments import refuse_same_names
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.bayes.start import Start, starting_point
@@ -108,7 +108,7 @@ class Program:
         layout = self.layout
         following = {v.name for v in layout.variables} | {*self.likelihood.results}
         taken = {*layout.coords, *following} - {*self.counts.dims}
-        refuse_same_names(self.counts.coords, taken)
+        check_same_names(self.counts.coords, taken)
         return write_arrays(self)
 
     @cached_property

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_posterior
 from hmetad.base.errors import InputError, nearest
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.fitted import Fitted

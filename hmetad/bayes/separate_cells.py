@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import refuse_same_names
+from hmetad.base.labels import check_same_names
 from hmetad.bayes.chains import Request, posterior_of, sample_enough, tree_of
 from hmetad.bayes.kept_cells import DRAWS, posterior_bytes
 from hmetad.bayes.program import Program
@@ -97,7 +97,7 @@ def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
     leaves the others alone. sample_stats has ``diverging`` (any cell) and, by cell, ``divergences``
     and, of every draw, ``step_size``, ``n_steps`` and ``energy``.
     """
-    refuse_same_names(program.counts.coords, [*KEPT, *OF_CELLS])
+    check_same_names(program.counts.coords, [*KEPT, *OF_CELLS])
     posterior, seeds = CellPosterior(program, request), seeds_of_cells(program, request)
     kept = {name: np.zeros((*posterior.shape, len(seeds))) for name in KEPT}
     for cell, seed in enumerate(seeds):

@@ -14,7 +14,8 @@ from urllib.parse import unquote
 import numpy as np
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import whole
 from hmetad.base.errors import InputError
 from hmetad.base.files import write_together
 from hmetad.base.lazy import import_without

@@ -17,10 +17,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.base.arguments import check_inputs, describe_value, row_labels
+from hmetad.base.arguments import check_inputs
 from hmetad.base.coverage import summed_coverage
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import InputError, describe_value, nearest
 from hmetad.base.frozen import FrozenMapping
+from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
 from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.compare.cells import (

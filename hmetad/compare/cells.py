@@ -14,8 +14,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, row_labels
+from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import INDEPENDENT, has_chains
 from hmetad.base.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.base.notice_registry import about_alone

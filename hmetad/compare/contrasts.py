@@ -15,8 +15,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, row_labels
+from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import first_few, notice_attrs, notice_of
 from hmetad.compare.averaging import (
@@ -185,7 +186,7 @@ def contrast(
     if against is not None and matrix is not None:
         raise InputError("against", f"{against!r} beside a matrix", "one of the two")
     held = name_list(within)
-    refuse_same_names(held, RESERVED)
+    check_same_names(held, RESERVED)
     values = cells_of(draws, var, (over, *held, *name_list(pool)))
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     names = (over, *held, *(pooling.columns if pooling else ()))

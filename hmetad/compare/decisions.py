@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import refuse_same_names
 from hmetad.base.errors import one_line
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices
 from hmetad.compare.words import BROUGHT, COLUMNS, correction_words, headings, pool_words
 
@@ -143,7 +143,7 @@ def labelled_columns(
     along; of cells they would be grouping columns.
     """
     brought = set() if "cell" in judged.dims else BROUGHT
-    refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
+    check_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
     return {
         column.name: (dim, found[column.name], {"long_name": column.means})
         for column in COLUMNS

@@ -15,8 +15,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, refuse_same_names
+from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import effective_draws, has_chains, too_undefined, where_defined
 from hmetad.base.untrusted import parse_json, read_attr
 from hmetad.compare.cells import SAMPLE_DIMS, Fits, both_codes, one_variable
@@ -196,7 +197,7 @@ def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
 
     found = where_defined(draws.transpose("pair", *SAMPLE_DIMS).values.astype(float), of_rows)
     beyond = np.where(too_undefined(found["undefined"]), "undefined", "")
-    refuse_same_names(draws.coords, ["label", *found])
+    check_same_names(draws.coords, ["label", *found])
     coords = {str(k): v.values for k, v in draws.coords.items() if v.dims == ("pair",)}
     label, withheld = coords.pop("pair"), coords.pop("withheld").tolist()
     codes = both_codes(withheld, beyond.tolist())

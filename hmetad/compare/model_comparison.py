@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma, expit, gammaln, logsumexp, polygamma, softmax
 from scipy.stats import beta, gamma, norm
 
-from hmetad.base.arguments import check_inputs, probability
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.notice_registry import short_words

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 from scipy.special import ndtr
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs, positive, probability
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, positive, probability
 from hmetad.base.errors import InputError
 
 __all__ = ["pool_studies"]

@@ -15,9 +15,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.base.arguments import check_inputs, probability, refuse_same_names, with_variables
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, with_variables
 from hmetad.base.coverage import items_of, shares_of
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import (
     FEWEST_DRAWS,
     defined_draws,
@@ -171,7 +173,7 @@ def rank(
         *draws_notice(rows, ci_prob),
     ]
     coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
-    refuse_same_names(coords, [*names_of("rank"), "rank", "other", "withheld"])
+    check_same_names(coords, [*names_of("rank"), "rank", "other", "withheld"])
     items = items_of(values.attrs, over, labels)
     if items is not None and "coverage" not in coords:
         coords["coverage"] = ("cell", shares_of(items))

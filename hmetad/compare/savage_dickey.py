@@ -14,8 +14,10 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, finite, refuse_same_names
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import finite
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import effective_draws
 from hmetad.base.results import attrs_of, names_of
 from hmetad.compare.cells import (
@@ -183,7 +185,7 @@ def labelled_factors(found: pd.DataFrame, posterior: xr.DataArray, dim: str) -> 
     }
     coords = coordinates_of_places(posterior)
     own = ["withheld"] if dim == "cell" else []
-    refuse_same_names(coords, [*names_of("bayes_factor"), *own])
+    check_same_names(coords, [*names_of("bayes_factor"), *own])
     data = {
         name: (dim, np.asarray(values), attrs_of(name, "bayes_factor"))
         for name, values in columns.items()

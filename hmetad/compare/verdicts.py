@@ -16,7 +16,8 @@ from arviz_stats.base import array_stats
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers
 from hmetad.base.errors import InputError
 from hmetad.base.monte_carlo import (
     effective_draws,

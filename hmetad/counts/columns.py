@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, describe_value
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.arguments import check_inputs
+from hmetad.base.errors import InputError, describe_value, nearest
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
 from hmetad.rows.rows import Rows, plain_value

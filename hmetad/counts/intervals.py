@@ -15,7 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.base.arguments import check_inputs, probability, seed_or_none
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, seed_or_none
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit

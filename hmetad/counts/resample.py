@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
@@ -346,7 +348,7 @@ def form_of(statistic: Statistic, table: xr.DataArray) -> xr.Dataset:
 def as_dataset(result: object) -> xr.Dataset:
     """Result of a statistic as a Dataset."""
     if isinstance(result, xr.DataArray):
-        refuse_same_names(result.coords, [result.name or "statistic"])
+        check_same_names(result.coords, [result.name or "statistic"])
         return result.to_dataset(name=result.name or "statistic")
     if not isinstance(result, xr.Dataset):
         raise InputError("statistic", f"a {type(result).__name__} from it", "a Dataset")

@@ -12,7 +12,8 @@ from zipfile import ZipFile, ZipInfo
 
 import pandas as pd
 
-from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (

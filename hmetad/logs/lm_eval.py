@@ -13,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.logs.kinds import files_of_kind

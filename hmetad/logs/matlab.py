@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
-from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.logs.trials import of_each
 from hmetad.rows.limits import Limits, as_limits, beyond

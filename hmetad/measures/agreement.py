@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import f
 
-from hmetad.base.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, seed_or_none, whole
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import first_few, notice_of, notices, with_notices
 from hmetad.base.results import attrs_of, names_of

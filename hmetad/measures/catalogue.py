@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.base.arguments import refuse_same_names
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices, with_notices
 from hmetad.base.results import Result, results
 from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
@@ -76,7 +76,7 @@ def measure_result(counts: xr.DataArray, result: Result, options: Mapping[str, A
     value = function(counts, **dict(result.options), **taken)
     if isinstance(value, xr.Dataset):
         return value
-    refuse_same_names(value.coords, [result.name])
+    check_same_names(value.coords, [result.name])
     said = notices(value)
     attrs = {name: x for name, x in value.attrs.items() if name != "notices"}
     return with_notices(value.drop_attrs().assign_attrs(attrs).to_dataset(name=result.name), said)

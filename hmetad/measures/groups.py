@@ -14,7 +14,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs, probability
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, probability
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notice_where, notices, notices_where, with_notices
 from hmetad.counts.columns import Label, given_labels

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import erf, log_ndtr, ndtr, ndtri
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers
 from hmetad.base.errors import InputError
 from hmetad.base.results import attrs_of, names_of
 

@@ -12,7 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.base.arguments import check_inputs, seed_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notice_where, notices, notices_where, with_notices
 from hmetad.base.results import names_of

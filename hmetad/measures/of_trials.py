@@ -14,7 +14,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from hmetad.base.arguments import check_inputs, probability, seed_or_none, share_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, seed_or_none, share_or_none, whole
 from hmetad.base.errors import InputError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT

@@ -15,7 +15,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.base.arguments import check_inputs, probability, share_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, share_or_none, whole
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import refuse_same_names
+from hmetad.base.labels import check_same_names
 from hmetad.base.results import attrs_of
 
 __all__ = ["describe", "described", "ratio"]
@@ -50,7 +50,7 @@ def described(
     like: xr.DataArray, values: Mapping[str, NDArray[Any]], section: str = ""
 ) -> xr.Dataset:
     """Dataset of values by name, as `describe` has one."""
-    refuse_same_names(like.coords, values)
+    check_same_names(like.coords, values)
     bare = like.drop_attrs(deep=False)
     found = {
         name: bare.copy(data=x).assign_attrs(attrs_of(name, section)) for name, x in values.items()

@@ -15,9 +15,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from hmetad.base.arguments import check_inputs, refuse_same_names
+from hmetad.base.arguments import check_inputs
 from hmetad.base.coverage import coverage_attrs
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import attrs_of
@@ -333,7 +334,7 @@ def describe_results(
         for name, x in values.items()
     }
     coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
-    refuse_same_names(coords, [*placed, *(dims[-1] for dims, _ in placed.values() if dims[1:])])
+    check_same_names(coords, [*placed, *(dims[-1] for dims, _ in placed.values() if dims[1:])])
     described = {name: (*x, attrs_of(name, section, **texts)) for name, x in placed.items()}
     return xr.Dataset(described, coords, judged.attrs)
 

@@ -14,8 +14,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
-from hmetad.base.errors import InputError
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers
+from hmetad.base.errors import InputError, describe_value
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice import (
     Notice,
     notice_attrs,
@@ -92,7 +94,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
         "hits": hits,
     }
     K = table.sizes["rating"]
-    refuse_same_names(table.coords, ["point", "at_least"])
+    check_same_names(table.coords, ["point", "at_least"])
     curve = described(of_cells(table).expand_dims(point=K + 1, axis=-1), values, "type2_roc")
     curve = curve.assign_coords(point=np.arange(K + 1), at_least=("point", np.arange(K + 1, 0, -1)))
     return with_notices(curve, notices(table))
@@ -202,7 +204,7 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
         new = undefined(table, value, "undefined-gamma.tied")
-    refuse_same_names(table.coords, ["gamma"])
+    check_same_names(table.coords, ["gamma"])
     result = of_cells(table).copy(data=value).rename("gamma")
     result.attrs = {**attrs_of(f"gamma_{estimator}"), "estimator": estimator}
     return with_notices(result, [*notices(table), *new])
@@ -504,7 +506,7 @@ def meta_delta(estimates: xr.Dataset | xr.DataTree, *, by_response: bool = False
     found = distance if by_response else distance.mean("response", skipna=False)
     order = [dim for dim in values["criteria"].dims if dim in found.dims]
     said = attrs_of("meta_delta") | notice_attrs(notices(values))
-    refuse_same_names(found.coords, ["meta_delta"])
+    check_same_names(found.coords, ["meta_delta"])
     return found.transpose(*order).rename("meta_delta").assign_attrs(said)
 
 

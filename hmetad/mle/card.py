@@ -13,8 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.base.arguments import refuse_same_names
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
 from hmetad.base.notice_registry import sentence
 from hmetad.base.results import attrs_of, names_of
@@ -82,7 +82,7 @@ def fit_card(
     refuse_priors(spec)
     own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
     taken = [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"]
-    refuse_same_names(own.coords, taken)
+    check_same_names(own.coords, taken)
     designs, given = designs_of(own, spec), given_of(own, spec)
     ratings = own.sizes["rating"]
     table = own.to_numpy() + added_per_response(correction, ratings) / ratings
@@ -152,7 +152,7 @@ def fit_cells(
     starts = 1 if starts is None and not is_cells else starts
     found = without_open(fit_card(own, spec, correction=correction, starts=starts, seed=seed))
     found = found.drop_vars(set(found) - {*OF_CELLS, *of_results(spec)})
-    refuse_same_names(like.coords, found)
+    check_same_names(like.coords, found)
     result = xr.Dataset(coords=like.coords)
     for name, x in found.items():
         values = x.to_numpy().reshape((*shape, *x.shape[1:]))

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import refuse_same_names
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, notice_where, notices_where
 from hmetad.base.notice_registry import limit, sentence
 from hmetad.base.results import attrs_of
@@ -75,7 +75,7 @@ def label_estimates(
         Dims of the counts before stimulus, then response and criterion where they apply.
     """
     like = counts.isel(stimulus=0, response=0, rating=0, drop=True)
-    refuse_same_names(like.coords, values)
+    check_same_names(like.coords, values)
     result = xr.Dataset(coords=like.coords)
     for name, array in values.items():
         inner: tuple[str, ...] = ()

@@ -10,7 +10,9 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none
+from hmetad.base.labels import check_same_names
 from hmetad.base.lazy import import_on_call
 from hmetad.base.notice import notices, with_notices
 from hmetad.base.results import attrs_of
@@ -96,7 +98,7 @@ def measure(
         found = found.assign(relative_to_sdt(counts, correction=correction).data_vars)
     if meta_d:
         fitted = fit_mle(counts, correction=correction).drop_vars("of_unit", errors="ignore")
-        refuse_same_names(found.coords, ["meta_d_excess"])
+        check_same_names(found.coords, ["meta_d_excess"])
         excess = fitted["meta_d"] - fitted["dprime"]
         own = {"meta_d_excess": excess.assign_attrs(attrs_of("meta_d_excess", "measure"))}
         # Without a stimulus d′ comes from the fit too.

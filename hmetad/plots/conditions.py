@@ -12,8 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from hmetad.base.arguments import check_inputs, probability, refuse_same_names
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.plots.frames import (
     draws_of_cells,
@@ -287,7 +289,7 @@ def drawn_frame(
     if not sampled:
         return estimate_with_interval(estimates, var).to_dataframe().reset_index(), ()
     values = estimates[var]
-    refuse_same_names(values.coords, [f"{var}_lower", f"{var}_upper"])
+    check_same_names(values.coords, [f"{var}_lower", f"{var}_upper"])
     found = mean_and_interval(values, sampled, ci_prob)
     summary = xr.Dataset({var: found.pop("mean")})
     summary = summary.assign({f"{var}_{side}": x for side, x in found.items()})

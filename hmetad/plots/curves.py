@@ -12,7 +12,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, with_variables
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_variables
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.uniformity import cumulative_ranks, rank_band
 from hmetad.counts.checks import require_stimulus

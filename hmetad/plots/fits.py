@@ -10,7 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs, with_variables
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_variables
 from hmetad.base.errors import InputError
 from hmetad.counts.checks import CORRECT, STIMULI, has_more_options
 from hmetad.counts.tables import type2_counts

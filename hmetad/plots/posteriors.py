@@ -14,7 +14,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
-from hmetad.base.arguments import check_inputs, probability
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, seed_or_none, whole
 from hmetad.base.errors import InputError
 from hmetad.base.monte_carlo import too_undefined, undefined_share
 from hmetad.base.notice import notice_of, notices, with_notices

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, seed_or_none
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.monte_carlo import effective_draws, rank_rhat
 from hmetad.base.results import attrs_of

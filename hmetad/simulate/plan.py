@@ -15,11 +15,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
-from hmetad.base.arguments import (
-    arrays_of_numbers,
-    check_inputs,
-    seed_or_none,
-)
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, seed_or_none
 from hmetad.base.errors import InputError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.results import attrs_of

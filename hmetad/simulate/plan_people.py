@@ -16,14 +16,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from hmetad.base.arguments import (
-    arrays_of_numbers,
-    check_inputs,
-    seed_or_none,
-    whole,
-    with_posterior,
-    with_submit,
-)
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole, with_posterior, with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.memory import refuse_memory
 from hmetad.base.threads import usable_cpus

@@ -14,7 +14,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs, seed_or_none
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, seed_or_none
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.results import attrs_of
 from hmetad.counts.checks import whole_number

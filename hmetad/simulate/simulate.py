@@ -13,8 +13,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.base.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, seed_or_none
 from hmetad.base.errors import InputError, nearest
+from hmetad.base.labels import check_same_names
 from hmetad.counts.checks import whole_number, whole_options
 from hmetad.counts.tables import cell_coords, plain_attrs
 from hmetad.counts.vectors import from_nr, labelled_cells
@@ -166,7 +168,7 @@ def labelled_counts(
     table, labels = labelled_cells(len(drawn), coords, covariates)
     number = None if options is None else whole_options(options, "the values")
     known = {} if number is None else {"options": ("cell", number)}
-    refuse_same_names(table, known)
+    check_same_names(table, known)
     return xr.DataArray(
         drawn,
         {**cell_coords(table), **known, "cell": labels, **layout.labels(drawn.shape[-1])},
@@ -218,7 +220,7 @@ def simulate_trials(
     outcomes = counts.drop_vars(["options"], errors="ignore").to_series().reset_index()
     answers = [str(dim) for dim in counts.dims if dim not in ("cell", "rating")]
     added = [*(coords or ()), *(covariates or ()), *(x for x in ("options",) if x in counts.coords)]
-    refuse_same_names(added, ["confidence"])
+    check_same_names(added, ["confidence"])
     names = [] if coords or counts.sizes["cell"] == 1 else ["cell"]
     for name in added:
         outcomes[name] = counts[name].sel(cell=outcomes["cell"].to_numpy()).to_numpy()

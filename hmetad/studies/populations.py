@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, with_submit
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError
 from hmetad.base.files import write_together
 from hmetad.base.notice import notices

@@ -13,13 +13,8 @@ import xarray as xr
 from public_names import PUBLIC_NAMES, named
 
 import hmetad
-from hmetad.base.arguments import (
-    arrays_of_numbers,
-    check_inputs,
-    seed_or_none,
-    whole,
-    with_posterior,
-)
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole, with_posterior
 from hmetad.base.errors import InputError
 
 

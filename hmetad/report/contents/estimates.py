@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, probability, refuse_same_names, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, with_posterior
 from hmetad.base.errors import InputError
+from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about
@@ -103,7 +105,7 @@ def summary_table(posterior: xr.Dataset, ci_prob: float) -> pd.DataFrame:
         for name, x in posterior.items()
     }
     sides = {f"{n}_{s}": one[s] for n, one in each.items() for s in ("lower", "upper")}
-    refuse_same_names(posterior.coords, sides)
+    check_same_names(posterior.coords, sides)
     summary = xr.Dataset({**{name: one["mean"] for name, one in each.items()}, **sides})
     frame = summary.to_dataframe().reset_index()
     numbers = [name for name in frame if name in summary.data_vars]
@@ -113,7 +115,7 @@ def summary_table(posterior: xr.Dataset, ci_prob: float) -> pd.DataFrame:
 def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     """Measures, one row per cell."""
     if isinstance(measures, xr.DataArray):
-        refuse_same_names(measures.coords, [measures.name or "measure"])
+        check_same_names(measures.coords, [measures.name or "measure"])
         measures = measures.to_dataset(name=measures.name or "measure")
     if "cell" not in measures.coords or "cell" not in measures.dims:
         dims = f"dims ({', '.join(map(str, measures.dims))})"
@@ -133,7 +135,7 @@ def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
             parts = [str(x) for x in np.atleast_1d(np.asarray(place, dtype=object))]
             kept = [part for part in parts if part != "estimate"]
             columns["_".join([str(name), *kept])] = flat.isel(place=i).to_numpy()
-    refuse_same_names(own, columns)
+    check_same_names(own, columns)
     return pd.DataFrame(own | columns)
 
 

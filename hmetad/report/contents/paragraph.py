@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_posterior
 from hmetad.base.notice import first_few, notices
 from hmetad.base.notice_registry import short_words
 from hmetad.bayes.fitted import Fitted

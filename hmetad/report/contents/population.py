@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, number_text, probability, with_posterior
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import probability, with_posterior
 from hmetad.base.errors import InputError
+from hmetad.base.labels import number_text
 from hmetad.base.monte_carlo import has_chains
 from hmetad.base.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 from hmetad.bayes.check_fit import has_estimates

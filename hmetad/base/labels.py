@@ -1,0 +1,51 @@
+"""Labels of cells, and the names that they may have.
+
+Rows of values → one label each; names of columns → nothing, or `InputError`.
+"""
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from hmetad.base.errors import InputError
+
+__all__ = ["check_same_names", "number_text", "row_labels"]
+
+
+def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
+    """Labels of rows: their values, joined; long numbers are rounded where labels stay unlike.
+
+    Examples
+    --------
+    >>> row_labels([("a", 19.88888888888889), ("b", 0.125)])
+    ['a | 19.89', 'b | 0.125']
+    """
+    table = [list(row) for row in rows]
+    exact = [" | ".join(map(str, row)) for row in table]
+    short = [" | ".join(map(number_text, row)) for row in table]
+    return short if len(set(short)) == len(set(exact)) else exact
+
+
+def number_text(value: object) -> str:
+    """A value as text; numbers of more than six digits are rounded to four, or to whole ones."""
+    if not isinstance(value, float) or not np.isfinite(value) or float(f"{value:.6g}") == value:
+        return str(value)
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def check_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:
+    """Refuse grouping columns, or coordinates of cells, with the name of a variable of the result.
+
+    Examples
+    --------
+    >>> check_same_names(["model", "trials"], ["trials", "auroc2"])
+    Traceback (most recent call last):
+    hmetad.InputError: by: got 'trials', allowed is a name that no result \
+has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
+    """
+    taken = {*results}
+    for name in columns:
+        if name in taken:
+            counting = f"by={{'my_{name}': {name!r}}} when counting"
+            step = f"Rename it, {counting} or .rename({name}='my_{name}') later."
+            raise InputError("by", repr(name), "a name that no result has", step)
