@@ -48,7 +48,13 @@ __all__ = ["app", "main", "outcome"]
 INTERRUPTED = 130
 PACKAGE = str(Path(__file__).parent)
 COMMANDS: dict[str, Callable[..., Any]] = {
-    "import": import_log.import_log,
+    "import lm-eval": import_log.import_lm_eval,
+    "import inspect": import_log.import_inspect,
+    "import lighteval": import_log.import_lighteval,
+    "import helm": import_log.import_helm,
+    "import matlab": import_log.import_matlab,
+    "import table": import_log.import_table,
+    "import dataset": import_log.import_dataset,
     "measures": measures.measures,
     "reliability": reliability.reliability,
     "fit": fit.fit,
@@ -72,8 +78,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     invoke_without_command=True,
 )
-planning = typer.Typer(**PLAIN_HELP, help="Plan a study, by simulation: its trials, or its people.")
-app.add_typer(planning, name="plan")
+IMPORT_HELP = (
+    "Convert evaluation logs, tables and public data sets to trials. The kind may be left out if "
+    "the name of the file shows it: hmetad import run.eval -o trials.csv."
+)
+GROUPS = {
+    "import": typer.Typer(
+        **{**PLAIN_HELP, "cls": import_log.ImportGroup},
+        help=IMPORT_HELP,
+        short_help="Convert logs, tables and data sets to trials.",
+    ),
+    "plan": typer.Typer(
+        **PLAIN_HELP, help="Plan a study, by simulation: its trials, or its people."
+    ),
+}
 
 
 @app.callback()
@@ -90,13 +108,17 @@ for name, command in COMMANDS.items():
     function, examples = as_command(command)
     # Typer cuts a sentence short that is not given as one; \b keeps lines as they are.
     first = (function.__doc__ or "").partition("\n")[0]
-    parent = planning if name.startswith("plan ") else app
+    group, _, own = name.rpartition(" ")
+    parent = GROUPS[group] if group else app
     parent.command(
-        name.rpartition(" ")[2],
+        own,
         cls=Command,
         short_help=first,
         epilog=f"\b\nExamples:\n{examples}",
     )(function)
+
+for name, commands in GROUPS.items():
+    app.add_typer(commands, name=name)
 
 
 def main() -> NoReturn:

@@ -1,12 +1,12 @@
-"""The command that reads evaluation logs and public data sets.
+"""The commands that read evaluation logs, tables and public data sets, one for each kind.
 
-Log, table or name of a data set → trials.csv; as read, or one row per item with the agreement of
-its answers.
+Path, or name of a data set → trials.csv; as read, or one row per item with the agreement of its
+answers.
 """
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,11 +22,11 @@ from hmetad.base.files import write_together
 from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, writable_file
 from hmetad.commands.counting import quantile_ratings
 from hmetad.commands.options import (
+    Group,
     Limit,
     MissingCodes,
     PrintOptions,
     chosen_limits,
-    given_options,
     option_name,
     options_named,
     parse_pairs,
@@ -41,27 +41,32 @@ if TYPE_CHECKING:
 
     from hmetad.base.notice import Notice
 
-__all__ = ["ImportOptions", "import_log", "trials_csv", "trials_parquet"]
-
-# What can be read: kinds of logs, and public data sets.
-KINDS = (*READERS, "dataset")
+__all__ = [
+    "ImportGroup",
+    "import_dataset",
+    "import_helm",
+    "import_inspect",
+    "import_lighteval",
+    "import_lm_eval",
+    "import_matlab",
+    "import_table",
+    "trials_csv",
+    "trials_parquet",
+]
 
 REMARKS = (
     *("filters", "delimiter", "decimal_commas", "undecided_commas", "rejected"),
     *("duplicates", "unfinished", "examples"),
 )
-# Arguments that are typed by another name, since PATH is the command's source.
-TYPED = {"source": "--confidence-from", "limits": "--limit", "confidence": "--columns"}
-TYPED |= {"name": "PATH", "kind": "KIND", "executor": "--workers"}
+# Fields of the records below for arguments of `hmetad.logs.read_log` with other names.
+FIELDS = {"source": "confidence_from", "limits": "limit", "executor": "workers"}
+# Arguments that are typed by another name.
+TYPED = {name: option_name(field) for name, field in FIELDS.items()}
+TYPED |= {"confidence": "--columns", "name": "PATH"}
 # A table that has neither may be the log of another tool.
 JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 GUESSES = {"fact": "fact", "guess": "guess", "sure": "sure", "reason": "reason"}
-# Options that `hmetad.logs.read_log` takes as they are typed.
-AS_TYPED = (
-    *("task", "runs", "normalise", "answer_pattern", "scorer", "threshold"),
-    *("path_columns", "delimiter", "decimal", "field", "pattern"),
-)
 # Arguments of agreement that are columns of the trials.
 OF_TRIALS = ("answer", "trials", "item")
 # What is said of the confidence that a log has, and does not hold for that of agreement.
@@ -74,52 +79,60 @@ MEANING |= {"correct": True, "incorrect": False}
 
 @dataclass(frozen=True, kw_only=True)
 class ImportOptions(PrintOptions):
-    """A log, what is read of it, and what is made of its trials.
+    """What is read, and where its trials go.
 
     Parameters
     ----------
+    path : PATH
+        Name of a data set; or a table of trials without a description, whose columns are guessed.
     output : FILE
-        Trials: .csv, .parquet or .jsonl. Needed, but for --describe.
-    describe : FLAG
-        Table: guess what its columns and codes are, with reasons, and write nothing.
+        Trials: .csv, .parquet or .jsonl.
     ratings : K
         Add a column rating: confidence in K ratings, by its quantiles.
-    task : NAME
-        Read this task, if the log has several.
-    runs : WHICH
-        Runs of a task to read: latest or all. Default: latest.
-    answer_filter : NAME
-        lm-eval: filter of the answers; or task=filter, one for each task.
-    metric : NAME
-        Metric that decides what is correct; or task=metric, one for each task.
-    normalise : HOW
-        Length by which the log-likelihood of an option is divided: none, characters or bytes.
-        Default: none.
-    answer_pattern : REGEX
-        Extracts the answer from each response, as the one group of the pattern.
-    scorer : NAME
-        Inspect: scorer that decides what is correct, or scorer/part.
-    grades : PAIRS
-        Inspect and tables: what the grades mean: P=false,yes=true.
-    confidence_from : PLACE
-        Inspect: where confidence is: completion, score, metadata, store or logprobs.
+    """
+
+    path: Annotated[Path, typer.Argument()]
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    ratings: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileImport(ImportOptions):
+    """Files in a folder, and how much they may hold.
+
+    Parameters
+    ----------
+    workers : N
+        Number of processes that read the files of a folder.
+    """
+
+    workers: Annotated[int, typer.Option(min=1)] = 1
+    limit: Limit = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatlabImport(FileImport):
+    """Matlab files.
+
+    Parameters
+    ----------
+    path : PATH
+        A file .mat, or a folder with a file for each person.
+    columns : PAIRS
+        Names of its vectors: stimulus=direction,confidence=slider.
+    """
+
+    columns: list[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerImport(FileImport):
+    """Answers with a grade and a confidence.
+
+    Parameters
+    ----------
     threshold : X
         Score from which an answer is correct. Default: 1 is correct, 0 is wrong.
-    columns : PAIRS
-        Table: names of its columns: correct=ok,confidence=sure.
-    path_columns : PATTERN
-        Table: columns to read from the names of files: {model}_{set}.csv.
-    delimiter : SIGN
-        Table: comma, semicolon, tab, bar or space. Default: detected.
-    decimal : SIGN
-        Table: decimal sign, comma or point. Default: point, or comma in columns where all
-        values have one.
-    agreement : ANSWER
-        Repeated answers: confidence is the share of answers to an item that agree with the
-        modal answer (modal) or the graded one (graded).
-    by : COLUMNS
-        With --agreement: columns that, with the item, identify whose answers to which question
-        they are: model,set.
     field : NAME
         Field that states the confidence.
     pattern : REGEX
@@ -129,81 +142,254 @@ class ImportOptions(PrintOptions):
     scale : SCALE
         Scale of stated confidence: probability, percent, its top (10 for 0 to 10), or both ends
         (1,7).
-    workers : N
-        Number of processes that read the files of a folder.
+    agreement : ANSWER
+        Repeated answers: confidence is the share of answers to an item that agree with the
+        modal answer (modal) or the graded one (graded).
+    by : COLUMNS
+        With --agreement: columns that, with the item, identify whose answers to which question
+        they are: model,set.
     """
 
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG",
-            help=f"[KIND] PATH. KIND: {', '.join(KINDS)}. PATH: a log, a folder of logs, a quoted "
-            "pattern of tables, or the name of a data set. Default of KIND: detected.",
-        ),
-    ]
-    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
-    describe: bool = False
-    ratings: int | None = None
-    task: str | None = None
-    runs: str | None = None
-    answer_filter: str | None = None
-    metric: str | None = None
-    normalise: str | None = None
-    answer_pattern: str | None = None
-    scorer: str | None = None
-    grades: list[str] | None = None
-    confidence_from: str | None = None
     threshold: float | None = None
-    missing_codes: MissingCodes = None
-    columns: list[str] | None = None
-    path_columns: str | None = None
-    delimiter: str | None = None
-    decimal: Literal["comma", "point"] | None = None
-    agreement: Literal["modal", "graded"] | None = None
-    by: tuple[str, ...] = ()
     field: str | None = None
     pattern: str | None = None
     words: list[str] | None = None
     scale: str | None = None
-    workers: Annotated[int, typer.Option(min=1)] = 1
-    limit: Limit = None
+    agreement: Literal["modal", "graded"] | None = None
+    by: tuple[str, ...] = ()
 
 
-def import_log(asked: ImportOptions) -> None:
-    r"""Convert an evaluation log, a table or a public data set to trials.
+@dataclass(frozen=True, kw_only=True)
+class TableImport(AnswerImport):
+    """A table.
+
+    Parameters
+    ----------
+    path : PATH
+        A table .csv, .tsv, .jsonl or .parquet, a folder of them, or a quoted pattern.
+    describe : FLAG
+        Guess what its columns and codes are, with reasons, and write nothing.
+    columns : PAIRS
+        Names of its columns: correct=ok,confidence=sure.
+    path_columns : PATTERN
+        Columns to read from the names of files: {model}_{set}.csv.
+    grades : PAIRS
+        What the values of column correct mean: no=false,yes=true.
+    delimiter : SIGN
+        comma, semicolon, tab, bar or space. Default: detected.
+    decimal : SIGN
+        Decimal sign, comma or point. Default: point, or comma in columns where all values have
+        one.
+    """
+
+    describe: bool = False
+    columns: list[str] | None = None
+    path_columns: str | None = None
+    grades: list[str] | None = None
+    missing_codes: MissingCodes = None
+    delimiter: str | None = None
+    decimal: Literal["comma", "point"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogImport(AnswerImport):
+    """A log of an evaluation.
+
+    Parameters
+    ----------
+    path : PATH
+        A log, or a folder of logs.
+    task : NAME
+        Read this task, if the log has several.
+    """
+
+    task: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectImport(LogImport):
+    """A log of Inspect.
+
+    Parameters
+    ----------
+    scorer : NAME
+        Scorer that decides what is correct, or scorer/part.
+    grades : PAIRS
+        What the grades mean: P=false,N=false.
+    confidence_from : PLACE
+        Where confidence is: completion, score, metadata, store or logprobs.
+    """
+
+    scorer: str | None = None
+    grades: list[str] | None = None
+    confidence_from: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HelmImport(LogImport):
+    """A run of HELM.
+
+    Parameters
+    ----------
+    metric : NAME
+        Metric that decides what is correct; or task=metric, one for each task.
+    answer_pattern : REGEX
+        Extracts the answer from each response, as the one group of the pattern.
+    """
+
+    metric: str | None = None
+    answer_pattern: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightevalImport(HelmImport):
+    """Details of lighteval.
+
+    Parameters
+    ----------
+    runs : WHICH
+        Runs of a task to read: latest or all. Default: latest.
+    normalise : HOW
+        Length by which the log-likelihood of an option is divided: none, characters or bytes.
+        Default: none.
+    """
+
+    runs: str | None = None
+    normalise: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LmEvalImport(LightevalImport):
+    """Samples of lm-evaluation-harness.
+
+    Parameters
+    ----------
+    answer_filter : NAME
+        Filter of the answers; or task=filter, one for each task.
+    """
+
+    answer_filter: str | None = None
+
+
+class ImportGroup(Group):
+    """A command for each kind of log; the name of a file may stand for its kind."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments that are left for the command."""
+        if args and args[0].startswith("-") and args[0] != "--help":
+            step = "Write: hmetad import PATH -o trials.csv."
+            raise InputError("KIND", args[0], "a kind of log, or the path, before options", step)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first argument, or of the kind of log that it names."""
+        is_kind = args[0] in self.commands
+        return super().resolve_command(ctx, args if is_kind else [named_kind(args), *args])
+
+
+def named_kind(args: Sequence[str]) -> str:
+    """Kind of the log that the first argument names."""
+    first, *others = args
+    if others and not others[0].startswith("-") and not Path(first).exists():
+        kinds = (*READERS, "dataset")
+        raise InputError("KIND", repr(first), f"one of {', '.join(kinds)}", nearest(first, kinds))
+    return recognise_kind(Path(first))
+
+
+def import_lm_eval(asked: LmEvalImport) -> None:
+    """Convert sample logs of lm-evaluation-harness to trials.
 
     Examples
     --------
     hmetad import lm-eval results/ -o trials.csv --ratings 4
+    hmetad import lm-eval results/ -o trials.csv --answer-filter gsm8k=strict-match
+    """
+    import_trials("lm-eval", asked)
+
+
+def import_inspect(asked: InspectImport) -> None:
+    """Convert logs of Inspect, .eval or .json, to trials.
+
+    Examples
+    --------
     hmetad import inspect logs/ -o trials.csv --field confidence
-    hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
-    hmetad import run.eval -o trials.csv
     hmetad import inspect epochs/ -o trials.csv --agreement modal
-    hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
+    """
+    import_trials("inspect", asked)
+
+
+def import_lighteval(asked: LightevalImport) -> None:
+    """Convert details of lighteval, .parquet, to trials.
+
+    Examples
+    --------
+    hmetad import lighteval details/ -o trials.csv
+    """
+    import_trials("lighteval", asked)
+
+
+def import_helm(asked: HelmImport) -> None:
+    """Convert runs of HELM to trials.
+
+    Examples
+    --------
+    hmetad import helm runs/ -o trials.csv
+    """
+    import_trials("helm", asked)
+
+
+def import_matlab(asked: MatlabImport) -> None:
+    """Convert Matlab files of HMeta-d, .mat, to trials.
+
+    Examples
+    --------
+    hmetad import matlab data.mat -o trials.csv
+    """
+    import_trials("matlab", asked)
+
+
+def import_table(asked: TableImport) -> None:
+    """Convert tables to trials, or guess what their columns are.
+
+    Examples
+    --------
+    hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
     hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
     hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" -o trials.csv
-    hmetad import dataset michael2026 -o trials.csv
+    hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
     hmetad import table unknown.csv --describe
     """
-    chosen = asked.format
     if asked.describe:
         give_guesses(asked)
-        return
+    else:
+        import_trials("table", asked)
+
+
+def import_dataset(asked: ImportOptions) -> None:
+    """Fetch a public data set, and write its trials.
+
+    Examples
+    --------
+    hmetad import dataset michael2026 -o trials.csv
+    """
+    import_trials("dataset", asked)
+
+
+def import_trials(kind: str, asked: ImportOptions) -> None:
+    """Read the trials of a kind of log, and write them."""
+    chosen = asked.format
     if asked.output is None:
-        step = "Add -o trials.csv; or --describe, to see what a table has."
+        step = "Add -o trials.csv; hmetad import table FILE --describe shows what a table has."
         raise InputError("--output", "none", ", ".join(WRITERS), step)
     path = writable_file(asked.output, *WRITERS)
-    if asked.agreement is None:
-        asked.refuse_idle(by="with --agreement")
-    kind, source = kind_and_path(asked.log)
-    refuse_inputs(path, source, is_read=partial(is_read_as, kind))
-    trials, notices = reshaped_trials(read_trials(kind, source, asked), asked)
+    refuse_inputs(path, asked.path, is_read=partial(is_read_as, kind))
+    trials, notices = reshaped_trials(read_trials(kind, asked), asked)
     if asked.ratings is not None:
         if "confidence" not in trials:
             step = "Name it by --columns confidence=NAME."
             raise InputError("--ratings", "no column 'confidence'", "one to make ratings of", step)
         trials["rating"] = quantile_ratings(trials["confidence"], asked.ratings)
-    remarks = said_remarks(trials, kind, source)
+    remarks = said_remarks(trials, kind, asked.path)
     write_together({path: WRITERS[path.suffix](trials)})
     present = trials.notna().sum()
     filled = [
@@ -215,50 +401,39 @@ def import_log(asked: ImportOptions) -> None:
     give(Answer((listing,), notices, more=more), chosen, [path])
 
 
-def give_guesses(asked: ImportOptions) -> None:
+def give_guesses(asked: TableImport) -> None:
     """Print what the columns and codes of a table may be, and why."""
-    kind, source = kind_and_path(asked.log)
-    if kind != "table":
-        raise InputError("--describe", f"kind {kind}", "a table")
-    for name in ("output", *AS_TYPED, *PARSED):
-        if getattr(asked, name) is not None:
-            step = f"Its trials are written by: hmetad import dataset {source} -o trials.csv."
-            raise InputError(flag(name), "it beside --describe", "the table is read as it is", step)
-    rows = hmetad.datasets.describe(source).to_dict("records")
-    listing = Listing([{str(k): x for k, x in one.items()} for one in rows], GUESSES, str(source))
-    give(Answer((listing,)), asked.format)
+    for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
+        step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
+        got = "it beside --describe"
+        raise InputError(option_name(name), got, "the table is read as it is", step)
+    rows = hmetad.datasets.describe(asked.path).to_dict("records")
+    found = [{str(k): x for k, x in one.items()} for one in rows]
+    give(Answer((Listing(found, GUESSES, str(asked.path)),)), asked.format)
 
 
-def read_trials(kind: str, source: Path, asked: ImportOptions) -> "pd.DataFrame":
+def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
     """Trials of a log, or of a public data set, read by one process or several."""
-    options = given_options(
-        **{name: getattr(asked, name) for name in AS_TYPED},
-        **{
-            name: parse(option_name(name), getattr(asked, name)) or None
-            for name, parse in PARSED.items()
-        },
-        source=asked.confidence_from,
-        missing_codes=split(asked.missing_codes) or None,
-        limits=chosen_limits(asked.limit),
-        executor=None if asked.workers == 1 else asked.workers,
-    )
-    own = READERS[kind].options if kind in READERS else ()
-    for name in (name for name in options if name not in own):
-        allowed = ", ".join(map(flag, own)) or "no option for a data set"
-        raise InputError(flag(name), f"an option that {kind} does not have", allowed)
     with options_named(TYPED):
-        if kind == "dataset":
-            return hmetad.datasets.load_trials(str(source))
+        if not isinstance(asked, FileImport):
+            return hmetad.datasets.load_trials(str(asked.path))
+        options = reader_options(kind, asked)
         if asked.workers == 1:
-            return hmetad.logs.read_log(kind, source, **options)
+            return hmetad.logs.read_log(kind, asked.path, **options)
         # A process that has threads must not be forked.
         with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as executor:
-            return hmetad.logs.read_log(kind, source, **{**options, "executor": executor})
+            return hmetad.logs.read_log(kind, asked.path, **options, executor=executor)
 
 
-def flag(name: str) -> str:
-    """Option of `read_log` as it is typed."""
-    return TYPED.get(name, option_name(name))
+def reader_options(kind: str, asked: FileImport) -> dict[str, Any]:
+    """Options of a reader that were given."""
+    found = {}
+    for name in (name for name in READERS[kind].options if name != "executor"):
+        field = FIELDS.get(name, name)
+        given = getattr(asked, field)
+        if given is not None:
+            found[name] = PARSED[name](option_name(field), given) if name in PARSED else given
+    return found
 
 
 def is_read_as(kind: str, name: str) -> bool:
@@ -286,22 +461,7 @@ def said_remarks(trials: "pd.DataFrame", kind: str, source: Path) -> dict[str, A
     return remarks
 
 
-def kind_and_path(log: list[str]) -> tuple[str, Path]:
-    """Kind of a log and its path; a kind that was not given is that of the file."""
-    if len(log) > 2:
-        raise InputError("PATH", " ".join(log), "[KIND] PATH", "Put a path with spaces in quotes.")
-    kind, path = log if len(log) == 2 else ("auto", log[0])
-    if len(log) == 1 and path in KINDS and not Path(path).exists():
-        allowed = "a log, a folder, or a data set's name"
-        raise InputError("PATH", f"none, for kind {path!r}", allowed)
-    if kind == "auto":
-        return recognise_kind(Path(path)), Path(path)
-    if kind not in KINDS:
-        raise InputError("KIND", repr(kind), f"one of {', '.join(KINDS)}", nearest(kind, KINDS))
-    return kind, Path(path)
-
-
-def parse_words(option: str, given: list[str] | None) -> dict[str, float]:
+def parse_words(option: str, given: list[str]) -> dict[str, float]:
     """Words for confidence and the probabilities they stand for."""
     try:
         return {name: float(value) for name, value in (parse_pairs(option, given) or {}).items()}
@@ -310,7 +470,7 @@ def parse_words(option: str, given: list[str] | None) -> dict[str, float]:
         raise InputError(option, repr(given), "a number for each word", step) from error
 
 
-def parse_grades(option: str, given: list[str] | None) -> dict[str, bool]:
+def parse_grades(option: str, given: list[str]) -> dict[str, bool]:
     """Grades of a scorer, and whether they are right."""
     pairs = parse_pairs(option, given) or {}
     for name, value in pairs.items():
@@ -320,14 +480,14 @@ def parse_grades(option: str, given: list[str] | None) -> dict[str, bool]:
     return {name: MEANING[value.lower()] for name, value in pairs.items()}
 
 
-def parse_choices(option: str, given: str | None) -> str | dict[str, str] | None:
+def parse_choices(option: str, given: str) -> str | dict[str, str] | None:
     """One choice for all tasks, or one for each: ``gsm8k=strict-match,arc=none``."""
-    return parse_pairs(option, [given]) if given and "=" in given else given
+    return parse_pairs(option, [given]) if "=" in given else given
 
 
-def parse_scale(option: str, scale: str | None) -> Any:
+def parse_scale(option: str, scale: str) -> Any:
     """Scale of stated confidence: its name, its top, or both ends."""
-    if scale is None or scale in SCALES:
+    if scale in SCALES:
         return scale
     try:
         ends = [float(end) for end in scale.split(",")]
@@ -342,6 +502,10 @@ def parse_scale(option: str, scale: str | None) -> Any:
 PARSED: dict[str, Callable[[str, Any], Any]] = {
     **{"answer_filter": parse_choices, "metric": parse_choices, "scale": parse_scale},
     **{"columns": parse_pairs, "words": parse_words, "grades": parse_grades},
+    **{
+        "missing_codes": lambda _, given: split(given),
+        "limits": lambda _, given: chosen_limits(given),
+    },
 }
 
 
@@ -349,7 +513,8 @@ def reshaped_trials(
     trials: "pd.DataFrame", asked: ImportOptions
 ) -> tuple["pd.DataFrame", list["Notice"]]:
     """Trials as read, or one row per item with its agreement, with the log's record; notices."""
-    if asked.agreement is None:
+    if not isinstance(asked, AnswerImport) or asked.agreement is None:
+        asked.refuse_idle(by="with --agreement")
         return trials, hmetad.logs.frame_notices(trials)
     before = dict(trials.attrs)
     with options_named(dict.fromkeys(OF_TRIALS, "--agreement")):
