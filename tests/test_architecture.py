@@ -57,7 +57,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1520,
-    "bayes": 6361,
+    "bayes": 5660,
     "commands": 3011,
     "compare": 2144,
     "counts": 2961,

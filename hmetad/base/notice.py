@@ -1,7 +1,7 @@
 """Notices: what a reader has to know about a result, kept in its attrs.
 
 DataArray, Dataset or DataTree → list of Notice, and back: a result with more notices.
-The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and zarr keep.
+The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF keeps.
 """
 
 import json

@@ -12,12 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +51,6 @@ __all__ = [
     "OPTIONS",
     "Request",
     "labelled_posterior",
-    "nutpie_model",
     "posterior_of",
     "sample_enough",
     "sample_together",
@@ -101,9 +99,6 @@ class Request:
         Whether the posterior has the quantities of every cell.
     may_use_chains : bool, optional
         Whether cells with bad weights are sampled again, by chains.
-    store : str, Path or None, optional
-        Folder that keeps the draws while they come, with the `attrs` of the fit.
-    attrs : mapping of str to str, optional
     may_go_on : bool, optional
         Whether more is drawn than the options say, if that is not enough.
     """
@@ -111,8 +106,6 @@ class Request:
     options: Mapping[str, Any]
     keep_cells: bool = True
     may_use_chains: bool = True
-    store: str | Path | None = None
-    attrs: Mapping[str, str] = field(default_factory=dict)
     may_go_on: bool = False
 
     @property
@@ -320,15 +313,11 @@ def sampler_of(program: Program) -> Start:
     )
 
 
-def nutpie_model(program: Program, *, with_deviations: bool = False) -> "CompiledPyMCModel":
-    """Model that nutpie samples: its one variable is x, the free values of the program.
-
-    With deviations, they follow the free values in what is kept.
-    """
+def nutpie_model(program: Program) -> "CompiledPyMCModel":
+    """Model that nutpie samples: its one variable is x, the free values of the program."""
     import_without("nutpie", "arviz")
     model = import_module("nutpie.compile_pymc").CompiledPyMCModel
     size = program.arrays.size
-    length = size + len(program.arrays.offset_places) if with_deviations else size
     evaluate, copy = c_functions()
     return model(
         dims={},
@@ -340,12 +329,12 @@ def nutpie_model(program: Program, *, with_deviations: bool = False) -> "Compile
         shared_var_keys={},
         # Its memory is read while chains run: the model holds it.
         user_data=program.packed,
-        n_expanded=length,
-        shape_info=(["x"], [slice(0, length)], [(length,)]),
+        n_expanded=size,
+        shape_info=(["x"], [slice(0, size)], [(size,)]),
         logp_func=None,
         expand_func=None,
         _n_dim=size,
-        _shapes={"x": (length,)},
+        _shapes={"x": (size,)},
         _coords={},
     )
 
@@ -440,10 +429,9 @@ def step_errors(start: Floats, end: Floats, packed: Integers) -> Floats:
 
 
 def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) -> xr.Dataset:
-    """Variables of the posterior, but for offsets, from draws of free values (chains, draws, free).
+    """Variables of the posterior, except offsets, from draws of free values.
 
-    The deviations that were made of them may follow, for draws that were kept on disk: the
-    estimates that offsets are relative to could be others by now.
+    Draws have the dims (chains, draws, free).
     """
     chains, number, _ = draws.shape
     size = max(1, VALUES_AT_ONCE // (program.arrays.size + len(program.arrays.offset_places)))
@@ -466,9 +454,7 @@ def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) ->
 
 def block_of(program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
     """Variables of the posterior at some draws of a chain (draws, free)."""
-    size = program.arrays.size
-    values = expand(unfold(program.arrays, draws[:, :size]), program.packed)
-    values[:, values.shape[1] - draws.shape[1] + size :] = draws[:, size:]
+    values = expand(unfold(program.arrays, draws), program.packed)
     return labelled_posterior(program, values[None], keep_cells)
 
 

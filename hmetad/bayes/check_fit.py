@@ -12,7 +12,6 @@ import xarray as xr
 from hmetad.base.errors import InputError
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_names import name_parts
-from hmetad.bayes.fit_files import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.likelihood.family import OutcomeLayout, Quantity
 from hmetad.specs.design import designs_of, refuse_other_tables
@@ -20,7 +19,9 @@ from hmetad.specs.layout import layout_of
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["check_attrs", "check_estimates", "check_fit", "counts_of", "has_estimates"]
+__all__ = ["ALLOWED", "check_estimates", "check_fit", "has_estimates"]
+
+ALLOWED = "a fit as hmetad wrote it"
 
 GROUPS = ("posterior", "sample_stats", "observed_data")
 TEXTS = ("model", "spec", "seed", "sampler", "versions")
@@ -141,7 +142,6 @@ def check_labels(posterior: xr.Dataset, counts: xr.DataArray, layout: OutcomeLay
         if name in posterior.dims and found != labels:
             got = f"{name} {found!r:.80}"
             raise InputError("posterior", got, f"that of the counts, {labels!r:.80}")
-    # Draws of a store get the coordinates of its cells after this.
     of_cells = {str(name): x for name, x in counts.coords.items() if x.dims == ("cell",)}
     for name, values in of_cells.items():
         if name in posterior.coords and not values.variable.equals(posterior[name].variable):

@@ -12,7 +12,7 @@ Count table and model card → DataTree with labelled cells, checked. On the way
   `likelihood.tape`, which goes from parameters to the kernel of the family;
 - `chosen_sampler`, below, decides how to draw: `bayes.chains` by nutpie, in rounds
   (`bayes.rounds`) and coordinates of its own (`bayes.warp`); where cells share nothing,
-  `bayes.importance`, or chains of each cell (`bayes.separate_cells`); `bayes.store` or PyMC. Each
+  `bayes.importance`, or chains of each cell (`bayes.separate_cells`); or PyMC. Each
   computes labelled variables of its draws;
 - `bayes.finish` checks and describes them.
 """
@@ -21,7 +21,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -30,17 +29,14 @@ import xarray as xr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
 from hmetad.base.errors import InputError
-from hmetad.base.labels import check_same_names
-from hmetad.base.lazy import import_without
 from hmetad.base.threads import at_most, usable_cpus
-from hmetad.bayes.chains import OPTIONS, Request, nutpie_model, sample_together
+from hmetad.bayes.chains import OPTIONS, Request, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.rounds import LARGE
 from hmetad.bayes.separate_cells import draws_by_default, sample_cells_by_chains
-from hmetad.bayes.store import refuse_store, sample_to_folder
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
@@ -65,7 +61,6 @@ def fit(
     *,
     formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
-    store: str | Path | None = None,
     method: Literal["auto", "nuts", "importance"] = "auto",
     keep_cells: bool | None = None,
     **sample_kwargs: Any,
@@ -91,15 +86,12 @@ def fit(
     priors : mapping of str to Prior, optional
         Priors to use in place of the card's, by variable of the posterior
         (``"log_m_1|subject_sigma"``).
-    store : str or Path, optional
-        A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
-        whole, or, where the run was cut short, as far as it came, with a notice.
     method : {"auto", "nuts", "importance"}
         Chains of the No-U-Turn sampler, of each cell by itself where cells share nothing, or
         importance sampling, which takes milliseconds a cell and needs cells that share nothing: a
         card without a formula and hyperpriors, with one M a cell and at most 25 values a cell,
-        those of 12 ratings with meta-d′. ``"auto"`` takes it where it can and neither `store`,
-        target_accept nor another sampler is asked for; cells whose weights are bad are then
+        those of 12 ratings with meta-d′. ``"auto"`` takes it where it can and neither
+        target_accept nor another sampler is requested; cells whose weights are bad are then
         sampled by chains.
     keep_cells : bool, optional
         Whether the posterior has the quantities of every cell (M, d′, criteria, …). Where every
@@ -153,18 +145,12 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
-    is_stored = store is not None
     program = build_program(
         counts, with_changes(model_of(counts, model), formula=formula, priors=priors)
     )
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
     options = checked_options(sample_kwargs, size)
-    if store is not None:
-        refuse_store(store, options)
-    if is_stored and keep_cells is False:
-        step = "A store keeps what is sampled; give load_fit more bytes for the rest."
-        raise InputError("keep_cells", "False, with a store", "True", step)
-    sample, density = chosen_sampler(program, options, method, is_stored=is_stored)
+    sample, density = chosen_sampler(program, options, method)
     sizes = options
     if sample in APART:
         if "draws" not in sample_kwargs:
@@ -172,15 +158,13 @@ def fit(
         # Draws of tuning are those of one cell, and gone when the next comes.
         keeps_cells(None, program.counts[:1], program.spec, options)
         sizes = options | {"tune": 0}
-    kept = keeps_cells(is_stored or keep_cells, program.counts, program.spec, sizes)
+    kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
     by = "importance" if sample is sample_by_importance else "nuts"
     attrs = fit_attributes(program.spec, options) | {"density": density, "method": by}
     request = Request(
         options,
         kept,
         may_use_chains=method == "auto",
-        store=store,
-        attrs=attrs,
         may_go_on="draws" not in sample_kwargs,
     )
     # Of all work, not of chains alone.
@@ -229,47 +213,29 @@ def recorded_seed(given: Any) -> int:
 
 
 def chosen_sampler(
-    program: Program, options: Mapping[str, Any], method: str, *, is_stored: bool
+    program: Program, options: Mapping[str, Any], method: str
 ) -> tuple[Sampler, str]:
     """How to sample, and what: the compiled density where there is one, and cells apart."""
     is_compiled = program.is_compiled and set(options) <= OPTIONS
-    can_weigh = (
-        is_compiled and not is_stored and can_be_weighed(program) and "target_accept" not in options
-    )
+    can_weigh = is_compiled and can_be_weighed(program) and "target_accept" not in options
     if method == "importance" and not can_weigh:
         allowed = (
             f"a card whose cells share nothing, at most {most_ratings(program.likelihood)} ratings "
-            "of it, and no store, target_accept or nuts_sampler"
+            "of it, and no target_accept or nuts_sampler"
         )
         raise InputError("method", "'importance'", allowed, "Leave method out.")
     if not is_compiled:
         return sample_by_pymc, "pymc"
     if can_weigh and method != "nuts":
         return sample_by_importance, "compiled"
-    if is_stored:
-        return sample_to_store, "compiled"
     is_apart = program.has_separate_cells and program.counts.sizes["cell"] > 1
     return sample_cells_by_chains if is_apart else sample_together, "compiled"
 
 
-def sample_to_store(program: Program, request: Request) -> xr.DataTree:
-    """Draw from the posterior of a compiled density, into a folder."""
-    assert request.store is not None
-    model = nutpie_model(program, with_deviations=True)
-    return sample_to_folder(model, program, request.store, request.attrs, request.options)
-
-
 def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
-    """Draw from the posterior of PyMC's own model, by any of its samplers or into a folder."""
+    """Draw from the posterior of PyMC's own model, by nutpie or by PyMC's sampler."""
     # PyMC takes seconds to import.
-    module = import_module("hmetad.bayes.model")
-    if request.store is None:
-        return module.sample_pymc(program, request.options)
-    nutpie, model = import_without("nutpie", "arviz"), module.pymc_model(program)
-    check_same_names(program.counts.coords, model.named_vars)
-    start = module.initial_values(program, model)
-    compiled = nutpie.compile_pymc_model(model, initial_points=start)
-    return sample_to_folder(compiled, program, request.store, request.attrs, request.options)
+    return import_module("hmetad.bayes.model").sample_pymc(program, request.options)
 
 
 def refuse_undefined(tree: xr.DataTree, spec: ModelSpec, draws: int, method: str) -> None:

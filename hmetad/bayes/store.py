@@ -1,16 +1,20 @@
 """Fits, and draws of resampling, on disk.
 
-Fit (DataTree) → netCDF file, and back; sampler → folder of draws → fit. Draws are kept in a folder
-while they come, so that a killed run loses little; counts and attrs of the fit lie beside them, so
-that a run that was cut short can be read, and is marked as such.
+DataTree → netCDF file, complete or not written; path → DataTree, or InputError for what is damaged,
+too large or not a fit. Draws of what every cell or person has are written in single precision, the
+others in double, and long ones thinned. Every value that is read has double precision.
 """
 
-import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+import h5py
 import numpy as np
 import xarray as xr
 
@@ -18,68 +22,43 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
 from hmetad.base.errors import InputError
 from hmetad.base.files import write_together
-from hmetad.base.lazy import import_without
-from hmetad.base.notice import notice_of
-from hmetad.bayes.chains import posterior_of
-from hmetad.bayes.check_fit import check_attrs, check_fit, counts_of, has_estimates
-from hmetad.bayes.finish import finish, with_variable_notices
-from hmetad.bayes.fit_files import (
-    MAX_BYTES,
-    netcdf_bytes,
-    read_json,
-    read_netcdf,
-    reading,
-    refuse_unusual_zarr,
-    write_netcdf,
-)
-from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.program import Program, build_program
-from hmetad.bayes.small_files import with_results, without_results
+from hmetad.base.memory import in_words
+from hmetad.base.notice import notice_of, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.variable_names import FACTOR_DIM
+from hmetad.bayes.check_fit import ALLOWED, check_fit
 
-if TYPE_CHECKING:
-    from nutpie.compile_pymc import CompiledPyMCModel
+__all__ = ["load_draws", "load_fit", "load_source", "save_draws", "save_fit", "thin_draws"]
 
-__all__ = [
-    "load_draws",
-    "load_fit",
-    "load_source",
-    "refuse_store",
-    "sample_to_folder",
-    "save_draws",
-    "save_fit",
-]
-
-# Bytes of a posterior that is written with all its variables.
-MAX_WHOLE = 64 * 2**20
-
+MAX_BYTES = 16 * 2**30
 # Draws of resampling: their group, and what it may hold beside them.
 GROUP, TRIALS = "resampled", "trials"
 RESAMPLED = "draws that save_draws or hmetad measures wrote"
-
-# Files of the folder of a run.
-DRAWS, RECORD, COUNTS = "draws.zarr", "fit.json", "counts.nc"
-MAX_DRAWS = 2**31
-OPTIONS = {"draws", "tune", "chains", "cores", "random_seed", "progressbar", "target_accept"}
-QUIETLY_LEFT_OUT = {"quiet", "compute_convergence_checks"}
+# Earlier versions listed here the variables that a reader had to compute.
+SHORT_FORM = "variables"
+# HDF5 runs without end on some damaged bytes, so damage is looked for before. Readers of netCDF
+# leave alone what stands after the end of their data.
+MARK = b"\nhmetad sha256 "
+# netCDF lists the coordinates of a variable with blanks between their names.
+BLANK = re.compile(r"[\s%]")
+COMPRESSED = {"zlib": True, "complevel": 1, "shuffle": True}
+SINGLE = np.finfo(np.float32)
+ITEM_BYTES = 8
 
 
 @check_inputs()
-def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -> Path:
+def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     """Write a fit as netCDF; the file is complete, or is not written.
+
+    Draws of cells, and of effects of groups, keep seven digits; those of the population keep all.
 
     Parameters
     ----------
     fit : DataTree
-        What `hmetad.fit` or `bayes.fit_estimates` returned.
+        What `hmetad.fit` or `bayes.fit_estimates` returned. Of more than 200 MB of draws, every
+        k-th is written, as `bayes.thin_draws` has them.
     path : str or Path
         The file, .nc; an existing one is kept until the new one is complete.
-    whole : bool, optional
-        Whether the file has all variables and all digits, for other programs that read it. Else
-        those are left out that follow from others, such as M from log M, and draws of cells and
-        of effects of groups are rounded to 1/14 of their standard deviation or less, at random, so
-        that means and intervals move by less than their Monte Carlo errors; those of the
-        population keep all digits. `load_fit` gives all variables again. By default files are
-        whole where the posterior takes no more than 64 MiB.
 
     Returns
     -------
@@ -88,21 +67,55 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
     Raises
     ------
     InputError
-        If it is no fit, the name does not end in .nc, or its folder does not exist.
+        If it is not a fit, the name does not end in .nc, or its folder does not exist.
     OSError
         If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
     path = Path(path)
-    spec = check_fit(fit, "fit")
+    check_fit(fit, "fit")
     if not path.parent.is_dir():
         raise InputError(
             "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
         )
-    is_small = fit["posterior"].nbytes <= MAX_WHOLE
-    is_whole = is_small if whole is None else whole
-    is_whole |= has_estimates(fit)
-    kept = fit if is_whole else without_results(Fitted(fit, spec))
-    return write_netcdf(kept, path)
+    return write_netcdf(changed_groups(thin_draws(fit), as_written), path)
+
+
+@check_inputs()
+def thin_draws(fit: xr.DataTree) -> xr.DataTree:
+    """Fit with every k-th draw, where all would take more than 200 MB in a file.
+
+    All variables keep the same draws, so that they remain draws of one posterior. The size is that
+    before compression, in the precision of the file.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `bayes.fit_estimates` returned.
+
+    Returns
+    -------
+    DataTree
+        The same object if it is small enough; else with a notice "draws-thinned".
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> counts = simulate_counts(1.5, trials=400, seed=1)
+    >>> drawn = fit(counts, draws=50, chains=2, random_seed=1, progressbar=False, quiet=True)
+    >>> thin_draws(drawn) is drawn
+    True
+    """
+    size = sum(written_bytes(node.to_dataset(inherit=False)) for node in fit.subtree)
+    step = math.ceil(size / (limit("draws-thinned") * 10**6))
+    if step <= 1:
+        return fit
+
+    def thin(group: xr.Dataset) -> xr.Dataset:
+        return group.isel(draw=slice(None, None, step)) if "draw" in group.dims else group
+
+    thinned = notice_of("draws-thinned", step=step, size=in_words(size))
+    return with_notices(changed_groups(fit, thin), [thinned])
 
 
 @check_inputs(max_bytes=whole(1))
@@ -112,15 +125,14 @@ def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     Parameters
     ----------
     path : str or Path
-        A netCDF file, or the folder that `hmetad.fit(store=...)` kept its draws in.
+        A netCDF file.
     max_bytes : int, optional
         How much memory its arrays may take; 16 GiB.
 
     Returns
     -------
     DataTree
-        All of it in memory, notices and spec in the attrs. Of a run that was cut short, the
-        draws that all chains have reached, with a notice "partial" of severity error.
+        All of it in memory, in double precision, notices and spec in the attrs.
 
     Raises
     ------
@@ -129,12 +141,7 @@ def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
         are not those of its model and its counts, or it is damaged.
     """
     path = Path(path)
-    if path.is_dir():
-        return read_run(path, max_bytes)
-    if not path.is_file():
-        step = "Write one with save_fit or hmetad fit."
-        raise InputError(str(path), "no such file", "a fit", step)
-    return checked_fit(read_netcdf(path, max_bytes), path, max_bytes)
+    return checked_fit(read_netcdf(path, max_bytes), path)
 
 
 @check_inputs()
@@ -173,7 +180,7 @@ Draws of fits are written by save_fit.
         step = "Draws of fits are written by save_fit."
         raise InputError("draws", f"dims {dict(draws.sizes)}", "variables by cell and draw", step)
     tree = xr.DataTree.from_dict({f"/{GROUP}": draws[[*drawn, *counted]]})
-    return write_netcdf(tree, path)
+    return write_netcdf(tree, Path(path))
 
 
 @check_inputs()
@@ -208,8 +215,6 @@ def load_draws(path: str | Path) -> xr.Dataset:
     (True, 'bootstrap')
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(str(path), "no such file", RESAMPLED)
     return draws_in(read_netcdf(path), path)
 
 
@@ -242,8 +247,6 @@ def load_source(path: str | Path) -> xr.DataTree:
     {'chain': 1, 'cell': 1, 'draw': 2}
     """
     path = Path(path)
-    if not path.is_file():
-        return load_fit(path)
     tree = read_netcdf(path)
     if GROUP not in tree.children:
         return checked_fit(tree, path)
@@ -253,10 +256,11 @@ def load_source(path: str | Path) -> xr.DataTree:
     return found
 
 
-def checked_fit(tree: xr.DataTree, path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
-    """Fit of a file that was read, with all its variables, if it is one."""
-    if not has_estimates(tree):
-        tree = with_results(tree, path, max_bytes)
+def checked_fit(tree: xr.DataTree, path: Path) -> xr.DataTree:
+    """Fit of a file that was read, if it is one."""
+    if SHORT_FORM in tree.attrs:
+        got = "a fit in the short form of an earlier version, which lacks variables"
+        raise InputError(str(path), got, ALLOWED, "Fit the counts again.")
     check_fit(tree, str(path))
     return tree
 
@@ -274,149 +278,166 @@ def draws_in(tree: xr.DataTree, path: Path) -> xr.Dataset:
     return draws
 
 
-# Folders of draws
+# netCDF
 
 
-def refuse_store(folder: str | Path, options: Mapping[str, Any]) -> None:
-    """Raise where draws cannot be kept in a folder, or not with these options of sampling."""
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        step = "Read what is there with load_fit, or name another."
-        raise InputError("store", repr(str(folder)), "a folder that is new or empty", step)
-    for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
-        raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
+def changed_groups(tree: xr.DataTree, change: Callable[[xr.Dataset], xr.Dataset]) -> xr.DataTree:
+    """Tree whose groups are what a function makes of them."""
+    groups = {node.path: change(node.to_dataset(inherit=False)) for node in tree.subtree}
+    return xr.DataTree.from_dict(groups)
 
 
-def sample_to_folder(
-    model: "CompiledPyMCModel",
-    program: Program,
-    folder: str | Path,
-    attrs: Mapping[str, str],
-    options: Mapping[str, Any],
-) -> xr.DataTree:
-    """Sample with nutpie, writing draws to a new or empty folder as they come, and read them."""
-    folder = Path(folder)
-    nutpie = import_without("nutpie", "arviz")
-    record = {"attrs": dict(attrs), "draws": options["draws"]}
-    counts = xr.DataTree(program.counts.to_dataset(name="counts"))
-    write_together({folder / COUNTS: netcdf_bytes(counts), folder / RECORD: json.dumps(record)})
-    (folder / DRAWS).mkdir()
-    tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
-    nutpie.sample(
-        model,
-        draws=options["draws"],
-        # nutpie cannot do without.
-        tune=max(options["tune"], 1),
-        chains=options["chains"],
-        cores=options["cores"],
-        seed=options["random_seed"],
-        progress_bar=options.get("progressbar", True) and not options.get("quiet", False),
-        save_warmup=False,
-        zarr_store=nutpie.zarr_store.LocalStore(str(folder / DRAWS)),
-        **tuning,
-    )
-    if not any((folder / DRAWS).iterdir()):
-        raise KeyboardInterrupt("sampling was interrupted before its first draw")
-    tree = drawn_tree(folder, program, attrs)
-    if tree["posterior"].sizes["draw"] == options["draws"]:
-        write_together({folder / RECORD: json.dumps({**record, "ended": True})})
-    return tree
+def is_single(values: xr.Variable) -> bool:
+    """Whether draws are written in single precision: those of cells and of levels of groups."""
+    is_drawn = "draw" in values.dims and values.dtype == np.float64
+    return is_drawn and any(x == "cell" or str(x).endswith(FACTOR_DIM) for x in values.dims)
 
 
-def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
-    """Fit from the draws of a folder that all chains have reached; a run cut short is marked."""
-    if not (folder / RECORD).is_file():
-        raise InputError(str(folder), "a folder without draws", "a store written by hmetad.fit")
-    refuse_unusual_zarr(folder, max_bytes)
-    attrs, wanted, is_ended = run_record(folder / RECORD)
-    observed = read_netcdf(folder / COUNTS, max_bytes).to_dataset()
-    tree = xr.DataTree(xr.Dataset(attrs=attrs), {"observed_data": xr.DataTree(observed)})
-    with reading(folder):
-        spec = check_attrs(tree)
-        program = build_program(counts_of(tree, spec.record.layout), spec)
-        tree = drawn_tree(folder, program, attrs)
-    fit = finish(tree, observed["counts"], attrs, check_fit(tree, str(folder)), program.designs)
-    done = fit["posterior"].sizes["draw"]
-    if is_ended and done == wanted:
-        return fit
-    code = "partial.end" if done == wanted else "partial.draws"
-    cut = notice_of(code, done=done, wanted=wanted)
-    return with_variable_notices(Fitted(fit, program.spec, program.designs).saying([cut]))
+def written_bytes(group: xr.Dataset) -> int:
+    """Bytes of the draws of a group in a file, before compression."""
+    drawn = [values for values in group.variables.values() if "draw" in values.dims]
+    return sum(values.nbytes // (2 if is_single(values) else 1) for values in drawn)
 
 
-def run_record(path: Path) -> tuple[dict[str, str], int, bool]:
-    """What a run says of itself: its attrs, how many draws were wanted, whether it came to its end.
-
-    Earlier versions wrote a checksum when a run had ended.
-    """
-    match read_json(path):
-        case {"attrs": dict(attrs), "draws": int(wanted)} as record if (
-            0 < wanted < MAX_DRAWS and all(isinstance(text, str) for text in attrs.values())
-        ):
-            return {"sampler": "nutpie", **attrs}, wanted, bool({"ended", "checksum"} & {*record})
-    raise InputError(str(path), "no record of a run", "one written by hmetad.fit")
-
-
-def drawn_tree(folder: Path, program: Program, attrs: Mapping[str, str]) -> xr.DataTree:
-    """Posterior, statistics and counts of a run, as far as all chains have come."""
-    try:
-        place = folder / DRAWS
-        stored = xr.open_datatree(place, engine="zarr", consolidated=False, zarr_format=3)
-    except (FileNotFoundError, KeyError, ValueError) as error:
-        raise InputError(str(folder), "no draws yet", "a store with draws in it") from error
-    with stored:
-        stats = stored["sample_stats"].to_dataset()
-        per_draw = [name for name, x in stats.items() if x.dims == ("chain", "draw")]
-        stats = plain_names(stats[per_draw].load())
-        kept = plain_names(stored["posterior"].to_dataset().load())
-    done = finished_draws(kept.assign(logp=stats["logp"]))
-    if done == 0:
-        raise InputError(str(folder), "no draws yet", "a store with draws in it")
-    kept, stats = (
-        group.isel(draw=slice(done)).assign_coords(
-            chain=np.arange(group.sizes["chain"]), draw=np.arange(done)
-        )
-        for group in (kept, stats)
-    )
-    observed = program.counts.to_dataset(name="counts")
-    posterior = drawn_posterior(kept, program, attrs)
-    groups = {"posterior": posterior, "sample_stats": stats}
-    tree = xr.DataTree.from_dict({**groups, "observed_data": observed})
-    tree.attrs = dict(attrs)
-    return tree
+def as_written(group: xr.Dataset) -> xr.Dataset:
+    """Group in the precision of a file; a variable with values that are too large keeps its own."""
+    found = {}
+    for name, values in group.variables.items():
+        if is_single(values):
+            with np.errstate(over="ignore"):
+                single = values.astype(np.float32)
+            if np.array_equal(np.isinf(single.values), np.isinf(values.values)):
+                found[name] = single
+    return group.assign(found)
 
 
-def drawn_posterior(kept: xr.Dataset, program: Program, attrs: Mapping[str, str]) -> xr.Dataset:
-    """Variables of the posterior, from what was kept of the draws."""
-    if attrs.get("density") != "compiled":
-        return program.without_offsets(kept)
-    draws = kept["x"].transpose("chain", "draw", ...).to_numpy()
-    length = program.arrays.size + len(program.arrays.offset_places)
-    if draws.shape[2:] != (length,):
-        raise ValueError(f"draws of shape {draws.shape}, not of {length} values")
-    return posterior_of(program, draws).assign_attrs(kept.attrs)
-
-
-def finished_draws(draws: xr.Dataset) -> int:
-    """How many draws every chain has of every variable; they are written one after the other."""
-    written = [
-        values.notnull().any([dim for dim in values.dims if dim not in ("chain", "draw")])
-        for values in draws.values()
-    ]
-    is_whole = np.logical_and.reduce([part.transpose("chain", "draw") for part in written])
-    return int(np.logical_and.accumulate(is_whole, axis=1).sum(axis=1).min())
-
-
-def plain_names(group: xr.Dataset) -> xr.Dataset:
-    """Group whose names are not quoted for the file system, and whose text is NumPy's."""
-    names = {name: unquote(str(name)) for name in [*group.variables, *group.dims]}
-    plain = group.rename({old: new for old, new in names.items() if old != new})
-    text = {
-        name: (values.dims, np.array([str(label) for label in values.values]))
-        for name, values in plain.coords.items()
-        if values.dtype.kind == "T"
+def as_read(group: xr.Dataset) -> xr.Dataset:
+    """Group of a file in double precision, without the names that `quoted_name` made."""
+    double = {
+        name: values.astype(np.float64)
+        for name, values in group.data_vars.items()
+        if values.dtype == np.float32
     }
-    left = [dim for dim in plain.dims if dim == "unconstrained_parameter"]
-    transformed = [name for name in plain.data_vars if str(name).endswith("__")]
-    kept = plain.assign_coords(text).drop_vars(transformed).drop_dims(left)
-    return kept[sorted(map(str, kept.data_vars))]  # A folder lists its entries in any order.
+    return renamed(group.assign(double), unquote)
+
+
+def renamed(group: xr.Dataset, new_name: Callable[[str], str]) -> xr.Dataset:
+    """Group whose coordinates that are no dims bear other names."""
+    names = [str(name) for name in group.coords if name not in group.dims]
+    return group.rename({x: new_name(x) for x in names if new_name(x) != x})
+
+
+def quoted_name(name: str) -> str:
+    """Name without blanks, which `unquote` brings back."""
+    return quote(name, safe="|:()") if BLANK.search(name) else name
+
+
+def write_netcdf(tree: xr.DataTree, path: Path) -> Path:
+    """Write a netCDF file, complete or not at all; its suffix keeps tables from being replaced."""
+    if path.suffix != ".nc":
+        raise InputError("path", repr(str(path)), "a name that ends in .nc")
+    write_together({path: netcdf_bytes(tree)})
+    return path
+
+
+def netcdf_bytes(tree: xr.DataTree) -> bytes:
+    """Content of a netCDF file, and its SHA-256 after it.
+
+    It is made in memory, since HDF5 would end the whole process where the disk is full, and as
+    bytes of its own, since a view that an error keeps alive hinders the buffer behind it from
+    being closed. They are copied once.
+    """
+    tree = changed_groups(tree, lambda group: renamed(group.drop_encoding(), quoted_name))
+    encoding = {
+        node.path: {
+            name: COMPRESSED
+            for name, values in node.to_dataset(inherit=False).variables.items()
+            if values.ndim and values.dtype.kind in "biuf"
+        }
+        for node in tree.subtree
+    }
+    with tree.to_netcdf(engine="h5netcdf", encoding=encoding) as content:
+        return b"".join((content, ending(content)))
+
+
+def ending(content: bytes | memoryview) -> bytes:
+    """What stands after the content of a file: a checksum, which is not a signature."""
+    return MARK + sha256(content).hexdigest().encode() + b"\n"
+
+
+def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
+    """Tree of a netCDF file, in memory, if it is undamaged and no larger than allowed."""
+    if not path.is_file():
+        got = "a folder" if path.is_dir() else "no such file"
+        step = "Write one with save_fit or hmetad fit."
+        raise InputError(str(path), got, "a saved fit (.nc)", step)
+    with reading(path):
+        check_size(path, path.stat().st_size, max_bytes)
+        content = path.read_bytes()
+        check_sum(content)
+        names = ["/", *names_of_groups(content, path, max_bytes)]
+        return xr.DataTree.from_dict({name: read_group(content, name) for name in names})
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn every error that reading a damaged file can raise into InputError.
+
+    Examples
+    --------
+    >>> with reading(Path("fit.nc")):
+    ...     raise KeyError("posterior")
+    Traceback (most recent call last):
+    hmetad.InputError: fit.nc: got a file that cannot be read (KeyError: 'posterior'), \
+allowed is a fit as hmetad wrote it. It is damaged, or no fit: copy it again from its source.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        # HDF5, h5py, NumPy and xarray each raise different errors on damaged bytes.
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        step = "It is damaged, or no fit: copy it again from its source."
+        raise InputError(
+            str(path), f"a file that cannot be read ({said})", ALLOWED, step
+        ) from error
+
+
+def check_sum(content: bytes) -> None:
+    """Raise if bytes do not match the checksum after them; files of other programs have none."""
+    size = content.rfind(MARK)
+    if size >= 0 and content[size:] != ending(memoryview(content)[:size]):
+        raise ValueError("its content does not match its checksum")
+
+
+def check_size(path: Path, size: int, max_bytes: int) -> None:
+    """Raise if arrays take more memory than allowed."""
+    if size > max_bytes:
+        step = "Raise max_bytes of load_fit, if there is the memory."
+        got = f"arrays of {size / 2**30:.1f} GiB"
+        raise InputError(str(path), got, f"at most {max_bytes / 2**30:.1f} GiB", step)
+
+
+def names_of_groups(content: bytes, path: Path, max_bytes: int) -> list[str]:
+    """Groups of a file, if its arrays take no more memory than allowed and lie in it."""
+    sizes = list[int]()
+
+    def add_size(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset):
+            if item.external:
+                raise InputError(str(path), f"{name!r}, whose data lie elsewhere", ALLOWED)
+            # Numbers may be made wider when they are read; a text counts as a pointer.
+            sizes.append(math.prod(item.shape or ()) * max(item.dtype.itemsize, ITEM_BYTES))
+
+    with h5py.File(BytesIO(content), "r") as file:
+        file.visititems(add_size)
+        check_size(path, sum(sizes), max_bytes)
+        return [name for name in file if isinstance(file[name], h5py.Group)]
+
+
+def read_group(content: bytes, name: str) -> xr.Dataset:
+    """Group of a netCDF file; links of the bytes in memory reach no other file."""
+    file = BytesIO(content)
+    with xr.open_dataset(file, engine="h5netcdf", group=name, phony_dims="access") as group:
+        return as_read(group.load().drop_encoding())

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DATA_FILES",
     "REPORTS",
-    "STORE",
     "Answer",
     "Listing",
     "as_seed",
@@ -48,7 +47,6 @@ __all__ = [
     "output_file",
     "packages",
     "refuse_inputs",
-    "refuse_kept",
     "rows_of",
     "writable_file",
     "writable_folder",
@@ -58,8 +56,6 @@ __all__ = [
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
-# What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
-STORE = ("fit.json", "draws.zarr")
 SEVERITIES = ("error", "warning", "info")
 # So few notices are said whole on a terminal, unless a command does; a line has so many characters.
 FEW_NOTICES, LINE = 2, 100
@@ -320,13 +316,11 @@ def output_file(output: Path | None, suffixes: Iterable[str], *inputs: Path | No
 def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = is_table) -> None:
     """Refuse an output that is an input, by whatever name or link, or would be one the next time.
 
-    Inputs are files, folders and patterns, of which all files are read whose name `is_read`; and
-    folders in which a fit is kept. Beside a page in Markdown or LaTeX go tables and figures.
+    Inputs are files, folders and patterns, of which all files are read whose name `is_read`.
+    Beside a page in Markdown or LaTeX go tables and figures.
     """
     beside = [output.with_name(f"{output.stem}_{kind}") for kind in ("tables", "figures")]
     for given in inputs:
-        if any((given / name).exists() for name in STORE):
-            refuse_kept(output, given)
         found = found_in(given)
         files = found if found == [given] else [file for file in found if is_read(file.name)]
         if output.exists() and any(file.exists() and output.samefile(file) for file in files):
@@ -340,13 +334,6 @@ def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = 
         if is_read(new.name) and would_find(given, new):
             got = f"{str(output)!r}, where {str(given)!r} would read it the next time"
             raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
-
-
-def refuse_kept(output: Path, folder: Path) -> None:
-    """Refuse an output in a folder in which draws or studies of a run are kept."""
-    if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
-        got = f"{str(output)!r}, in which folder {str(folder)!r} keeps a run"
-        raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
 
 
 def writable_folder(folder: Path) -> Path:

@@ -19,6 +19,7 @@ import typer
 import hmetad
 from hmetad.base.errors import InputError
 from hmetad.base.memory import in_words
+from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_names import name_parts
 from hmetad.commands.answer import Answer, Listing, as_seed, give, output_file, rows_of
@@ -130,7 +131,7 @@ def fit(asked: FitOptions) -> None:
     refuse_full_disk(path, counts, spec, asked.draws)
     given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
-    result = hmetad.fit(counts, spec, formula=formulas, **options)
+    result = hmetad.bayes.thin_draws(hmetad.fit(counts, spec, formula=formulas, **options))
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options))
     give(replace(answer, whole=notices_command([path])), chosen, [path])
@@ -217,7 +218,8 @@ def refuse_full_disk(
 ) -> None:
     """Refuse a disk without room for the draws, before sampling."""
     options = {} if draws is None else {"draws": draws}
-    needed = hmetad.bayes.posterior_bytes(counts, spec.record, **options)
+    largest = int(limit("draws-thinned") * 10**6)
+    needed = min(hmetad.bayes.posterior_bytes(counts, spec.record, **options), largest)
     free = shutil.disk_usage(Path(os.path.realpath(path)).parent).free
     if free < needed:
         got = f"{str(path)!r} on a disk with {in_words(free)} left"
@@ -269,6 +271,7 @@ def estimates(asked: EstimatesOptions) -> None:
     result = hmetad.bayes.fit_estimates(
         source_of(asked), asked.formula, se=asked.se, link=asked.link, seed=asked.seed, **options
     )
+    result = hmetad.bayes.thin_draws(result)
     hmetad.save_fit(result, *written)
     rows = [row for one in variables(result) for row in rows_of_variable(one, ci_prob)]
     title = f"{result.attrs['formula']}: posterior means, {100 * ci_prob:g} % intervals"

@@ -14,7 +14,6 @@ import hmetad
 from hmetad.base.errors import InputError
 from hmetad.commands.answer import (
     REPORTS,
-    STORE,
     Answer,
     Listing,
     command_line,
@@ -41,7 +40,7 @@ class ReportOptions(Options):
     Parameters
     ----------
     file : FILE|DIR
-        A fit (.nc), the folder of draws of one fit, or a folder of fits.
+        A fit (.nc), or a folder of fits.
     title : TEXT
         Title of the page. Default: from the model.
     question : TEXT
@@ -104,8 +103,7 @@ def report(asked: ReportOptions) -> None:
 
 def fits_in(file: Path) -> dict[str, Path]:
     """Path of each fit by its name: the fits in a folder, or the one that the path is."""
-    is_store = any((file / name).exists() for name in STORE)
-    inside = sorted(file.glob("*.nc")) if file.is_dir() and not is_store else []
+    inside = sorted(file.glob("*.nc")) if file.is_dir() else []
     return {path.stem: path for path in inside or [file]}
 
 

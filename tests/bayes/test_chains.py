@@ -39,7 +39,7 @@ def counts():
 )
 def test_pymc_samples_what_it_alone_can(counts, card, given, expected):
     program = build_program(counts, load_model(card))
-    sampler, density = chosen_sampler(program, OPTIONS | given, "auto", is_stored=False)
+    sampler, density = chosen_sampler(program, OPTIONS | given, "auto")
     assert sampler is expected
     assert (density == "pymc") is (expected is sample_by_pymc)
 

@@ -6,6 +6,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from drawn_cells import drawn_cells
+from saved import as_saved
 from scipy.stats import halfnorm, norm
 
 import hmetad
@@ -336,7 +337,7 @@ def test_a_formula_that_explains_too_little_has_a_notice(table, fitted):
 def test_fits_of_estimates_are_saved_compared_and_decided(table, fitted, tmp_path):
     again = hmetad.load_fit(hmetad.save_fit(fitted, tmp_path / "fit.nc"))
     draws = fitted["posterior"].to_dataset()
-    xr.testing.assert_identical(again["posterior"].to_dataset(), draws)
+    xr.testing.assert_identical(again, as_saved(fitted))
     apart = hmetad.contrast(again, var="y_model", over="model", against="a")
     assert hmetad.decide(apart, rope=(-0.1, 0.1)).table()["label"].tolist() == ["b − a", "c − a"]
     ranks = hmetad.rank(again, var="y", over="model", pool="set")

@@ -28,22 +28,18 @@ def named(name):
 @pytest.mark.parametrize(
     "name", ["c", "log_m", "dprime", "criteria", "log_m_Intercept", "dprime_1|subject_sigma"]
 )
-@pytest.mark.parametrize("is_stored", [False, True])
-def test_a_fit_keeps_its_variables(name, is_stored, tmp_path):
-    folder = tmp_path / "draws"
-    stored = {"store": folder} if is_stored else {}
+def test_a_fit_keeps_its_variables(name):
     with pytest.raises(InputError, match=TAKEN):
-        hmetad.fit(named(name), "group", **stored, **SHORT)
-    assert not folder.exists()
+        hmetad.fit(named(name), "group", **SHORT)
     with pytest.raises(InputError, match=f"by: got '{re.escape(name)}'"):
         hmetad.bayes.draw_prior(named(name), "group")
 
 
-def test_a_grouping_column_is_refused_as_a_covariate_is(tmp_path):
+def test_a_grouping_column_is_refused_as_a_covariate_is():
     trials = hmetad.simulate_trials([1.0, 1.5], coords={"c": ["a", "b"]}, trials=100, seed=1)
     counts = hmetad.count_trials(trials, by="c")
     for call in (
-        lambda: hmetad.fit(counts, store=tmp_path / "draws", **SHORT),
+        lambda: hmetad.fit(counts, **SHORT),
         lambda: hmetad.fit_mle(counts),
         lambda: hmetad.measure(counts),
         lambda: hmetad.resample(counts, hmetad.sdt, n=2, seed=1),
@@ -96,8 +92,7 @@ def test_columns_of_a_group_may_be_called_like_statistics_of_cells_alone(name):
 def test_names_that_nothing_else_has_are_kept(tmp_path):
     counts = named("age")
     fits = [hmetad.fit(counts, "group", **SHORT)]
-    fits.append(hmetad.fit(counts, "group", store=tmp_path / "draws", **SHORT))
-    fits.append(hmetad.load_fit(tmp_path / "draws"))
+    fits.append(hmetad.load_fit(hmetad.save_fit(*fits, tmp_path / "fit.nc")))
     for fit in fits:
         assert fit["posterior"]["c"].dims == ("chain", "draw", "cell")
         np.testing.assert_array_equal(fit["posterior"]["age"], [31.0, 24.0, 58.0, 40.0])

@@ -59,18 +59,6 @@ def test_several_seeds_make_one_that_can_be_read_back(counts):
     assert one.attrs["density"] == "compiled"
 
 
-@pytest.mark.parametrize("tune", [0, 1])
-def test_draws_on_disk_need_no_tuning(tune, tmp_path):
-    people = {"subject": ["a", "b", "c"]}
-    counts = hmetad.simulate_counts([1.0, 1.5, 2.0], coords=people, trials=400, seed=1)
-    options = {**SHORT, "tune": tune, "random_seed": 1}
-    stored = hmetad.fit(counts, "group", store=tmp_path / "draws", **options)
-    assert stored["posterior"].sizes["draw"] == 20
-    again = hmetad.fit(counts, "group", store=tmp_path / "again", **options)
-    np.testing.assert_array_equal(stored["posterior"]["log_m"], again["posterior"]["log_m"])
-
-
-@pytest.mark.parametrize("is_stored", [False, True])
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -86,13 +74,9 @@ def test_draws_on_disk_need_no_tuning(tune, tmp_path):
         ("random_seed", [1, -2]),
     ],
 )
-def test_odd_numbers_are_refused_before_anything_is_sampled(
-    counts, name, value, is_stored, tmp_path
-):
-    stored = {"store": tmp_path / "draws"} if is_stored else {}
+def test_odd_numbers_are_refused_before_anything_is_sampled(counts, name, value):
     with pytest.raises(InputError, match=f"^{name}: got .*whole number of at least [01]"):
-        hmetad.fit(counts, **{**SHORT, name: value}, **stored)
-    assert not (tmp_path / "draws").exists()
+        hmetad.fit(counts, **{**SHORT, name: value})
 
 
 @pytest.mark.parametrize("sampler", ["numpyro", "blackjax", "stan", None])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hmetad.base.errors import InputError
-from hmetad.bayes.fit import fit
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.program import build_program
 from hmetad.likelihood.priors import Prior
@@ -73,8 +72,3 @@ def test_every_variable_has_a_start_of_its_shape(counts, name, formula):
     shapes = {v.name: own[v.name] for v in model.free_RVs}
     start = initial_values(program, model)
     assert {n: np.broadcast_shapes(v.shape, shapes[n]) for n, v in start.items()} == shapes
-
-
-def test_options_that_a_store_cannot_use_are_refused(counts, tmp_path):
-    with pytest.raises(InputError, match="initvals with store"):
-        fit(counts, "individual", store=tmp_path / "draws", initvals={})
