@@ -123,10 +123,6 @@ def models(names):
     return table, xr.concat(each, pd.Index(list(names), name="model"))
 
 
-def process(plot):
-    return lambda names: plot(*models(names), difficulty="soa")[0]
-
-
 FOREST = {"group": "verdict", "reference": 0.0, "rope": (-0.1, 0.1), "xlabel": "M-ratio"}
 BARS = {"label": "label"}
 ROWS = {"rows": "label", "panels": "panel", "strong": "number", "xlabel": "hue"}
@@ -160,11 +156,6 @@ PLOTS = {
         calibrated(n, m), ax=ax)[0]),
     "people": (100, lambda n, m, ax: plots.people(persons(n, m), ax=ax)),
 }  # fmt: skip
-# Those that draw a panel for each model.
-PROCESSES = {
-    "predicted_ratings": process(plots.predicted_ratings),
-    "rating_residuals": process(plots.rating_residuals),
-}
 
 
 def plot(name, names, *, missing=False, ax=None):

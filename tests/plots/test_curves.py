@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from plots.drawn import counts_of
+from plots.drawn import counts_of, predicted
 
-from hmetad import plots
+from hmetad import norms, plots
 from hmetad.base.uniformity import uniformity
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
@@ -55,6 +55,39 @@ def test_groups_have_a_line_for_each_kind():
     kinds = {"noise": ["uniform", "binary"], "size": [1, 3]}
     ax = plots.group_accuracy(xr.DataArray([[0.7, 0.892], [0.7, 0.784]], kinds).T)
     np.testing.assert_allclose(ax.lines[1].get_ydata(), [0.7, 0.784])
+
+
+def labelled(ax):
+    """Heights of lines by label."""
+    return {line.get_label(): np.asarray(line.get_ydata()) for line in ax.lines}
+
+
+def test_a_fit_shows_observed_and_predicted_counts_of_each_stimulus_and_rating():
+    one = predicted(("a", "b"))
+    axes = plots.fit(one)
+    assert [ax.get_title(loc="left") for ax in axes] == ["a", "b"]
+    shown, order = labelled(axes[1]), lambda x: np.concatenate([x[0, ::-1], x[1]])
+    for place, stimulus in enumerate(("S1", "S2")):
+        for kind, name in (("observed", "counts"), ("predicted", "mean")):
+            values = order(one[name].values[1, place])
+            np.testing.assert_allclose(shown[f"{stimulus} {kind}"], values)
+        corners = axes[1].collections[place].get_paths()[0].vertices
+        assert corners[:, 1].max() == pytest.approx(one["upper"].values[1, place].max())
+    assert [text.get_text() for text in axes[0].get_xticklabels()] == [*"43211234"]
+    (curves,) = plots.fit(one.isel(cell=[0]), kind="roc")
+    np.testing.assert_allclose(labelled(curves)["observed"], one["hit_rate"][0])
+    np.testing.assert_allclose(labelled(curves)["predicted"], one["hit_rate_mean"][0])
+
+
+def test_norms_show_every_population_in_order_and_the_value_with_its_interval():
+    ax = plots.norms(0.74, 0.61, 0.88, domain="memory")
+    known = np.sort(norms.populations(domain="memory")["m_ratio"])
+    (points,) = [line for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(points.get_xdata(), known)
+    assert (np.diff(points.get_ydata()) >= 0).all()
+    assert [0.74, 0.74] in [[*line.get_xdata()] for line in ax.lines]
+    (band,) = ax.patches
+    assert [band.get_x(), band.get_x() + band.get_width()] == pytest.approx([0.61, 0.88])
 
 
 @pytest.mark.parametrize(("models", "said"), [(9, "1 other"), (10, "2 others")])

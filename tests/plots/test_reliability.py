@@ -35,6 +35,17 @@ def test_points_are_the_bins_of_each_cell_beside_the_diagonal():
         assert [[0.0, 0.0], [1.0, 1.0]] in [line.get_xydata().tolist() for line in ax.lines]
 
 
+def test_each_panel_of_calibration_has_the_bins_of_its_cell():
+    data = calibrated()
+    axes = plots.calibration_panels(data)
+    for ax, cell in zip(axes, data["cell"].values, strict=True):
+        assert ax.get_title(loc="left") == cell
+        drawn = [line.get_xydata() for line in ax.lines if len(line.get_xdata()) > 2]
+        one = data.sel(cell=cell)
+        expected = np.stack([one["bin_confidence"], one["bin_accuracy"]], axis=1)
+        assert any(x.shape == expected.shape and np.allclose(x, expected) for x in drawn)
+
+
 def test_whiskers_are_wilsons():
     data = calibrated(bins=3).isel(cell=[0])
     [whiskers] = [
