@@ -11,5 +11,4 @@ from hmetad.report.contents.population import among_published as among_published
 from hmetad.report.contents.population import population_table as population_table
 from hmetad.report.contents.selection_report import conclusion as conclusion
 from hmetad.report.contents.selection_report import selection_report as selection_report
-from hmetad.report.contents.signals_report import signals_report as signals_report
-from hmetad.report.page.records import decisions_record as decisions_record
+from hmetad.report.page.report import decisions_record as decisions_record

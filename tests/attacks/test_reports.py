@@ -27,7 +27,7 @@ from hmetad.cli import report_failure
 from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.import_log import trials_csv
 from hmetad.report.page.figures import figure_svg, inline_svg
-from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, files_beside
+from hmetad.report.page.report import Alerts, Figure, Prose, Report, Table, files_beside
 from hmetad.report.terminal import (
     csv_table,
     json_text,
@@ -39,20 +39,18 @@ from hmetad.report.terminal import (
 from hmetad.text.escape import latex, latex_signs, slug, visible
 
 SVG = "<svg><text>a</text></svg>"
-OUTSIDE = re.compile(r"[a-z]+://|www\.|javascript:|data:(?!text/csv)", re.IGNORECASE)
+OUTSIDE = re.compile(r"[a-z]+://|www\.|javascript:|data:", re.IGNORECASE)
 
 
 def report_of(label):
     """Every kind of block, with the label in every place that takes text."""
     table = Table(label, (label, "n", "mean"), ((label, 1, -0.5), ("b", 2, None)), label, label)
-    square = (), ((label, -0.3, label),)
     return Report(
         label,
         (
             Prose(label, (label, f"{label} {label}")),
             Alerts("Notices", ((label, label, (label, "b")), ("warning", label, ()))),
             table,
-            Matrix(label, (label, "b"), square, table, note=label),
             Figure(label, f"x{label}", SVG, name=label),
         ),
         subtitle=label,

@@ -5,27 +5,16 @@ import shutil
 import subprocess
 
 import pytest
-from plots.hostile_labels import HOSTILE, VERDICTS, hostile_table
+from plots.hostile_labels import HOSTILE, hostile_table
 
 from hmetad import plots
 from hmetad.plots.intervals import describe_intervals
-from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, table_from_frame
+from hmetad.report.page.report import Alerts, Figure, Prose, Report, table_from_frame
 
 
 @pytest.fixture
 def hostile_frame():
     return hostile_table()
-
-
-def hostile_matrix(everything):
-    """Matrix of all verdicts, and one unknown, between hostile levels."""
-    verdicts = (*VERDICTS, HOSTILE[0])
-    cells = [
-        tuple((verdicts[(row + place) % 5], -0.3, HOSTILE[place]) for place in range(row))
-        for row in range(len(HOSTILE))
-    ]
-    pairs = Table("Pairs", ("label", "n"), tuple((x, i) for i, x in enumerate(HOSTILE)))
-    return Matrix(everything, HOSTILE, tuple(cells), pairs, note=everything)
 
 
 @pytest.fixture
@@ -43,7 +32,6 @@ def hostile_report(hostile_frame):
             table_from_frame(
                 hostile_frame, "Renamed", columns=dict(zip(hostile_frame, HOSTILE, strict=False))
             ),
-            hostile_matrix(everything),
             Figure(everything, describe_intervals(hostile_frame), forest, name="a/b"),
             Figure("Second", everything, second, name="a/b"),
         ),

@@ -1,10 +1,8 @@
-"""Decisions on a page: few as rows, many as rankings and matrices, and all of them as records."""
+"""Decisions on a page: few with a figure, many after their ranks, and all of them as records."""
 
 import csv
 import html
 import json
-import re
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,10 +10,10 @@ import xarray as xr
 from report.made_fit import made_fit
 
 import hmetad
-from hmetad.report.contents.decided import decision_blocks, pair_matrix, pair_strata
+from hmetad.report.contents.decided import decision_blocks
 from hmetad.report.contents.tables import decision_table
-from hmetad.report.page.blocks import Figure, Matrix, Table
-from hmetad.report.page.layout import SIGNS, VERDICTS
+from hmetad.report.page.blocks import Figure, Table
+from hmetad.report.page.layout import VERDICTS
 from hmetad.text.cells import format_cell
 from hmetad.text.escape import latex, markdown
 
@@ -40,7 +38,8 @@ def decisions(fit):
 
 @pytest.fixture(scope="module")
 def report(fit, decisions):
-    return hmetad.report.fit_report(fit, decisions, title="Large")
+    ranks = hmetad.rank(fit, var="log_m", over="model", within="domain")
+    return hmetad.report.fit_report(fit, decisions, title="Large", ranks=ranks)
 
 
 @pytest.fixture
@@ -48,107 +47,52 @@ def small():
     return made_fit(list("abcdefghij"), ["A"], seed=3)
 
 
-def test_cells_with_columns_left_and_right_are_no_pairs():
-    left, right = zip(*combinations("abcd", 2), strict=True)
-    draws = np.random.default_rng(1).normal(size=(2, 100, 6))
-    sides = {"cell": list("uvwxyz"), "left": ("cell", list(left)), "right": ("cell", list(right))}
-    cells = xr.DataArray(draws, sides, ("chain", "draw", "cell"), name="log_m")
-    assert pair_strata(hmetad.decide(cells, rope=ROPE)) == []
-
-
-def test_every_domain_has_a_ranking_and_a_matrix_in_place_of_rows(report):
-    matrices = [block for block in report.blocks if isinstance(block, Matrix)]
-    rankings = [b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-ranks")]
-    assert len(matrices) == len(rankings) == 6
-    assert all(len(matrix.levels) == len(table.rows) == 15 for matrix, table in zip(
-        matrices, rankings, strict=True))  # fmt: skip
-    assert report.html().count("<tr>") < 6 * (15 + 16) + 2 * 91 + 60
-
-
-def test_matrix_ranking_page_csv_and_record_say_the_same_of_every_pair(report, decisions, tmp_path):
+def test_many_contrasts_are_counted_and_in_page_csv_and_record_alike(report, decisions, tmp_path):
     table = decisions.table()
     expected = {row["label"]: (row["verdict"], row["mean"]) for row in table.to_dict("records")}
-    in_matrix = {}
-    for block in report.blocks:
-        if isinstance(block, Matrix):
-            for row, level in zip(block.cells, block.levels, strict=True):
-                for cell, other in zip(row, block.levels, strict=False):
-                    label = cell[2].partition(":")[0]
-                    sign = 1 if label.startswith(f"{level} −") else -1
-                    assert {level, other} == set(label.partition(" | ")[0].split(" − "))
-                    in_matrix[label] = (cell[0], sign * cell[1])
-    assert in_matrix == expected
     record = json.loads(report.save(tmp_path / "x.json").read_text())
     [kept] = record["decisions"]
     assert {r["label"]: (r["verdict"], r["mean"]) for r in kept["results"]} == expected
     report.save(tmp_path / "x.md")
-    rows = {}
-    for path in (tmp_path / "x_tables").glob("decisions-log-m-?.csv"):
-        with path.open(encoding="utf-8") as file:
-            found = csv.DictReader(file)
-            rows |= {r["Contrast"]: (r["Verdict"], float(r["Mean"])) for r in found}
+    with (tmp_path / "x_tables" / "decisions-log-m.csv").open(encoding="utf-8") as file:
+        rows = {r["Contrast"]: (r["Verdict"], float(r["Mean"])) for r in csv.DictReader(file)}
     assert rows == expected
     page = html.unescape(report.html())
     for word in VERDICTS:
         count = sum(verdict == word for verdict, _ in expected.values())
-        assert len(re.findall(rf'<td class="{word}"><abbr', page)) == count
+        assert page.count(f'<td class="judged"><span class="verdict {word}">') >= count
+        assert not count or f" {count} {word}" in page
 
 
-def kinds_and_names(decisions, fit):
-    blocks = decision_blocks(decisions, fit)
+def kinds_and_names(*given):
+    blocks = decision_blocks(*given)
     return [(type(block).__name__, getattr(block, "name", "")[-6:]) for block in blocks]
 
 
-def test_only_all_pairs_of_many_are_a_matrix_and_only_what_has_a_best_end_has_ranks(small, fit):
-    other = made_fit(list("abcdefghij"), ["A"], seed=4)
+def test_many_contrasts_have_no_figure_and_are_folded_away_after_ranks(small):
+    ranks = hmetad.rank(small, var="log_m", over="model")
     few = made_fit(["a", "b", "c"], ["A", "B"])
     rows = [("Prose", ""), ("Table", "-log_m")]
-    matrix = [("Prose", ""), ("Table", "ounted"), ("Matrix", "")]
-    ranked = [*matrix[:2], ("Table", "-ranks"), *matrix[2:]]
-    for decisions, drawn, expected in (
-        (judged(small, within=()), small, ranked),
-        # Of other draws, and where more is not better.
-        (judged(other, within=()), small, matrix),
-        (judged(small, var="c", within=()), small, matrix),
-        # The answer comes first, then the rule.
-        (judged(fit, against="model 00"), fit, [*rows, ("Prose", "")]),
-        (judged(few), few, [*rows, ("Figure", "-log_m"), ("Prose", "")]),
-    ):
-        assert kinds_and_names(decisions, drawn) == expected
+    many = judged(small, within=())
+    assert kinds_and_names(many) == rows
+    assert kinds_and_names(many, "", ranks) == [rows[0], ("Table", "-ranks"), rows[1]]
+    assert decision_blocks(many, "", ranks)[-1].is_folded
+    assert not decision_blocks(many)[-1].is_folded
+    # The answer comes first, then the rule.
+    assert kinds_and_names(judged(few)) == [*rows, ("Figure", "-log_m"), ("Prose", "")]
     fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}
     drawn = hmetad.contrast(fits, var="log_m", over="model", independent=True)
     page = hmetad.report.fit_report(fits, hmetad.decide(drawn, rope=ROPE))
     assert [type(x).__name__ for x in page.blocks[:4]] == ["Prose", "Prose", "Table", "Figure"]
-
-
-def test_levels_fall_and_an_uneven_rope_is_judged_in_the_direction_that_is_written(small):
-    decisions = hmetad.decide(hmetad.contrast(small, var="log_m", over="model"), rope=(-0.5, 0.01))
-    [stratum] = pair_strata(decisions)
-    means = small["posterior"]["log_m"].mean(["chain", "draw"])
-    assert list(stratum.levels) == [str(means["model"][i].item()) for i in np.argsort(-means)]
-    verdicts = dict(decisions.table()[["label", "verdict"]].to_numpy().tolist())
-    for row in pair_matrix(decisions, stratum, "All.", name="all").cells:
-        for verdict, _, words in row:
-            assert verdicts[words.partition(":")[0]] == verdict
-
-
-def test_matrix_reads_without_sight_or_colour(small):
-    decisions = judged(small, within=())
-    [stratum] = pair_strata(decisions)
-    page = hmetad.Report("R", (pair_matrix(decisions, stratum, "All.", name="all"),)).html()
-    assert page.count('scope="col"') == page.count('scope="row"') == 10
-    for label, verdict in zip(decisions.table()["label"], stratum.table["verdict"], strict=True):
-        sign = re.escape(SIGNS[verdict])
-        assert re.search(rf'title="{label}: [^"]*, {verdict}">{sign} <span>', page)
-    assert all(f"{sign} {word}" in page for word, sign in SIGNS.items())
+    assert "The fits are separate" in page.markdown().partition("**Table 1")[0]
 
 
 def test_ranks_are_those_of_the_same_draws(fit, report):
     ranks = hmetad.rank(fit, var="log_m", over="model", within="domain")
-    table = next(b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-1-ranks"))
-    part = hmetad.compare.rank_table(ranks).query("domain == 'A'")
-    assert [row[0] for row in table.rows] == part["model"].tolist()
-    assert [row[4] for row in table.rows] == part["p_best"].tolist()
+    table = next(b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-ranks"))
+    frame = hmetad.compare.rank_table(ranks)
+    assert [row[:2] for row in table.rows] == [*zip(frame["model"], frame["domain"], strict=True)]
+    assert [row[5] for row in table.rows] == frame["p_best"].tolist()
 
 
 def test_long_tables_are_cut_in_print_and_whole_beside(report, tmp_path):
@@ -156,38 +100,7 @@ def test_long_tables_are_cut_in_print_and_whole_beside(report, tmp_path):
     assert "The first 60 of 90 rows; all are in estimates.csv." in text
     assert (tmp_path / "x_tables" / "estimates.csv").read_text().count("\n") == 91
     assert "The first 60 of 90 rows; all are in estimates.csv." in report.latex()
-    assert report.html().count('class="scroll long"') == 2
-
-
-def test_many_pairs_of_separate_fits_are_a_ranking_and_a_matrix_too():
-    fits = {"old": made_fit(list("abcde"), ["A"], seed=3), "new": made_fit(list("fghij"), ["A"])}
-    drawn = hmetad.contrast(fits, var="log_m", over="model", within="domain", independent=True)
-    decisions = hmetad.decide(drawn, rope=ROPE)
-    report = hmetad.report.fit_report(fits, decisions)
-    [matrix] = [block for block in report.blocks if isinstance(block, Matrix)]
-    ranking = next(b for b in report.blocks if getattr(b, "name", "").endswith("-ranks"))
-    ranks = hmetad.rank(fits, var="log_m", over="model", within="domain", independent=True)
-    assert sorted(matrix.levels) == list("abcdefghij")
-    assert [row[0] for row in ranking.rows] == hmetad.compare.rank_table(ranks)["model"].tolist()
-    assert "The fits are separate" in report.markdown().partition("**Table 1")[0]
-
-
-def test_many_pooled_pairs_have_one_matrix_and_ranks_over_the_pool():
-    names = [(f"m{i}", name) for i in range(12) for name in "xy"]
-    models, sets = (list(part) for part in zip(*names, strict=True))
-    values = np.random.default_rng(1).normal(0.7, 0.02, (24, 400))
-    drawn = xr.Dataset(
-        {"auroc2": (("cell", "draw"), values, {"sampling": "independent"})},
-        {
-            "cell": [" | ".join(one) for one in names],
-            "model": ("cell", models),
-            "set": ("cell", sets),
-        },
-    )
-    made = hmetad.contrast(drawn, var="auroc2", over="model", pool="set")
-    page = hmetad.report.decisions_report(hmetad.decide(made, rope=(-0.01, 0.01)), drawn)
-    ranks = [one for one in page.blocks if str(getattr(one, "name", "")).endswith("ranks")]
-    assert [len(one.rows) for one in ranks] == [12]
+    assert report.html().count('class="scroll long"') == 4
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from hmetad import (
 from hmetad.counts.tables import type2_counts
 from hmetad.measures import calibration, measure_trials, resample_trials, resample_trials_interval
 from hmetad.report import measures_report
-from hmetad.report.contents.standings import measure_named, measure_strata, standing_of
+from hmetad.report.contents.leaderboard import measure_named, measure_strata, standing_of
 from hmetad.report.page.blocks import Figure, Table
 
 ASKED = {"by": ["model", "set"], "cluster": "item", "n": 400, "seed": 1}
@@ -61,15 +61,26 @@ def headings_of(page):
     return [getattr(block, "heading", "") for block in page.blocks]
 
 
-def answers_of(page):
-    return {row[1]: row[2] for row in table(page, "answer").rows}
+def best_of(page):
+    """Level that is marked as the best by each measure that has one."""
+    found = table(page, "leaderboard")
+    return {
+        heading: row[0]
+        for row in found.rows
+        for heading, cell in zip(found.columns, row, strict=True)
+        if str(cell).endswith("*")
+    }
+
+
+def answer_of(page):
+    return next(x for x in page.blocks if getattr(x, "heading", "") == "Answer").paragraphs[0]
 
 
 def test_question_answer_and_evidence_come_first_and_figures_before_tables_of_numbers(report):
     kinds = [type(block).__name__ for block in report.blocks[:4]]
     assert kinds == ["Prose", "Prose", "Table", "Figure"]
     assert [x for x in headings_of(report) if x] == [
-        *("Question", "Answer", "Every model in every set", "Calibration", "Answers withheld"),
+        *("Question", "Answer", "Calibration", "Answers withheld"),
         *("Numbers with intervals", "How it was computed", "Notices"),
     ]
     assert sum(isinstance(block, Figure) for block in report.blocks) == 5
@@ -80,25 +91,36 @@ def test_question_answer_and_evidence_come_first_and_figures_before_tables_of_nu
 
 
 def test_a_level_is_called_best_where_it_is_and_columns_sort_by_the_number(report, trials):
-    assert re.search(r"a is best by .*AUROC2", report.blocks[1].paragraphs[0])
-    assert answers_of(report)["AUROC2"] == "a"
-    (first, *others) = table(report, "matrix-auroc2").rows
-    assert (first[0], first[1].text[-5:]) == ("a", " best")
-    assert not any("best" in str(cell) for row in others for cell in row)
+    assert re.search(r"a is best by .*AUROC2", answer_of(report))
+    assert best_of(report)["AUROC2"] == "a"
+    board = table(report, "leaderboard")
+    assert board.rows[0][0] == "a"
     page = report.html()
-    for row in (first, *others):
-        assert all(f'data-key="{cell.values[0]!r}"' in page for cell in row[1:])
-    found = measure_trials(trials, by=ASKED["by"])
-    for model, _, x, y in table(report, "matrix-aurc").plain()[1:]:
-        expected = [found["aurc"].sel(cell=f"{model} | {s}").item() for s in "xy"]
-        assert [x, y] == pytest.approx(expected)
+    assert all(f'data-key="{cell.values[0]!r}"' in page for row in board.rows for cell in row[1:])
+    found = resample_trials_interval(trials, **ASKED)
+    sets = table(report, "leaderboard-sets")
+    columns, *rows = sets.plain()
+    assert sets.is_folded
+    for row in pd.DataFrame(rows, columns=columns).to_dict("records"):
+        own = found.sel(cell=f"{row['Model']} | {row['Set']}")
+        for name in ("accuracy", "auroc2", "aurc", "ece_debiased", "brier"):
+            values = [row[name], row[f"{name}_lower"], row[f"{name}_upper"]]
+            np.testing.assert_allclose(values, own[name], atol=1e-12)
 
 
 def test_nobody_is_best_where_nothing_is_decided():
     alike = measures_report(answers(120, (4.0, 4.0, 4.0)), **ASKED)
-    assert answers_of(alike)["Accuracy"].startswith("not told apart: ")
-    rows = table(alike, "matrix-accuracy").rows
-    assert not any(str(row[1]).endswith("best") for row in rows)
+    assert "By Accuracy the best is not decided: " in answer_of(alike)
+    assert "Accuracy" not in best_of(alike)
+
+
+def test_a_level_that_lacks_items_has_their_number(trials):
+    gone = trials.index[(trials["model"] == "b") & (trials["set"] == "y")][:50]
+    page = measures_report(trials.drop(gone), **ASKED)
+    items = {row[0]: str(row[1]) for row in table(page, "leaderboard").rows}
+    assert items == {"a": "600 of 600", "b": "550 of 600", "c": "600 of 600"}
+    own = {row[:2]: str(row[2]) for row in table(page, "leaderboard-sets").rows}
+    assert (own["b", "x"], own["b", "y"]) == ("300 of 300", "250 of 300")
 
 
 def test_numbers_of_the_page_are_those_of_the_functions(report, trials):
@@ -122,15 +144,14 @@ def test_nobody_at_chance_is_best():
     trials["confidence"] = rng.uniform(size=len(trials)).round(2)
     worse = trials.assign(model="b", confidence=1 - 0.6 * trials["correct"])
     page = measures_report(pd.concat([trials, worse]), **ASKED)
-    answer = answers_of(page)
-    assert answer["AUROC2"] == "no verdict: a, the first, is at chance"
+    assert "By AUROC2 there is no verdict: a, the first, is at chance" in answer_of(page)
 
 
 def test_a_model_without_errors_does_not_stop_the_others(trials):
     perfect = trials[trials["model"] == "c"].assign(model="d", correct=True)
     page = measures_report(pd.concat([trials, perfect]), **ASKED)
-    answer = answers_of(page)
-    assert (answer["Accuracy"], answer["AUROC2"]) == ("d", "a")
+    best = best_of(page)
+    assert (best["Accuracy"], best["AUROC2"]) == ("d", "a")
     assert "Not ranked by AUROC2: d (undefined in 100% of the draws)" in page.markdown()
     columns, *rows = table(page, "accuracy").plain()
     (row,) = [x for x in rows if x[:2] == ("d", "x")]
@@ -158,12 +179,13 @@ def counted(dprimes, m_ratios):
     return counts, measure(counts, meta_d=True, errors=False), draws
 
 
-def test_ranks_of_m_have_d_and_accuracy_beside_and_leave_out_chance():
+def test_m_has_d_and_accuracy_beside_it_and_chance_is_left_out():
     counts, found, draws = counted([1.5, 1.5, 0.0], [1.0, 0.4, 1.0])
-    ranks = table(measures_report(counts, found, draws=draws), "ranks-m")
-    assert ranks.columns == ("Model", "M-ratio", "d′", "Accuracy", "P(best)", "Verdict")
-    words = {row[0]: row[-1] for row in ranks.rows}
-    assert words == {"a": "best", "b": "not best", "c": "not ranked: d′ not above 0"}
+    page = measures_report(counts, found, draws=draws)
+    board = table(page, "leaderboard")
+    assert board.columns[:5] == ("Model", "Accuracy", "d′", "AUROC2", "M-ratio")
+    assert best_of(page)["M-ratio"] == "a"
+    assert "Not ranked by M-ratio: c (d′ not above 0)." in answer_of(page)
 
 
 def test_probabilities_of_being_best_are_shares_of_draws(trials):
@@ -202,11 +224,10 @@ def test_two_scales_leave_no_verdict_but_that_on_accuracy(trials):
     mixed = trials.assign(confidence=trials["confidence"].where(~is_percent, percent))
     page = measures_report(mixed, **ASKED)
     assert page.blocks[1].items[0][0] == "error"
-    words = page.blocks[2].paragraphs[0]
+    words = answer_of(page)
     assert "By AUROC2 there is no verdict: two scales of confidence." in words
     assert "By Accuracy there is no verdict" not in words
-    first = table(page, "matrix-auroc2")
-    assert "best" in str(first.rows)
+    assert "*" in str(table(page, "leaderboard-sets").rows)
 
 
 def test_levels_that_confidence_tells_apart_wholly_have_no_interval_and_are_not_best():
@@ -217,15 +238,15 @@ def test_levels_that_confidence_tells_apart_wholly_have_no_interval_and_are_not_
     trials.loc[is_low, "confidence"] *= 0.4
     trials.loc[is_high, "confidence"] = 0.5 + trials["confidence"] / 2
     report = measures_report(trials, by="model", n=100, seed=1)
-    answer = answers_of(report)
-    assert answer["AUROC2"] == "no verdict: a, the first, has draws that are all the same"
+    reason = "a, the first, has draws that are all the same"
+    assert f"By AUROC2 there is no verdict: {reason}." in answer_of(report)
     assert "[1.000, 1.000]" not in report.markdown()
 
 
 def test_confidence_that_is_no_probability_has_no_calibration_and_no_word_of_it(trials):
     page = measures_report(trials.assign(confidence=100 * trials["confidence"]), **ASKED)
     assert "Calibration" not in headings_of(page)
-    assert [*answers_of(page)] == ["Accuracy", "AUROC2", "AURC"]
+    assert table(page, "leaderboard").columns == ("Model", "Accuracy", "AUROC2", "AURC")
     assert "--scale percent" in page.blocks[1].items[0][1]
     assert "read as a probability" not in page.blocks[0].paragraphs[0]
     said = next(x for x in page.blocks if getattr(x, "heading", "") == "How it was computed")
@@ -236,7 +257,7 @@ def test_confidence_that_is_no_probability_has_no_calibration_and_no_word_of_it(
 def test_trials_of_one_cell_have_a_page_and_items_that_come_again_are_noticed(trials):
     page = measures_report(trials[trials["model"] == "a"], n=50, seed=1)
     assert "best" not in page.blocks[0].paragraphs[0]
-    assert len(table(page, "card").rows) == 1
+    assert len(table(page, "leaderboard").rows) == 1
     page = measures_report(trials, by=["model", "set"], n=50, seed=1)
     assert "cells hold the same items" in page.markdown()
 

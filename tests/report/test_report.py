@@ -17,7 +17,7 @@ from matplotlib.figure import Figure as Drawing
 from plots.hostile_labels import VERDICTS
 
 from hmetad.base.errors import InputError
-from hmetad.report.page.blocks import Alerts, Figure, Matrix, Prose, Table, table_from_frame
+from hmetad.report.page.blocks import Alerts, Figure, Prose, Table, table_from_frame
 from hmetad.report.page.figures import figure_pdf, figure_svg, inline_svg
 from hmetad.report.page.report import Report
 from hmetad.text.cells import format_cell
@@ -258,7 +258,6 @@ def test_names_from_outside_stay_in_their_folder(hostile_report, tmp_path):
         "out.md",
         "etc.csv",
         "table-2.csv",
-        "table-3.csv",
         "a-b.svg",
         "a-b-2.svg",
     }
@@ -382,7 +381,6 @@ def test_table_of_a_frame_holds_plain_values():
         (lambda: Report("R", ("text",)), r"blocks \(number 1\)"),
         (lambda: table_from_frame(pd.DataFrame({"mean": []}), "T", columns={"men": ""}), "mean"),
         (lambda: Report("R", (Figure("F", "a", "<svg><"),)).html(), "cannot be read"),
-        (lambda: Matrix("M", ("a", "b"), ((), ()), Table("P", ("a",), ())), "rows of 0 to 1 cells"),
         *(
             (lambda name=name: Report("R", ()).save(name), r"\.html, \.md, \.tex, \.docx or \.json")
             for name in ("out.odt", "out", "out.html.bak")

@@ -1,10 +1,10 @@
-"""Decisions in a report: the rule, each verdict, of many pairs a matrix, and other choices.
+"""Decisions in a report: the rule, each verdict, and other choices.
 
 Decisions, with the fits they are on → blocks; those that rest on no fit → Report.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -17,30 +17,20 @@ from hmetad.base.errors import InputError
 from hmetad.base.results import best_end
 from hmetad.compare.averaging import counted_trials
 from hmetad.compare.decisions import Decisions
-from hmetad.compare.words import pool_words
+from hmetad.compare.words import COLUMNS, pool_words
 from hmetad.counts.checks import dims_text
-from hmetad.report.contents.rankings import held_equal, ranking_table, ranking_tables, ranks_of
+from hmetad.report.contents.leaderboard import ranking_table
 from hmetad.report.contents.tables import (
     codes_in_words,
     decision_figure,
     decision_table,
     early_notices,
-    interval_note,
     notice_block,
     rope_in_words,
     with_words,
 )
-from hmetad.report.page.blocks import (
-    Block,
-    Cell,
-    Judgement,
-    Matrix,
-    Prose,
-    Table,
-    interval_cell,
-    table_from_frame,
-)
-from hmetad.report.page.layout import SIGNS, VERDICTS
+from hmetad.report.page.blocks import Block, Cell, Prose, Table, interval_cell, table_from_frame
+from hmetad.report.page.layout import VERDICTS
 from hmetad.report.page.report import Report
 from hmetad.text.cells import format_cell
 from hmetad.text.names import heading, in_percent, judged_name, symbol
@@ -49,9 +39,6 @@ __all__ = [
     "changed_verdicts",
     "decision_blocks",
     "decisions_report",
-    "is_many",
-    "pair_matrix",
-    "pair_strata",
     "question_of",
 ]
 
@@ -61,8 +48,8 @@ type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 MOST_ESTIMATES = 20
 # Contrasts that are said in sentences.
 MOST_SAID = 6
-# Contrasts beyond which a table of them is not read, and levels from which a matrix says more.
-MOST_CONTRASTS, FEWEST_LEVELS = 40, 4
+# Contrasts beyond which they are counted, and not drawn.
+MOST_CONTRASTS = 40
 RULE = (
     "Two questions are answered for each contrast. Statistical: does its interval exclude {null}? "
     "Practical: where does the interval lie against the region of practical equivalence (ROPE), "
@@ -80,33 +67,6 @@ RISES = (
     "AUROC2 rises with d′ and so, mostly, with accuracy: a higher one need not mean that a model "
     "knows better when it is right. Read the accuracies beside it."
 )
-LEGEND = (
-    ", ".join(f"{sign} {word}" for word, sign in SIGNS.items())
-    + " (withheld). A number is the mean of the row minus that of the column; the largest are "
-    "first. The CSV file has every pair with its interval."
-)
-
-
-@dataclass(frozen=True)
-class PairStratum:
-    """Contrasts that agree in everything held equal.
-
-    Parameters
-    ----------
-    name : str
-        What is held equal, such as "A"; empty where nothing is.
-    held : dict
-        Coordinates held equal, and their values.
-    table : DataFrame
-        Rows of `Decisions.table`.
-    levels : tuple
-        What is compared, the largest first.
-    """
-
-    name: str
-    held: dict[str, Hashable]
-    table: pd.DataFrame
-    levels: tuple[Hashable, ...]
 
 
 @check_inputs()
@@ -129,8 +89,7 @@ def decisions_report(
         What `decide` returned for draws of `resample` or `measures.resample_trials`, or
         `decide_normal` for estimates. Of fits, `fit_report` says more.
     draws : DataTree or Dataset, or mapping of str to DataTree, optional
-        What was contrasted, of several sources by name: many pairs of a measure that has a best
-        end then have ranks.
+        What was contrasted, of several sources by name: its levels are shown with the answer.
     title, question : str, optional
         Of the page; by default of the decisions.
     method : str, optional
@@ -138,9 +97,9 @@ def decisions_report(
     command : str, optional
         Command line that makes it again.
     labels : mapping of str to str, optional
-        Words for levels, in the labels of at most 40 decisions.
+        Words for levels, in the labels of decisions.
     ranks : Dataset, optional
-        What `hmetad.rank` returned for the same levels, shown after the decisions.
+        What `hmetad.rank` returned for the same levels, shown with the decisions.
 
     Returns
     -------
@@ -158,7 +117,7 @@ def decisions_report(
     >>> [block.heading for block in page.blocks if isinstance(block, Prose) and block.heading]
     ['Question', 'Decisions: estimate', 'Method']
     """
-    told = decisions if is_many(decisions) else with_words(decisions, labels)
+    told = with_words(decisions, labels)
     if isinstance(draws, xr.Dataset):
         if "draw" not in draws.dims:
             raise InputError("draws", dims_text(draws), "draws, with dim draw")
@@ -167,7 +126,7 @@ def decisions_report(
         Prose("Question", (question or question_of(decisions),)),
         *early_notices(decisions.results),
         *answer_blocks(told, draws),
-        *decision_blocks(told, draws, ranks=ranks),
+        *decision_blocks(told, ranks=ranks),
         *notice_block(decisions.results),
         *([Prose("Method", (method,))] if method else []),
         *([Prose("Session", (f"To run it again: {command}",))] if command else []),
@@ -177,15 +136,11 @@ def decisions_report(
 
 
 def decision_blocks(
-    decisions: Decisions,
-    fits: Fits | None = None,
-    remark: str = "",
-    ranks: xr.Dataset | None = None,
+    decisions: Decisions, remark: str = "", ranks: xr.Dataset | None = None
 ) -> list[Block]:
-    """A table and figure after a remark, then the rule; or the rule and matrices of many pairs.
+    """A remark, the rule, a table of contrasts, and of a few a figure; ranks that are given.
 
-    Ranks that are given follow; of many pairs each stratum has its own, those that are given or
-    else those of the fits whose cells were compared.
+    Many contrasts are counted by verdict, and their table is folded away after ranks.
     """
     quantity, name = symbol(decisions.quantity), f"decisions-{decisions.quantity}"
     rule = RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
@@ -193,20 +148,30 @@ def decision_blocks(
     pooling = f"Contrasts are {pooled}. {SAME_LEVELS}" if pooled else ""
     remarks = tuple(filter(None, (pooling, remark)))
     caption = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
-    many = is_many(decisions)
-    strata = pair_strata(decisions) if many else []
-    if strata:
-        if ranks is None and fits is not None:
-            ranks = ranks_of(fits, decisions)
-        opening = Prose(f"Decisions: {quantity}", (rule, *remarks))
-        return [opening, *decided_by_stratum(decisions, strata, ranks, caption, name)]
-    blocks: list[Block] = [Prose(f"Decisions: {quantity}", remarks)]
-    blocks.append(decision_table(decisions, f"{caption}.", name=name))
-    if not many:
-        shown = f"{caption}, against the ROPE (band)."
-        blocks.append(decision_figure(decisions, shown, name=name))
-    blocks.append(Prose("", (rule,)))
-    return [*blocks, *([] if ranks is None else ranking_tables(ranks, name=name))]
+    table = decision_table(decisions, f"{caption}.", name=name)
+    ranked = [] if ranks is None else [ranking_table(ranks, name=f"{name}-ranks")]
+    if decisions.results["verdict"].size > MOST_CONTRASTS:
+        said = (*remarks, rule, verdict_counts(decisions))
+        folded = replace(table, is_folded=bool(ranked))
+        return [Prose(f"Decisions: {quantity}", said), *ranked, folded]
+    shown = f"{caption}, against the ROPE (band)."
+    figure = decision_figure(decisions, shown, name=name)
+    return [Prose(f"Decisions: {quantity}", remarks), table, figure, Prose("", (rule,)), *ranked]
+
+
+def verdict_counts(decisions: Decisions) -> str:
+    """How many contrasts have each verdict, in a sentence."""
+    verdicts = decisions.results["verdict"].to_numpy().tolist()
+    counted = [f"{verdicts.count(word)} {word}" for word in VERDICTS if word in verdicts]
+    return f"Of {len(verdicts)} contrasts, the verdicts are: {', '.join(counted)}."
+
+
+def held_equal(decisions: Decisions) -> list[str]:
+    """Coordinates that both sides of a contrast agree in: all that say nothing of a contrast."""
+    results = decisions.results
+    dim = next(iter(results.dims))
+    others = {dim, "left", "right", *(column.name for column in COLUMNS)}
+    return [str(k) for k, v in results.coords.items() if v.dims == (dim,) and k not in others]
 
 
 def answer_blocks(decisions: Decisions, draws: Fits | None) -> list[Block]:
@@ -288,26 +253,6 @@ def question_of(decisions: Decisions) -> str:
     return f"Which differences in {quantity} are more than negligible?"
 
 
-def decided_by_stratum(
-    decisions: Decisions,
-    strata: Sequence[PairStratum],
-    ranks: xr.Dataset | None,
-    caption: str,
-    name: str,
-) -> list[Block]:
-    """Verdicts counted, then ranks and a matrix for each stratum."""
-    counted = f"{caption}: pairs by verdict."
-    blocks: list[Block] = [counts_table(strata, counted, name=f"{name}-counted")]
-    for place, stratum in enumerate(strata, start=1):
-        where, stem = f", {stratum.name}" if stratum.name else "", f"{name}-{place}"
-        if stratum.name:
-            blocks.append(Prose(f"Decisions: {symbol(decisions.quantity)}{where}", ()))
-        if ranks is not None:
-            blocks.append(ranking_table(ranks, stratum.held, name=f"{stem}-ranks"))
-        blocks.append(pair_matrix(decisions, stratum, f"{caption}{where}.", name=stem))
-    return blocks
-
-
 def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> list[Block]:
     """Which of the first verdicts change under another choice, and which it withholds or gives."""
     if not others:
@@ -376,91 +321,3 @@ def estimates_by_choice(choices: Mapping[str, Decisions]) -> list[Block]:
     caption = f"Estimates of {symbol(next(iter(choices.values())).quantity)} under each choice."
     rows = tuple(zip(first["label"], *columns, strict=True))
     return [Table(caption, ("Contrast", *tables), rows, name="sensitivity-estimates")]
-
-
-def is_many(decisions: Decisions) -> bool:
-    """Whether there are more contrasts than a table of them is read for."""
-    return decisions.results["verdict"].size > MOST_CONTRASTS
-
-
-def pair_strata(decisions: Decisions) -> list[PairStratum]:
-    """Strata of contrasts of all pairs; none where they are not all pairs of a few levels or more.
-
-    Examples
-    --------
-    >>> from hmetad.compare.verdicts import decide_normal
-    >>> pair_strata(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
-    []
-    """
-    table = decisions.table()
-    if "cell" in decisions.results.dims or not {"left", "right"} <= set(table.columns):
-        return []
-    held = held_equal(decisions)
-    parts = [((), table)] if not held else list(table.groupby(held, sort=False, dropna=False))
-    strata = []
-    for key, part in parts:
-        levels = ordered_levels(part)
-        pairs = {frozenset(pair) for pair in zip(part["left"], part["right"], strict=True)}
-        is_square = len(pairs) == len(part) == len(levels) * (len(levels) - 1) // 2
-        if not is_square or len(levels) < FEWEST_LEVELS:
-            return []
-        values = dict(zip(held, key, strict=True))
-        strata.append(PairStratum(" | ".join(map(str, key)), values, part, levels))
-    return strata
-
-
-def ordered_levels(part: pd.DataFrame) -> tuple[Hashable, ...]:
-    """Levels of a stratum, from the largest mean to the smallest; undefined ones last."""
-    levels = list(dict.fromkeys([*part["left"], *part["right"]]))
-    scores = dict.fromkeys(levels, 0.0)
-    for row in part.to_dict("records"):
-        difference = row["mean"] if np.isfinite(row["mean"]) else 0.0
-        scores[row["left"]] += difference
-        scores[row["right"]] -= difference
-    return tuple(sorted(levels, key=lambda level: -scores[level]))
-
-
-def pair_matrix(decisions: Decisions, stratum: PairStratum, caption: str, *, name: str) -> Matrix:
-    """Verdicts on all pairs of a stratum.
-
-    Parameters
-    ----------
-    decisions : Decisions
-    stratum : Stratum
-        One of `pair_strata`.
-    caption : str
-        What is judged.
-    name : str
-        Stem of the file of all pairs.
-
-    Returns
-    -------
-    Matrix
-    """
-    found = {}
-    for row in stratum.table.to_dict("records"):
-        estimate = interval_cell(row[name] for name in ("mean", "lower", "upper"))
-        words = f"{row['label']}: {estimate}, {row['verdict']}"
-        found[row["left"], row["right"]] = (row["verdict"], float(row["mean"]), words)
-        found[row["right"], row["left"]] = (row["verdict"], -float(row["mean"]), words)
-    cells: list[tuple[Judgement | None, ...]] = [
-        tuple(found.get((level, other)) for other in stratum.levels[:place])
-        for place, level in enumerate(stratum.levels)
-    ]
-    note = f"{LEGEND} {interval_note(decisions, in_table=False)}"
-    dim = next(iter(decisions.results.dims))
-    part = decisions.results.sel({dim: list(stratum.table["label"])})
-    pairs = decision_table(replace(decisions, results=part), caption, name=name)
-    pairs = replace(pairs, decisions=decisions)
-    return Matrix(caption, tuple(map(str, stratum.levels)), tuple(cells), pairs, note)
-
-
-def counts_table(strata: Sequence[PairStratum], caption: str, *, name: str) -> Table:
-    """How many pairs of each stratum have each verdict."""
-    rows: list[tuple[Cell, ...]] = []
-    for stratum in strata:
-        verdicts = list(stratum.table["verdict"])
-        counts = [verdicts.count(word) for word in VERDICTS]
-        rows.append((stratum.name or "all", len(stratum.levels), len(verdicts), *counts))
-    columns = ("Stratum", "Compared", "Pairs", *(word.capitalize() for word in VERDICTS))
-    return Table(caption, columns, tuple(rows), name=name)

@@ -16,9 +16,8 @@ from hmetad.base.variable_names import name_parts
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import LINKS
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import INTERVALS, forest_figure
+from hmetad.report.contents.tables import INTERVALS, forest_figure, method_blocks
 from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns

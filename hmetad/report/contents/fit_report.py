@@ -27,18 +27,17 @@ from hmetad.plots.fits import Kind, describe_fit
 from hmetad.report.contents.decided import (
     changed_verdicts,
     decision_blocks,
-    is_many,
     question_of,
 )
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
-from hmetad.report.contents.method import method_blocks
 from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population import among_published, population_table
 from hmetad.report.contents.tables import (
     INTERVALS,
     early_notices,
     forest_figure,
+    method_blocks,
     notice_block,
     with_words,
 )
@@ -133,9 +132,8 @@ def fit_report(
         What `hmetad.fit`, `bayes.fit_estimates` or `hmetad.load_fit` returned; or several, by name,
         as given to `contrast`: then each has its own report after the decisions between them.
     decisions : Decisions or sequence of Decisions, optional
-        What `decide` returned for contrasts of the cells; they come first. More than 40, of all
-        pairs of four levels or more, are shown as a ranking and a matrix of verdicts for each
-        stratum, with the rows of all pairs in a file beside.
+        What `decide` returned for contrasts of the cells; they come first. More than 40 are
+        counted by verdict, and their table is folded away after ranks that are given.
     title, question : str, optional
         Of the page; by default of the decisions, or of the model card.
     sensitivity : mapping of str to Decisions, optional
@@ -147,9 +145,9 @@ def fit_report(
         Command line that makes it again.
     labels : mapping of str to str, optional
         Words for columns and their levels in the tables of the population and of the cells, as in
-        `population_table`, and in the labels of at most 40 decisions.
+        `population_table`, and in the labels of decisions.
     ranks : Dataset, optional
-        What `hmetad.rank` returned for the levels of the first decisions, shown after these.
+        What `hmetad.rank` returned for the levels of the first decisions, shown with these.
 
     Returns
     -------
@@ -166,12 +164,10 @@ def fit_report(
     """
     by_name = named_fits(fits)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
-    # Of many, levels are looked up among the cells.
-    told = [one if is_many(one) else with_words(one, labels) for one in made]
+    told = [with_words(one, labels) for one in made]
     first = next(iter(by_name.values()))
     is_one = len(by_name) == 1
     heading = f"Comparison of {symbol(made[0].quantity)}" if made else title_of(first)
-    judged_fits = first if is_one else by_name
     asked = question or (question_of(made[0]) if made else question_of_fit(first))
     blocks: list[Block] = [
         *([Prose("Question", (asked,))] if asked else []),
@@ -180,7 +176,7 @@ def fit_report(
             block
             for place, one in enumerate(told)
             for block in decision_blocks(
-                one, judged_fits, "" if is_one else SEPARATE, ranks if place == 0 else None
+                one, "" if is_one else SEPARATE, ranks if place == 0 else None
             )
         ),
         *changed_verdicts(

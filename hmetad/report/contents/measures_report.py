@@ -3,7 +3,7 @@
 Trials, or a count table and Dataset of measures → Report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -20,28 +20,18 @@ from hmetad.counts.checks import refuse_no_counts
 from hmetad.mle.measure import measure
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
-from hmetad.report.contents.chosen import capital, first_screen
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.standings import (
+from hmetad.report.contents.leaderboard import (
     OF_COUNTS,
-    Evidence,
     compared_columns,
     evidence_of,
+    leaderboard,
     measure_named,
-    ordered_levels,
     over_column,
 )
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.contents.trials_report import trials_report
-from hmetad.report.page.blocks import (
-    Block,
-    Cell,
-    Figure,
-    Prose,
-    Table,
-    interval_cell,
-    table_from_frame,
-)
+from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
 from hmetad.rows.sources import TableLike
 from hmetad.text.names import heading, in_percent
@@ -53,15 +43,9 @@ QUESTION = (
     "confidence relative to the answers: a {over} with poor answers can have a high one, and at "
     "chance it has no meaning."
 )
-# M, and what stands beside it: M is no measure of how good answers are.
-WITH_M = ("m_ratio", "dprime", "share_right")
 NO_STIMULUS = (
     "There is no stimulus in these data: each trial is right or wrong, with a confidence. d′, "
     "meta-d′ and M-ratio do not exist for them; what stands here needs none."
-)
-OTHERS = (
-    "Published ones had other tasks, and were asked for confidence in other ways: a high rank "
-    "among them is no evidence of being good."
 )
 
 
@@ -73,8 +57,6 @@ def measures_report(
     draws: xr.Dataset | None = None,
     over: str | None = None,
     notices: Sequence[Notice] = (),
-    published: Sequence[str] = (),
-    further: Mapping[str, xr.Dataset] | None = None,
     title: str = "Measures",
     command: str = "",
     **asked: Any,
@@ -103,11 +85,6 @@ def measures_report(
         Grouping column whose levels are compared; by default the first.
     notices : sequence of Notice, optional
         Notices to show beside those of the measures.
-    published : sequence of str, optional
-        Where measures lie among published ones, as `norms.describe_measures` has it.
-    further : mapping of str to Dataset, optional
-        Further tables, by their captions: what `scale_report`, `selective_prediction` or
-        `measure_scales` gave for the same trials.
     title : str, optional
         Of the page.
     command : str, optional
@@ -135,33 +112,16 @@ def measures_report(
     >>> [block.heading for block in page.blocks if isinstance(block, Prose)][:4]
     ['Question', 'Answer', 'All measures', 'Calibration']
     """
-    more = [*further_tables(further or {}), *among(published)]
     if not isinstance(counts, xr.DataArray):
         if measures is not None:
             raise InputError("measures", "measures beside trials", "none: they are made here")
         titled: dict[str, Any] = {"over": over, "title": title, "command": command}
-        report = trials_report(counts, draws=draws, more=more, **titled, **asked)
+        report = trials_report(counts, draws=draws, **titled, **asked)
         return replace(report, blocks=(*report.blocks, *alerts(notices)))
     if asked:
         step = "Options of resampling belong to resample, or to trials."
         raise InputError(next(iter(asked)), "it with counts", "trials, for this option", step)
-    return counts_report(counts, measures, draws, over, notices, more, title, command)
-
-
-def among(published: Sequence[str]) -> list[Block]:
-    """Where measures lie among published ones."""
-    return [Prose("Among published ones", (*published, OTHERS))] if published else []
-
-
-def further_tables(further: Mapping[str, xr.Dataset]) -> list[Block]:
-    """A table of each further result, a row for each combination of its dims' levels."""
-    found: list[Block] = []
-    for caption, result in further.items():
-        levels = {str(x): capital(str(x)) for x in result.sizes}
-        named = levels | {str(x): heading(str(x)) for x in result.data_vars}
-        frame = result.to_dataframe().reset_index()
-        found.append(table_from_frame(frame, f"{caption}.", columns=named, name=[*named][-1]))
-    return found
+    return counts_report(counts, measures, draws, over, notices, title, command)
 
 
 def counts_report(
@@ -170,11 +130,10 @@ def counts_report(
     draws: xr.Dataset | None,
     over: str | None,
     found: Sequence[Notice],
-    more: Sequence[Block],
     title: str,
     command: str,
 ) -> Report:
-    """Report of counts of ratings; more follows the tables."""
+    """Report of counts of ratings."""
     refuse_no_counts(counts)
     measures = checked_measures(measure(counts) if measures is None else measures, counts)
     frame = estimate_table(measures).assign(trials=trials_of(counts))
@@ -183,7 +142,6 @@ def counts_report(
         *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
         *tables(frame),
-        *more,
         *notice_block(with_notices(measures, found)),
         Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
         meaning_table(measures),
@@ -232,41 +190,7 @@ def chosen_by(
     unit = (draws.attrs.get("cluster") or "trial").replace(", ", " and ")
     kind = draws.attrs.get("kind", "")
     drawn = f"{draws.sizes['draw']:,} {kind} draws by {unit}"
-    return [
-        *first_screen(evidence, [QUESTION.format(over=over)], drawn, found),
-        *ranks_of_m(evidence),
-    ]
-
-
-def ranks_of_m(found: Evidence) -> list[Block]:
-    """Ranks by M-ratio, each level with its d′ and accuracy; none without M."""
-    known = {one.name: one for one in found.measures}
-    if "m_ratio" not in known:
-        return []
-    shown = {name: known[name].heading for name in WITH_M if name in known}
-    several = len(found.strata) > 1
-    rows: list[tuple[Cell, ...]] = []
-    for stratum in found.strata:
-        standing = found.standings[stratum.name, "m_ratio"]
-        values = [stratum.interval(name, found.ci_prob) for name in shown]
-        for level in ordered_levels(stratum, known["m_ratio"]):
-            place = stratum.levels.index(level)
-            own = (level, *([stratum.name] if several else []))
-            cells = (interval_cell(one[:, place], "z.2f") for one in values)
-            rows.append((*own, *cells, standing.p_best.get(level), standing.word(level)))
-    firsts = (capital(found.over), *(["Set"] if several else []))
-    return [
-        Table(
-            f"Ranks by {shown['m_ratio']}, with d′ and accuracy.",
-            (*firsts, *shown.values(), "P(best)", "Verdict"),
-            tuple(rows),
-            f"{in_percent(found.ci_prob)} intervals. P(best): probability of the highest M-ratio "
-            "of those that are ranked.",
-            "ranks-m",
-            (("P(best)", ".3f"),),
-            stems=tuple((title, name) for name, title in shown.items()),
-        )
-    ]
+    return leaderboard(evidence, [QUESTION.format(over=over)], drawn, found)
 
 
 def alerts(found: Sequence[Notice]) -> tuple[Block, ...]:

@@ -19,9 +19,8 @@ from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together, without_columns
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
-from hmetad.report.contents.method import method_text
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import reasons_withheld, with_words
+from hmetad.report.contents.tables import method_text, reasons_withheld, with_words
 from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell

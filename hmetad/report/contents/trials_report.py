@@ -20,13 +20,14 @@ from hmetad.counts.noticed import add_notices
 from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import calibration, selective_prediction
 from hmetad.plots import curves, reliability
-from hmetad.report.contents.chosen import capital, first_screen, in_a_row
-from hmetad.report.contents.standings import (
+from hmetad.report.contents.leaderboard import (
     OF_TRIALS,
     Evidence,
     cells_by_stratum,
     compared_columns,
     evidence_of,
+    in_a_row,
+    leaderboard,
     measure_named,
     over_column,
 )
@@ -117,7 +118,6 @@ def trials_report(
     *,
     draws: xr.Dataset | None = None,
     over: str | None = None,
-    more: Sequence[Block] = (),
     title: str = "Measures",
     command: str = "",
     **asked: Any,
@@ -132,8 +132,6 @@ def trials_report(
         What `resample_trials` gave for them; by default they are drawn here.
     over : str, optional
         Grouping column whose levels are compared; by default the first.
-    more : sequence of Block, optional
-        What follows the tables.
     title, command : str, optional
         As of `measures_report`.
     **asked
@@ -161,12 +159,10 @@ def trials_report(
     )
     drawn = f"{number} draws by {unit}" if unit else f"{number} draws of answers"
     blocks = [
-        *first_screen(found, [question_of(found)], drawn),
-        *matrices(found),
+        *leaderboard(found, [question_of(found)], drawn),
         *drawings(found, frame, plain, asked.get("bins", 10)),
         Prose("Numbers with intervals", ()),
         *interval_tables(found),
-        *more,
         Prose("How it was computed", method(found, command)),
         meaning(found),
         *notice_block(found.draws),
@@ -238,54 +234,11 @@ def question_of(found: Evidence) -> str:
     return CHOICE.format(over=found.over, uses=uses, last=last)
 
 
-def matrices(found: Evidence) -> list[Block]:
-    """Levels by strata, or by measures where there is one stratum."""
-    order = list(dict.fromkeys([*found.order, *(x for one in found.strata for x in one.levels)]))
-    said, over = "Click a column heading to sort by it.", found.over
-    best = (
-        "best: the probability of being the best in its column is at least "
-        f"{in_percent(found.ci_prob)}."
-    )
-
-    def table_of(
-        caption: str, columns: Mapping[str, tuple[str, str]], note: str, name: str, is_folded: bool
-    ) -> Table:
-        """Estimates, in columns of (stratum, measure), with a mark where a level is the best."""
-        rows: list[tuple[Cell, ...]] = []
-        for level in order:
-            cells: list[Cell] = []
-            for place in columns.values():
-                one = found.standings[place]
-                own = dict(zip(one.stratum.levels, one.stratum.estimates[place[1]], strict=True))
-                mark = "best" if level == one.best else ""
-                cells.append(interval_cell([own.get(level, np.nan)], mark=mark))
-            rows.append((level, *cells))
-        headings = (capital(over), *columns)
-        return Table(caption, headings, tuple(rows), note, name, is_folded=is_folded)
-
-    if len(found.strata) == 1:
-        first = found.first
-        axes = "; ".join(f"{one.heading}: {one.axis}" for one in found.measures)
-        columns = {one.heading: (first.name, one.name) for one in found.measures}
-        caption = f"Every measure of every {over}{first.where}."
-        card = table_of(caption, columns, f"{axes}. {best}", "card", is_folded=False)
-        return [Prose("All measures", (said,)), card]
-    blocks: list[Block] = [Prose(f"Every {over} in every set", (said,))]
-    for place, one in enumerate(found.measures):
-        columns = {
-            capital(x.name) if x.averaged else x.name: (x.name, one.name) for x in found.strata
-        }
-        caption, name = f"{one.heading}: {one.axis}.", f"matrix-{one.name}"
-        blocks.append(table_of(caption, columns, best, name, is_folded=place > 1))
-    return blocks
-
-
 def drawings(
     found: Evidence, trials: pd.DataFrame, plain: Mapping[str, Any], bins: int
 ) -> list[Block]:
     """Reliability diagrams, where confidence is a probability, and risk–coverage curves."""
     levels = dict(zip(found.draws["cell"].values, found.draws[found.over].values, strict=True))
-    order = list(dict.fromkeys([*found.order, *(x for one in found.single for x in one.levels)]))
     curves = selective_prediction(trials, **plain)
     # Cells without any confidence have no curves.
     known = set(curves["cell"].values.tolist())
@@ -296,7 +249,7 @@ def drawings(
     def by_level(values: xr.Dataset, own: Sequence[str]) -> xr.Dataset:
         """Cells of a stratum named by their level, in order."""
         places = {str(levels[cell]): cell for cell in own}
-        named = [level for level in order if level in places]
+        named = [level for level in found.order if level in places]
         return values.sel(cell=[places[x] for x in named]).assign_coords(cell=named)
 
     blocks: list[Block] = []
@@ -311,7 +264,7 @@ def drawings(
     for name, own in [*cells.items()][:MOST_FIGURES]:
         shown = by_level(curves, own)
         there = shown["cell"].values.tolist()
-        told = [level for level in dict.fromkeys([*strong, *order]) if level in there]
+        told = [level for level in dict.fromkeys([*strong, *found.order]) if level in there]
         blocks.append(coverage_figure(shown, name, told[:MOST_CURVES]))
     return [*blocks, *without]
 
@@ -360,7 +313,11 @@ def interval_tables(found: Evidence) -> list[Block]:
             for place, level in enumerate(stratum.levels):
                 own = (level, *([stratum.name] if several else []))
                 rows.append((*own, *(interval_cell(one[:, place]) for one in values)))
-        columns = (capital(found.over), *(["Set"] if several else []), *shown.values())
+        columns = (
+            found.over[:1].upper() + found.over[1:],
+            *(["Set"] if several else []),
+            *shown.values(),
+        )
         note = f"{in_percent(found.ci_prob)} equal-tailed intervals of the draws."
         if "ece" in shown:
             bins = found.estimates.attrs["bins"]

@@ -20,8 +20,6 @@ __all__ = [
     "Cell",
     "Document",
     "Figure",
-    "Judgement",
-    "Matrix",
     "Numbers",
     "Prose",
     "Table",
@@ -30,8 +28,6 @@ __all__ = [
 ]
 
 type Cell = str | float | int | bool | Numbers | None
-# Verdict, difference and the whole in words.
-type Judgement = tuple[str, float, str]
 
 
 @dataclass(frozen=True)
@@ -192,51 +188,6 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Matrix:
-    """Verdicts on all pairs of some levels, as the lower half of a square.
-
-    Parameters
-    ----------
-    caption : str
-        What is judged.
-    levels : tuple of str
-        What is compared, in the order of rows and columns.
-    cells : tuple of tuple
-        Row i has i cells, for the columns before it: (verdict, row minus column, the whole in
-        words), or None where the pair is not there.
-    pairs : Table
-        Every pair with all its numbers: the CSV file beside the report.
-    note : str, optional
-        Printed under the matrix.
-
-    Raises
-    ------
-    InputError
-        When the cells are not the lower half of a square of the levels.
-
-    Examples
-    --------
-    >>> pairs = Table("Pairs", ("pair", "verdict"), (("b − a", "different"),))
-    >>> square = (), (("different", -0.3, "b − a: −0.300, different"),)
-    >>> Matrix("All pairs", ("a", "b"), square, pairs).levels
-    ('a', 'b')
-    """
-
-    caption: str
-    levels: tuple[str, ...]
-    cells: tuple[tuple[Judgement | None, ...], ...]
-    pairs: Table
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        refuse_text("levels", self.levels)
-        lengths = [len(row) for row in self.cells]
-        if lengths != list(range(len(self.levels))):
-            allowed = f"rows of 0 to {len(self.levels) - 1} cells, one row per level"
-            raise InputError("cells", f"rows of {lengths} cells", allowed)
-
-
-@dataclass(frozen=True)
 class Figure:
     """A drawing, with words for those who do not see it.
 
@@ -313,7 +264,7 @@ class Alerts:
             refuse_text("cells", item[2])
 
 
-type Block = Prose | Table | Matrix | Figure | Alerts
+type Block = Prose | Table | Figure | Alerts
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hmetad.report.page.blocks import (
-    Alerts,
-    Block,
-    Figure,
-    Judgement,
-    Matrix,
-    Numbers,
-    Prose,
-    Table,
-)
+from hmetad.report.page.blocks import Alerts, Block, Figure, Numbers, Prose, Table
 from hmetad.text.cells import format_cell, is_number
 from hmetad.text.escape import shorten, slug, visible
 
 __all__ = [
-    "SIGNS",
     "VERDICTS",
     "FigureView",
-    "MatrixView",
     "NoticesView",
     "Numbered",
     "ProseView",
@@ -35,8 +24,6 @@ __all__ = [
 ]
 
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
-# Where there is no room for the words.
-SIGNS = dict(zip(VERDICTS, ("≠", "≈", "?", "!"), strict=True))
 SEVERITIES = ("info", "warning", "error")
 WIDE_TEXT = 24
 # Rows beyond which a page scrolls a table in its place, and a printed one is cut.
@@ -155,27 +142,6 @@ class TableView(Numbered):
 
 
 @dataclass(frozen=True)
-class SquareView:
-    """One verdict of a matrix: its word, its sign, the difference and the whole in words."""
-
-    verdict: str
-    sign: str
-    difference: str
-    words: str
-
-
-@dataclass(frozen=True)
-class MatrixView(Numbered):
-    """A numbered matrix of verdicts, and every pair's values for a CSV file."""
-
-    kind: ClassVar = "matrix"
-    levels: tuple[str, ...]
-    cells: tuple[tuple[SquareView | None, ...], ...]
-    note: str
-    values: tuple[tuple[object, ...], ...]
-
-
-@dataclass(frozen=True)
 class FigureView(Numbered):
     """A numbered figure; it is drawn by who renders it."""
 
@@ -185,7 +151,7 @@ class FigureView(Numbered):
     figure: Figure = field(repr=False)
 
 
-type View = ProseView | NoticesView | TableView | MatrixView | FigureView
+type View = ProseView | NoticesView | TableView | FigureView
 
 
 def arrange(blocks: Sequence[Block], prefix: str = "") -> tuple[View, ...]:
@@ -219,8 +185,7 @@ def arrange(blocks: Sequence[Block], prefix: str = "") -> tuple[View, ...]:
             items = tuple(notice_view(*item) for item in block.items)
             views.append(NoticesView(anchor, visible(block.heading), items))
         else:
-            asked = block.pairs.name if isinstance(block, Matrix) else block.name
-            name = new_name(slug(asked, default), names)
+            name = new_name(slug(block.name, default), names)
             views.append(numbered_view(block, anchor, numbers[kind], name))
     return tuple(views)
 
@@ -242,16 +207,12 @@ def notice_view(severity: str, sentence: str, cells: tuple[str, ...]) -> NoticeV
 
 
 def numbered_view(
-    block: Table | Matrix | Figure, anchor: str, number: int, name: str
-) -> TableView | MatrixView | FigureView:
-    """View of a table, a matrix or a figure."""
+    block: Table | Figure, anchor: str, number: int, name: str
+) -> TableView | FigureView:
+    """View of a table or a figure."""
     start = (anchor, number, name, visible(block.caption))
     if isinstance(block, Figure):
         return FigureView(*start, visible(block.alt), block)
-    if isinstance(block, Matrix):
-        levels = tuple(map(visible, block.levels))
-        cells = tuple(tuple(map(square_view, row)) for row in block.cells)
-        return MatrixView(*start, levels, cells, visible(block.note), block.pairs.plain())
     formats = dict(block.formats)
     specs = [formats.get(column, "") for column in block.columns]
     rows = tuple(
@@ -260,16 +221,6 @@ def numbered_view(
     )
     columns = column_views(block, rows)
     return TableView(*start, columns, rows, visible(block.note), block.plain(), block.is_folded)
-
-
-def square_view(cell: Judgement | None) -> SquareView | None:
-    """Sign and difference of one pair."""
-    if cell is None:
-        return None
-    verdict, difference, words = cell
-    sign = SIGNS.get(verdict, visible(verdict))
-    known = verdict if verdict in VERDICTS else ""
-    return SquareView(known, sign, format_cell(difference, "z.2f"), visible(words))
 
 
 def cell_view(value: object, spec: str, place: int) -> CellView:

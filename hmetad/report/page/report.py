@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
 from hmetad.base.files import write_together
+from hmetad.base.untrusted import read_attr
+from hmetad.compare.decisions import Decisions
 from hmetad.report.page.blocks import (
     Alerts,
     Block,
     Cell,
     Document,
     Figure,
-    Matrix,
     Prose,
     Table,
     table_from_frame,
 )
 from hmetad.report.page.figures import figure_pdf, figure_svg
-from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
-from hmetad.report.page.records import report_record
-from hmetad.report.page.render import render_html, render_latex, render_markdown
-from hmetad.report.page.word import render_word
-from hmetad.report.terminal import json_text
+from hmetad.report.page.layout import FigureView, TableView, arrange
+from hmetad.report.page.render import render_html, render_latex, render_markdown, render_word
+from hmetad.report.terminal import json_text, strict
 from hmetad.text.cells import csv_text
 
 __all__ = [
@@ -35,10 +35,10 @@ __all__ = [
     "Block",
     "Cell",
     "Figure",
-    "Matrix",
     "Prose",
     "Report",
     "Table",
+    "decisions_record",
     "table_from_frame",
 ]
 
@@ -57,7 +57,7 @@ class Report(Document):
     ----------
     title : str
         Its name.
-    blocks : tuple of Prose, Table, Matrix, Figure or Alerts
+    blocks : tuple of Prose, Table, Figure or Alerts
         Its content, in order.
     subtitle : str, optional
         A line under the title.
@@ -90,17 +90,17 @@ class Report(Document):
 
     def __post_init__(self) -> None:
         for number, block in enumerate(self.blocks, start=1):
-            if not isinstance(block, (Prose, Table, Matrix, Figure, Alerts)):
+            if not isinstance(block, (Prose, Table, Figure, Alerts)):
                 raise InputError(
                     f"blocks (number {number})",
                     type(block).__name__,
-                    "Prose, Table, Matrix, Figure or Alerts",
+                    "Prose, Table, Figure or Alerts",
                     "For a data frame, use table_from_frame.",
                 )
 
     def __repr__(self) -> str:
         """One line: a notebook keeps it beside the page."""
-        tables = sum(isinstance(block, (Table, Matrix)) for block in self.blocks)
+        tables = sum(isinstance(block, Table) for block in self.blocks)
         figures = sum(isinstance(block, Figure) for block in self.blocks)
         found = sum(len(block.items) for block in self.blocks if isinstance(block, Alerts))
         numbers = {"table": tables, "figure": figures, "notice": found}
@@ -193,6 +193,96 @@ def files_beside(report: Report, folder: Path, stem: str, *, as_pdf: bool = Fals
             beside, pdf = folder / f"{stem}_figures", figure_pdf(view.figure) if as_pdf else None
             suffix, content = (".svg", figure_svg(view.figure)) if pdf is None else (".pdf", pdf)
             files[beside / f"{view.name}{suffix}"] = content
-        elif isinstance(view, (TableView, MatrixView)):
+        elif isinstance(view, TableView):
             files[folder / f"{stem}_tables" / f"{view.name}.csv"] = csv_text(view.values)
     return files
+
+
+@check_inputs()
+def decisions_record(decisions: Decisions) -> dict[str, Any]:
+    """Everything that decisions hold, as JSON has it.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        What `decide` or `decide_normal` returned.
+
+    Returns
+    -------
+    dict
+        quantity; rope, null, ci_prob, ci_kind and comparisons, as in `Decisions`; level, the
+        probability of the intervals after the correction; attrs of `contrast`, such as
+        over, within, kind and pairing; notices, each with code, severity, message, cells and
+        source; and results, a record per contrast or cell: label, its coordinates, withheld, the
+        numbers, the verdicts and, of draws, unsettled. What is not a finite number is None: the
+        open end of a one-sided ROPE, or a result that does not exist.
+
+    Examples
+    --------
+    >>> from hmetad.compare.verdicts import decide_normal
+    >>> record = decisions_record(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
+    >>> record["rope"], record["results"][0]["verdict"]
+    ([-0.1, 0.1], 'different')
+    """
+    said = dict(decisions.results.attrs)
+    found = read_attr(said, "notices")
+    judged = {
+        "quantity": decisions.quantity,
+        "rope": decisions.rope,
+        "null": decisions.null,
+        "ci_prob": decisions.ci_prob,
+        "ci_kind": decisions.ci_kind,
+        "comparisons": decisions.comparisons,
+        "level": 1 - (1 - decisions.ci_prob) / decisions.comparisons,
+    }
+    rows = decisions.table().to_dict("records")
+    record: dict[str, Any] = strict({**said, **judged, "notices": found, "results": rows})
+    return record
+
+
+def report_record(document: Document) -> dict[str, Any]:
+    """Everything that a report holds, as `Report.to_dict` says."""
+    shown = [
+        block.decisions
+        for block in document.blocks
+        if isinstance(block, Table) and block.decisions is not None
+    ]
+    made = list({id(one): one for one in shown}.values())
+    blocks = [block_record(block, made) for block in document.blocks]
+    record: dict[str, Any] = strict(
+        {
+            "title": document.title,
+            "subtitle": document.subtitle,
+            "meta": [{"name": name, "value": value} for name, value in document.meta],
+            "blocks": blocks,
+            "notices": [item for block in blocks for item in block.get("items", [])],
+            "decisions": [decisions_record(decisions) for decisions in made],
+        }
+    )
+    return record
+
+
+def block_record(block: Block, made: list[Decisions]) -> dict[str, Any]:
+    """What a block holds; its decisions by their place."""
+    match block:
+        case Prose():
+            return {"kind": "prose", "heading": block.heading, "paragraphs": block.paragraphs}
+        case Alerts():
+            names = ("severity", "sentence", "cells")
+            items = [dict(zip(names, item, strict=True)) for item in block.items]
+            return {"kind": "notices", "heading": block.heading, "items": items}
+        case Figure():
+            shown = {"name": block.name, "caption": block.caption, "alt": block.alt}
+            return {"kind": "figure", **shown}
+        case Table():
+            columns, *rows = block.plain()
+            places = [place for place, one in enumerate(made) if one is block.decisions]
+            return {
+                "kind": "table",
+                "name": block.name,
+                "caption": block.caption,
+                "columns": columns,
+                "rows": rows,
+                "note": block.note,
+                "decisions": places[0] if places else None,
+            }

@@ -1,41 +1,56 @@
-"""Which level of a column is best by a measure, and how sure that is.
+"""The leaderboard of a page: which level of a column is best by each measure, and how sure that is.
 
-Estimates (cell) and draws (cell, draw) of measures → strata → standings of the levels, together as
-Evidence.
+Estimates (cell) and draws (cell, draw) of measures → Evidence: strata, and standings of their
+levels; Evidence → the first screen of a page; ranks as returned by `rank` → Table.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.base.coverage import items_of, shares_of
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.monte_carlo import INDEPENDENT, too_undefined, undefined_share
+from hmetad.base.notice import Notice, notices
 from hmetad.base.notice_registry import short_words
-from hmetad.base.results import about, find_result, is_raised_by_chance
+from hmetad.base.results import about, find_result, is_raised_by_chance, shown_in
 from hmetad.compare.averaging import counted_trials
 from hmetad.compare.comparability import are_unlike
-from hmetad.compare.ranking import rank
+from hmetad.compare.ranking import rank, rank_table
+from hmetad.compare.words import headings, ranked_words
 from hmetad.counts.resample import has_spread
-from hmetad.report.contents.tables import codes_in_words
-from hmetad.text.names import heading
+from hmetad.plots import intervals
+from hmetad.plots.intervals import describe_intervals
+from hmetad.report.contents.tables import codes_in_words, early_notices
+from hmetad.report.page.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Numbers,
+    Prose,
+    Table,
+    interval_cell,
+    table_from_frame,
+)
+from hmetad.text.names import heading, in_percent, symbol
 
 __all__ = [
     "OF_COUNTS",
     "OF_TRIALS",
     "Evidence",
-    "Measure",
-    "Standing",
-    "Stratum",
     "cells_by_stratum",
     "compared_columns",
     "evidence_of",
+    "in_a_row",
+    "leaderboard",
     "measure_named",
     "measure_strata",
-    "ordered_levels",
     "over_column",
+    "ranking_table",
     "standing_of",
 ]
 
@@ -47,6 +62,8 @@ OF_COUNTS = ("share_right", "dprime", "auroc2", "m_ratio", "rmi")
 DRAWN = ("cell", "draw")
 # Names of the share of right answers, which errors of confidence do not touch.
 SHARES_RIGHT = ("accuracy", "share_right")
+# Names that stand in a sentence.
+MOST_NAMES = 4
 
 
 @dataclass(frozen=True)
@@ -121,11 +138,6 @@ class Stratum:
     averaged: int = 0
     inverse_trials: Floats | None = None
 
-    @property
-    def where(self) -> str:
-        """Its name as the end of a caption."""
-        return f", {self.name}" if self.name else ""
-
     def interval(self, name: str, ci_prob: float) -> Floats:
         """Estimate, lower and upper of each level, (3, levels).
 
@@ -169,26 +181,11 @@ class Standing:
     reason: str = ""
 
     @property
-    def candidates(self) -> tuple[str, ...]:
-        """The best level, or those that are not told apart from the best."""
-        return (self.best,) if self.best else self.rivals
-
-    @property
     def undefined(self) -> dict[str, float]:
         """Share of the draws, left out, in which levels that are ranked are undefined."""
         shares = undefined_share(self.stratum.draws[self.measure.name][:, None])
         named = zip(self.stratum.levels, shares.tolist(), strict=True)
         return {level: share for level, share in named if share > 0 and level in self.p_best}
-
-    def word(self, level: str) -> str:
-        """What is said of a level."""
-        if level in self.left_out:
-            return f"not ranked: {self.left_out[level]}"
-        if level == self.best:
-            return "best"
-        if level in self.rivals:
-            return "not decided"
-        return "no verdict" if self.reason else "not best"
 
 
 @dataclass(frozen=True)
@@ -215,8 +212,11 @@ class Evidence:
 
     @property
     def order(self) -> list[str]:
-        """Levels of the first stratum by their AUROC2."""
-        return ordered_levels(self.first, next(x for x in self.measures if x.name == "auroc2"))
+        """All levels, those of the first stratum by their AUROC2, undefined ones last."""
+        values = self.first.estimates["auroc2"]
+        places = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")
+        best_first = [self.first.levels[place] for place in places]
+        return list(dict.fromkeys([*best_first, *(x for one in self.strata for x in one.levels)]))
 
     @property
     def cells(self) -> dict[str, list[str]]:
@@ -226,6 +226,193 @@ class Evidence:
     def standing(self, stratum: Stratum) -> list[Standing]:
         """Standings of a stratum, measure by measure."""
         return [self.standings[stratum.name, one.name] for one in self.measures]
+
+
+def leaderboard(
+    found: Evidence, question: Sequence[str], unit: str, more: Sequence[Notice] = ()
+) -> list[Block]:
+    """Question, what a reader needs before the answer, the answer, its table and its figure.
+
+    Parameters
+    ----------
+    found : Evidence
+    question : sequence of str
+        Paragraphs.
+    unit : str
+        What draws are made of, such as "2,000 draws by item".
+    more : sequence of Notice, optional
+        Notices that the draws do not have.
+
+    Returns
+    -------
+    list of Block
+        Of a single level there is no answer. The levels of single strata, if there are several,
+        are in a second table, which is folded away.
+    """
+    blocks: list[Block] = [Prose("Question", tuple(question)), *early_notices(found.draws, more)]
+    if len(found.first.levels) > 1:
+        blocks.append(answer_prose(found, unit))
+    blocks += [standings_table(found, [found.first], "leaderboard"), evidence_figure(found)]
+    if len(found.strata) > 1:
+        blocks.append(standings_table(found, found.single, "leaderboard-sets"))
+    return blocks
+
+
+def answer_prose(found: Evidence, unit: str) -> Prose:
+    """Which level is best by each measure, in sentences, and what best means."""
+    standings = found.standing(found.first)
+    best: dict[str, list[str]] = {}
+    for one in standings:
+        if one.best:
+            named = f"{one.measure.heading} ({one.p_best[one.best]:.3f})"
+            best.setdefault(one.best, []).append(named)
+    lines = [f"{level} is best by {in_a_row(names)}." for level, names in best.items()]
+    lines += [open_sentence(one) for one in standings if not one.best]
+    for one in standings:
+        left = [f"{level} ({why})" for level, why in one.left_out.items()]
+        if left:
+            lines.append(f"Not ranked by {one.measure.heading}: {in_a_row(left)}.")
+        shares = [f"{x} ({in_percent(round(share, 3))})" for x, share in one.undefined.items()]
+        if shares:
+            said_of = f"Draws in which {one.measure.heading} is undefined are left out"
+            lines.append(f"{said_of}: {in_a_row(shares)}.")
+    mean = f"Values are the {found.first.name}, each counting the same. "
+    rule = (
+        f"{mean * bool(found.first.averaged)}Best means that the probability of being the best, "
+        f"over {unit}, is at least {in_percent(found.ci_prob)}. If none reaches that, all above "
+        f"{in_percent(1 - found.ci_prob)} are named. The probability is in parentheses."
+    )
+    return Prose("Answer", (" ".join(lines), rule))
+
+
+def open_sentence(one: Standing) -> str:
+    """Between which levels it is open which is best by a measure, or why there is no verdict."""
+    if one.reason:
+        return f"By {one.measure.heading} there is no verdict: {one.reason}."
+    named = [f"{level} ({one.p_best[level]:.3f})" for level in one.rivals]
+    return f"By {one.measure.heading} the best is not decided: {in_a_row(named)}."
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    """Names in a sentence, the first few of many.
+
+    Examples
+    --------
+    >>> in_a_row(["a", "b", "c"]), in_a_row(list("abcdefg"))
+    ('a, b and c', 'a, b, c, d and 3 more')
+    """
+    if len(names) > MOST_NAMES + 1:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def standings_table(found: Evidence, strata: Sequence[Stratum], name: str) -> Table:
+    """Every level of some strata with its value by each measure, marked if it is the best."""
+    several, of_items = len(strata) > 1, items_by_level(found)
+    firsts = [found.over[:1].upper() + found.over[1:], *(["Set"] if several else [])]
+    firsts += ["Items"] if of_items else []
+    rows: list[tuple[Cell, ...]] = []
+    for stratum in strata:
+        values = [stratum.interval(one.name, found.ci_prob) for one in found.measures]
+        for level in sorted(stratum.levels, key=found.order.index):
+            place = stratum.levels.index(level)
+            cells: list[Cell] = [level, *([stratum.name] if several else [])]
+            cells += [of_items["" if stratum.averaged else stratum.name, level]] if of_items else []
+            for one, numbers in zip(found.standing(stratum), values, strict=True):
+                mark = "*" if level == one.best else ""
+                cells.append(interval_cell(numbers[:, place], mark=mark))
+            rows.append(tuple(cells))
+    where = f", {strata[0].name}" if strata[0].name and not several else " in every set" * several
+    means = " ".join(f"{x.heading}: {x.question} {x.axis}." for x in found.measures)
+    return Table(
+        f"Every {found.over} by every measure{where}.",
+        (*firsts, *(one.heading for one in found.measures)),
+        tuple(rows),
+        f"{in_percent(found.ci_prob)} intervals; * the best. {means}",
+        name,
+        is_folded=several,
+        stems=tuple((one.heading, one.name) for one in found.measures),
+    )
+
+
+def items_by_level(found: Evidence) -> dict[tuple[str, str], Numbers]:
+    """Items that each level has in each stratum, and in all (no name); none if all have all."""
+    draws = found.draws
+    items = items_of(draws.attrs, found.over, draws["cell"].values)
+    if items is None or not (shares_of(items) < 1).any():
+        return {}
+    labels, levels = draws["cell"].values.tolist(), draws[found.over].values.astype(str)
+    cells: dict[tuple[str, str], Numbers] = {}
+    for stratum, inside in {"": labels, **found.cells}.items():
+        for level in dict.fromkeys(levels.tolist()):
+            own, every = items[(levels == level) & np.isin(labels, inside)].sum(axis=0).tolist()
+            share = own / every if every else None
+            cells[stratum, level] = Numbers(f"{own:,} of {every:,}" if every else "–", (share,))
+    return cells
+
+
+def evidence_figure(found: Evidence) -> Figure:
+    """Every measure of every level with its interval; filled where a level is called best."""
+    stratum, parts = found.first, []
+    order = [level for level in found.order if level in stratum.levels]
+    places = [stratum.levels.index(level) for level in order]
+    for one in found.standing(stratum):
+        numbers = stratum.interval(one.measure.name, found.ci_prob)
+        if one.measure.needs_chance:
+            # A ratio to nothing would make the axis too long to read the others.
+            numbers[:, [level in one.left_out for level in stratum.levels]] = np.nan
+        sides = dict(zip(("mean", "lower", "upper"), numbers[:, places], strict=True))
+        names = {"measure": one.measure.heading, "axis": one.measure.axis}
+        is_best = [level == one.best for level in order]
+        parts.append(pd.DataFrame({"level": order, **names, **sides, "is_best": is_best}))
+    table = pd.concat(parts, ignore_index=True)
+    drawn = intervals.interval_panels(
+        table, rows="level", panels="measure", strong="is_best", xlabel="axis"
+    )
+    where = f", {stratum.name}" if stratum.name else ""
+    caption = (
+        f"Every measure with {in_percent(found.ci_prob)} intervals{where}. A filled point "
+        "is called best; in each panel the axis says which end is better."
+    )
+    alt = describe_intervals(table, label="level", group="measure", most=60)
+    return Figure(caption, alt, drawn[0].figure, "evidence")
+
+
+def ranking_table(ranks: xr.Dataset, *, name: str) -> Table:
+    """Ranks of the levels of every stratum, the best first.
+
+    Parameters
+    ----------
+    ranks : Dataset
+        What `hmetad.rank` returned.
+    name : str
+        Stem of the table's file.
+
+    Returns
+    -------
+    Table
+    """
+    frame, attrs = rank_table(ranks), ranks.attrs
+    names = [attrs["over"], *(x for x in str(attrs["within"]).split(", ") if x)]
+    columns = {x: x.replace("_", " ").capitalize() for x in names}
+    columns |= {x: heading(x, "rank") for x in shown_in("rank")}
+    frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
+    reasons = headings(frame[["undefined", "withheld"]].to_dict("records"), "page")
+    if "coverage" in frame and (frame["coverage"] < 1).any():
+        columns["coverage"] = "Coverage"
+    level, rest = in_percent(attrs["ci_prob"]), in_percent(1 - attrs["ci_prob"])
+    first = "largest" if attrs["largest_first"] else "smallest"
+    told = [one.message for one in notices(ranks) if one.code == "undefined-draws"]
+    left_out = "".join(f" {message}" for message in told)
+    return table_from_frame(
+        frame,
+        f"Ranks{ranked_words(frame['mean_rank'].tolist())} by {symbol(str(attrs['quantity']))}.",
+        columns=columns | reasons,
+        formats={"mean_rank": ".1f", "rank_lower": ".0f", "rank_upper": ".0f", "p_best": ".3f"},
+        note=f"Rank 1 is the {first} value; {level} intervals of the rank. P(best): probability of "
+        f"rank 1; best from {level}, not best up to {rest}.{left_out}",
+        name=name,
+    )
 
 
 def evidence_of(
@@ -422,11 +609,3 @@ def levels_at_chance(stratum: Stratum, measure: Measure, ci_prob: float) -> dict
     return {
         level: said for level, end in zip(stratum.levels, lower, strict=True) if not end > value
     }
-
-
-def ordered_levels(stratum: Stratum, measure: Measure) -> list[str]:
-    """Levels from the best estimate to the worst, undefined ones last."""
-    values = stratum.estimates[measure.name]
-    sign = -1 if measure.more_is_better else 1
-    keys = np.where(np.isfinite(values), sign * values, np.inf)
-    return [stratum.levels[place] for place in np.argsort(keys, kind="stable")]
