@@ -16,21 +16,18 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError
+from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
     LARGEST_LOG_PROBABILITY,
-    Choices,
     Format,
     Log,
     Sample,
     letter_confidence,
-    make_choices,
     option_confidence,
     trials_of,
 )
-from hmetad.logs.stated import Scale
 from hmetad.logs.statements import as_number
 from hmetad.logs.trials import (
     as_dict,
@@ -57,21 +54,8 @@ CALIBRATED = "multiple_choice_separate_calibrated"
 type Key = tuple[int | str, str, int]
 
 
-@check_inputs(executor=with_submit)
-def read_helm(
-    path: str | Path,
-    *,
-    task: str | None = None,
-    metric: str | Mapping[str, str] | None = None,
-    threshold: float | None = None,
-    answer_pattern: str | None = None,
-    field: str | None = None,
-    pattern: str | None = None,
-    words: Mapping[str, float] | None = None,
-    scale: Scale | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    executor: Any = None,
-) -> pd.DataFrame:
+@check_inputs()
+def read_helm(path: str | Path, **options: Any) -> pd.DataFrame:
     """Trials of runs of HELM, one row per instance and trial.
 
     Parameters
@@ -79,25 +63,14 @@ def read_helm(
     path : str or Path
         The folder of a run, its ``scenario_state.json``, or a folder with runs at any depth. Beside
         it ``per_instance_stats.json`` has the scores, and ``run_spec.json`` the name of the run.
-    task : str, optional
-        The one task to read: the name of a run without its model. By default all of them.
-    metric : str or mapping of str to str, optional
-        The metric that says right or wrong, or one for each task. By default exact_match, else
-        quasi_exact_match, else whether the option chosen is a right one.
-    threshold : float, optional
-        Metric from which an answer is right. By default only 1 is right and 0 wrong.
-    answer_pattern : str, optional
-        Regular expression with one group: the answer in each of several completions, of which the
-        last match counts. By default a whole completion is an answer.
-    field, pattern, words, scale : optional
-        Where a completion states its confidence, as in `parse_confidence`. Without any of them it
-        is not looked for.
-    limits : Limits or mapping of str to int, optional
-        How much a file may hold: the names and numbers of `Limits` that should differ from its
-        defaults, such as ``{"values": 20_000_000}``.
-    executor : Executor or Client, optional
-        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
-        `distributed.Client`, or something else with ``submit``.
+    **options
+        Those of all logs, as in `read_log`, and:
+
+        - ``metric``: the metric that says right or wrong, or one for each task. By default
+          exact_match, else quasi_exact_match, else whether the option chosen is a right one;
+        - ``answer_pattern``: as in `read_lm_eval`, in each of several completions.
+
+        ``task`` is the name of a run without its model.
 
     Returns
     -------
@@ -145,18 +118,7 @@ def read_helm(
     >>> trials["confidence"].round(3).tolist()
     [0.607]
     """
-    choices = make_choices(
-        task=task,
-        metric=metric,
-        threshold=threshold,
-        answer_pattern=answer_pattern,
-        field=field,
-        pattern=pattern,
-        words=words,
-        scale=scale,
-        limits=limits,
-    )
-    return trials_of(FORMAT, Path(path), choices, executor)
+    return trials_of(FORMAT, Path(path), make_choices("helm", options))
 
 
 # Files

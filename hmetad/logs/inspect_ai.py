@@ -5,28 +5,26 @@ Source: version 2 of the log format of Inspect. Members are read in memory; none
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
+from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
     LONGEST_ANSWER,
-    Choices,
     Format,
     Log,
     Sample,
     letter_confidence,
-    make_choices,
     read_samples,
 )
-from hmetad.logs.stated import Scale
 from hmetad.logs.trials import (
     as_dict,
     as_list,
@@ -38,9 +36,8 @@ from hmetad.rows.limits import Limits, beyond, check_ratio, check_unpacked
 from hmetad.rows.lines import parse_line
 from hmetad.rows.packed import UNREADABLE, member_content, whole_file
 
-__all__ = ["Source", "read_inspect"]
+__all__ = ["read_inspect"]
 
-Source = Literal["completion", "score", "metadata", "store", "logprobs"]
 Place = tuple[str, dict[str, Any]]
 
 VERSION = 2
@@ -53,22 +50,8 @@ LONGEST_SCORE = 80
 ATTACHMENT = "attachment://"
 
 
-@check_inputs(executor=with_submit)
-def read_inspect(
-    path: str | Path,
-    *,
-    task: str | None = None,
-    scorer: str | None = None,
-    grades: Mapping[str, bool] | None = None,
-    threshold: float | None = None,
-    source: Source | None = None,
-    field: str | None = None,
-    pattern: str | None = None,
-    words: Mapping[str, float] | None = None,
-    scale: Scale | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    executor: Any = None,
-) -> pd.DataFrame:
+@check_inputs()
+def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     """Trials of logs of Inspect, one row per sample and epoch.
 
     Parameters
@@ -76,27 +59,18 @@ def read_inspect(
     path : str or Path
         A log .eval or .json, or a folder with logs at any depth. Of an archive memory holds one
         sample at a time; a .json is read as a whole.
-    task : str, optional
-        The one task to read. By default all of them.
-    scorer : str, optional
-        The score that says right or wrong, where samples have several; ``"grader/accuracy"`` for
-        one part of a score with several.
-    grades : mapping of str to bool, optional
-        What further grades mean, such as ``{"P": False, "N": False}`` (partial, no answer).
-    threshold : float, optional
-        Score from which an answer is right. By default only 1 is right and 0 wrong.
-    source : {"completion", "score", "metadata", "store", "logprobs"}, optional
-        What confidence is read from: the text of the model, the metadata of the score, that of
-        the sample, its store, or the log-probabilities of the letters of a multiple choice. By
-        default the text if one of the following is given, else the log-probabilities.
-    field, pattern, words, scale : optional
-        Where and how confidence is stated, as in `parse_confidence`.
-    limits : Limits or mapping of str to int, optional
-        How much the log may hold: the names and numbers of `Limits` that should differ from its
-        defaults, such as ``{"values": 20_000_000}``.
-    executor : Executor or Client, optional
-        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
-        `distributed.Client`, or something else with ``submit``.
+    **options
+        Those of all logs, as in `read_log`, and:
+
+        - ``scorer``: the score that says right or wrong, where samples have several;
+          ``"grader/accuracy"`` for one part of a score with several;
+        - ``grades``: what further grades mean, such as ``{"P": False, "N": False}`` (partial, no
+          answer);
+        - ``source``: what confidence is read from: "completion" (the text of the model), "score"
+          (the metadata of the score), "metadata" (that of the sample), "store" (the store of the
+          sample), or "logprobs" (the log-probabilities of the letters of a multiple choice). By
+          default the text if an option describes how confidence is stated, else the
+          log-probabilities.
 
     Returns
     -------
@@ -137,22 +111,11 @@ def read_inspect(
     >>> trials[["task", "answer", "correct", "confidence"]].to_dict("records")
     [{'task': 'sums', 'answer': '4', 'correct': True, 'confidence': 0.9}]
     """
-    choices = make_choices(
-        task=task,
-        scorer=scorer,
-        grades={**GRADES, **(grades or {})},
-        threshold=threshold,
-        source=source,
-        text="completion",
-        field=field,
-        pattern=pattern,
-        words=words,
-        scale=scale,
-        limits=limits,
-    )
-    trials, statuses = read_samples(FORMAT, Path(path), choices, executor)
+    given = make_choices("inspect", options)
+    choices = replace(given, grades={**GRADES, **(given.grades or {})})
+    trials, statuses = read_samples(FORMAT, Path(path), choices)
     unfinished = [file for file, status in statuses.items() if status != "success"]
-    return trials.frame(scale=scale, files=[*statuses], unfinished=unfinished)
+    return trials.frame(scale=choices.scale, files=[*statuses], unfinished=unfinished)
 
 
 # Files
@@ -293,7 +256,7 @@ def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices:
         ("score",),
         chosen=None if answer is None else clip_text(answer, LONGEST_ANSWER),
         target=None if target is None else clip_text(target, LONGEST_ANSWER),
-        texts=[stated.get(choices.source, sample.get(choices.source))],
+        texts=[stated.get(choices.place, sample.get(choices.place))],
         score=None if value is None else clip_text(value, LONGEST_SCORE),
         failed="no score, the sample ended in an error" if sample.get("error") else "",
         **letter_values(sample, answer),

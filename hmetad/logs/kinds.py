@@ -6,7 +6,6 @@ Path → the kind of log that it is. The command line reads this too, so nothing
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,6 +36,8 @@ class Reader(NamedTuple):
         Public name in `hmetad.logs` of the function that reads it.
     files : tuple of str
         Patterns of the names of its files.
+    options : tuple of str
+        Names of its options.
     has_folders : bool, optional
         Whether a folder of such files is read too.
     """
@@ -44,6 +45,7 @@ class Reader(NamedTuple):
     title: str
     function: str
     files: tuple[str, ...]
+    options: tuple[str, ...]
     has_folders: bool = True
 
     @property
@@ -52,13 +54,14 @@ class Reader(NamedTuple):
         read: Callable[..., pd.DataFrame] = getattr(import_module("hmetad.logs"), self.function)
         return read
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Names of the options, in the order of the function."""
-        return tuple(signature(self.read).parameters)[1:]
-
 
 DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+
+# Options that several kinds have.
+FILES = ("limits", "executor")
+STATED = ("threshold", "field", "pattern", "words", "scale")
+LOG = ("task", *STATED, *FILES)
+TABLE = ("columns", "path_columns", "delimiter", "decimal", "grades", "missing_codes")
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
@@ -66,28 +69,35 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             "sample logs of lm-evaluation-harness (--log_samples)",
             "read_lm_eval",
             ("samples_*.jsonl",),
+            (*LOG, "runs", "answer_filter", "metric", "normalise", "answer_pattern"),
         ),
         "inspect": Reader(
             "logs of Inspect, .eval or .json",
             "read_inspect",
             # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
             ("*.eval", f"{DATE}T*.json"),
+            (*LOG, "scorer", "grades", "source"),
         ),
         "lighteval": Reader(
             "details of lighteval (--save-details), .parquet",
             "read_lighteval",
             (f"details_*_{DATE}t*.parquet",),
+            (*LOG, "runs", "metric", "normalise", "answer_pattern"),
         ),
         "helm": Reader(
             "runs of HELM: a folder with scenario_state.json",
             "read_helm",
             ("scenario_state.json",),
+            (*LOG, "metric", "answer_pattern"),
         ),
-        "matlab": Reader("Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",)),
+        "matlab": Reader(
+            "Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",), ("columns", *FILES)
+        ),
         "table": Reader(
             "tables .csv, .tsv, .jsonl or .parquet",
             "read_trials",
             ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
+            (*TABLE, *STATED, *FILES),
             has_folders=False,
         ),
     }

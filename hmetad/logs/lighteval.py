@@ -18,32 +18,25 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError
+from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
     OPTION_METRICS,
-    Choices,
     Format,
     Log,
     LogFile,
-    Normalise,
-    Runs,
     Sample,
     chosen_runs,
     log_likelihood,
-    make_choices,
-    of_task,
     option_confidence,
     read_samples,
 )
-from hmetad.logs.stated import Scale
 from hmetad.logs.statements import as_number, is_missing
 from hmetad.logs.trials import (
     as_dict,
     safe_text,
 )
-from hmetad.rows.limits import Limits
 from hmetad.rows.tables import read_table
 
 __all__ = ["read_lighteval"]
@@ -58,52 +51,26 @@ BRACKETS = re.compile(r"[\[\](){}]")
 SIGNS = re.compile(r"(?:[-+~][ \t]*){10}")
 
 
-@check_inputs(executor=with_submit)
-def read_lighteval(
-    path: str | Path,
-    *,
-    task: str | None = None,
-    runs: Runs | None = None,
-    metric: str | Mapping[str, str] | None = None,
-    normalise: Normalise = "none",
-    threshold: float | None = None,
-    answer_pattern: str | None = None,
-    field: str | None = None,
-    pattern: str | None = None,
-    words: Mapping[str, float] | None = None,
-    scale: Scale | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    executor: Any = None,
-) -> pd.DataFrame:
+@check_inputs()
+def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
     """Trials of the details of lighteval, one row per sample.
 
     Parameters
     ----------
     path : str or Path
         A file ``details_<task>_<time>.parquet``, or a folder with such files at any depth.
-    task : str, optional
-        The one task to read, as its file names it ("arc:challenge|25"). By default all of them.
-    runs : {"latest", "all"}, optional
-        Which runs to read of a task that a model did several times.
-    metric : str or mapping of str to str, optional
-        The metric that says right or wrong, or one for each task. By default acc or acc_norm for
-        multiple choice, as `normalise` has it; else the one metric of a sample that is 0 or 1.
-    normalise : {"none", "characters", "bytes"}, optional
-        Length by which the log-likelihood of an option is divided.
-    threshold : float, optional
-        Metric from which an answer is right. By default only 1 is right and 0 wrong.
-    answer_pattern : str, optional
-        Regular expression with one group: the answer in each of several responses to one prompt,
-        of which the last match counts. By default a whole response is an answer.
-    field, pattern, words, scale : optional
-        Where the response to a generation task states its confidence, as in `parse_confidence`.
-        Without any of them it is not looked for.
-    limits : Limits or mapping of str to int, optional
-        How much a file may hold: the names and numbers of `Limits` that should differ from its
-        defaults, such as ``{"cells": 10**9}``.
-    executor : Executor or Client, optional
-        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
-        `distributed.Client`, or something else with ``submit``.
+    **options
+        Those of all logs, as in `read_log`, and:
+
+        - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
+        - ``metric``: the metric that says right or wrong, or one for each task. By default acc or
+          acc_norm for multiple choice, as `normalise` has it; else the one metric of a sample that
+          is 0 or 1;
+        - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
+          log-likelihood of an option is divided;
+        - ``answer_pattern``: as in `read_lm_eval`.
+
+        ``task`` is as its file names it ("arc:challenge|25").
 
     Returns
     -------
@@ -141,21 +108,9 @@ def read_lighteval(
     >>> trials["confidence"].round(3).tolist()
     [0.818]
     """
-    choices = make_choices(
-        task=task,
-        runs=runs,
-        metric=metric,
-        normalise=normalise,
-        threshold=threshold,
-        answer_pattern=answer_pattern,
-        field=field,
-        pattern=pattern,
-        words=words,
-        scale=scale,
-        limits=limits,
-    )
-    trials, files = read_samples(FORMAT, Path(path), choices, executor)
-    return trials.frame(scale=scale, files=[*files], normalise=normalise)
+    choices = make_choices("lighteval", options)
+    trials, files = read_samples(FORMAT, Path(path), choices)
+    return trials.frame(scale=choices.scale, files=[*files], normalise=choices.normalise)
 
 
 def details_of(path: Path, choices: Choices) -> list[LogFile]:

@@ -14,28 +14,22 @@ from typing import Any
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import Notice, first_few, notice_of
+from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
     LONGEST_ANSWER,
     OPTION_METRICS,
-    Choices,
     Format,
     Log,
     LogFile,
-    Normalise,
-    Runs,
     Sample,
     chosen_runs,
     log_likelihood,
-    make_choices,
-    of_task,
     option_confidence,
     read_samples,
 )
-from hmetad.logs.stated import Scale
 from hmetad.logs.trials import (
     as_dict,
     as_list,
@@ -62,59 +56,29 @@ ELEMENTWISE = {"regex", "regex_pos", "multi_choice_regex", "format_span", "map",
 ELEMENTWISE |= {"uppercase", "remove_whitespace", "take_first"}
 
 
-@check_inputs(executor=with_submit)
-def read_lm_eval(
-    path: str | Path,
-    *,
-    task: str | None = None,
-    runs: Runs | None = None,
-    answer_filter: str | Mapping[str, str] | None = None,
-    metric: str | Mapping[str, str] | None = None,
-    normalise: Normalise = "none",
-    threshold: float | None = None,
-    answer_pattern: str | None = None,
-    field: str | None = None,
-    pattern: str | None = None,
-    words: Mapping[str, float] | None = None,
-    scale: Scale | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    executor: Any = None,
-) -> pd.DataFrame:
+@check_inputs()
+def read_lm_eval(path: str | Path, **options: Any) -> pd.DataFrame:
     """Trials of a sample log of lm-evaluation-harness, read line by line.
 
     Parameters
     ----------
     path : str or Path
         A file ``samples_<task>_<time>.jsonl``, or a folder with such files at any depth.
-    task : str, optional
-        The one task to read. By default all of them.
-    runs : {"latest", "all"}, optional
-        Which runs to read of a task that a model did several times.
-    answer_filter : str or mapping of str to str, optional
-        The filter whose answers count ("strict-match"), where a task has several; or one for each
-        task. By default the first in the log of each task, which a notice says. Of several files
-        those that have one filter only are read by it.
-    metric : str or mapping of str to str, optional
-        The metric that says right or wrong, or one for each task. By default acc, acc_norm or
-        acc_bytes for multiple choice, as `normalise` has it; else the one of exact_match and acc
-        that is there.
-    normalise : {"none", "characters", "bytes"}, optional
-        Length by which the log-likelihood of an option is divided, as for acc_norm or acc_bytes.
-    threshold : float, optional
-        Metric from which an answer is right. By default only 1 is right and 0 wrong.
-    answer_pattern : str, optional
-        Regular expression with one group: the answer in each of several responses to one prompt
-        (``repeats`` of a task), of which the last match counts. By default a whole response is an
-        answer.
-    field, pattern, words, scale : optional
-        Where the response to a generation task states its confidence, as in `parse_confidence`.
-        Without any of them it is not looked for.
-    limits : Limits or mapping of str to int, optional
-        How much the log may hold: the names and numbers of `Limits` that should differ from its
-        defaults, such as ``{"values": 20_000_000}``.
-    executor : Executor or Client, optional
-        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
-        `distributed.Client`, or something else with ``submit``.
+    **options
+        Those of all logs, as in `read_log`, and:
+
+        - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
+        - ``answer_filter``: the filter whose answers count ("strict-match"), where a task has
+          several; or one for each task. By default the first in the log of each task, which a
+          notice names. If several files are read, those that have one filter only are read by it;
+        - ``metric``: the metric that says right or wrong, or one for each task. By default acc,
+          acc_norm or acc_bytes for multiple choice, as `normalise` has it; else the one of
+          exact_match and acc that is there;
+        - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
+          log-likelihood of an option is divided, as acc_norm and acc_bytes rank options;
+        - ``answer_pattern``: regular expression with one group, the answer in each of several
+          responses to one prompt, of which the last match counts. By default a whole response is
+          an answer.
 
     Returns
     -------
@@ -159,27 +123,16 @@ def read_lm_eval(
     >>> trials["confidence"].round(3).tolist()
     [0.75]
     """
-    choices = make_choices(
-        task=task,
-        runs=runs,
-        answer_filter=answer_filter,
-        metric=metric,
-        normalise=normalise,
-        threshold=threshold,
-        answer_pattern=answer_pattern,
-        field=field,
-        pattern=pattern,
-        words=words,
-        scale=scale,
-        limits=limits,
-    )
-    trials, remarks = read_samples(FORMAT, Path(path), choices, executor)
+    choices = make_choices("lm-eval", options)
+    trials, remarks = read_samples(FORMAT, Path(path), choices)
     filters: dict[str, dict[str, None]] = {}
     for name, names in remarks.values():
         filters.setdefault(name, names).update(names)
-    trials.notices[:0] = filter_notices(filters, answer_filter)
+    trials.notices[:0] = filter_notices(filters, choices.answer_filter)
     used = {name: safe_text(next(iter(names))) for name, names in filters.items()}
-    return trials.frame(scale=scale, files=[*remarks], filters=used, normalise=normalise)
+    return trials.frame(
+        scale=choices.scale, files=[*remarks], filters=used, normalise=choices.normalise
+    )
 
 
 # Files

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
+from hmetad.logs.choices import make_choices
 from hmetad.logs.trials import of_each
-from hmetad.rows.limits import Limits, as_limits, beyond
+from hmetad.rows.limits import Limits, beyond
 
 __all__ = ["read_matlab"]
 
@@ -38,14 +38,8 @@ ALLOWED = "nR_S1 and nR_S2, or vectors stimID, response and rating"
 type Place = tuple[tuple[str, int], ...]
 
 
-@check_inputs(executor=with_submit)
-def read_matlab(
-    path: str | Path,
-    *,
-    columns: Mapping[str, str] | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    executor: Any = None,
-) -> pd.DataFrame:
+@check_inputs()
+def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     """Read trials or counts from Matlab's files.
 
     Parameters
@@ -53,14 +47,10 @@ def read_matlab(
     path : str or Path
         A file ``.mat`` of version 4 to 7, or a folder of them, one for each person, whose names
         are then the people's.
-    columns : mapping of str to str, optional
-        Names of the vectors, where they are others than Matlab's toolbox has: ``{"stimulus":
-        "direction", "confidence": "slider"}``.
-    limits : Limits or mapping of str to int, optional
-        How much is read: ``unpacked`` bytes of the variables of a file.
-    executor : Executor or Client, optional
-        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
-        `distributed.Client`, or something else with ``submit``.
+    **options
+        ``columns``: names of the vectors, where they are others than Matlab's toolbox has, such as
+        ``{"stimulus": "direction", "confidence": "slider"}``; and those of all kinds, as in
+        `read_log`, with ``unpacked`` bytes of the variables of a file as the limit.
 
     Returns
     -------
@@ -92,12 +82,15 @@ def read_matlab(
     >>> trials.value_counts(["stimulus", "response", "confidence"]).loc["S1", "S1", 2].item()
     3
     """
-    place, own = Path(path), as_limits(limits)
-    read = partial(found_in, dict(columns or {}), own)
+    place, choices = Path(path), make_choices("matlab", options)
+    own, columns = choices.limits, choices.columns or {}
+    if not isinstance(columns, Mapping):
+        raise InputError("columns", repr(columns), "a mapping such as {'stimulus': 'direction'}")
+    read = partial(found_in, dict(columns), own)
     if not place.is_dir():
         return finished(read(place), place, own)
     files = sorted(place.rglob("*.mat"))
-    found = zip(files, of_each(read, files, executor), strict=True)
+    found = zip(files, of_each(read, files, choices.executor), strict=True)
     parts = [part.assign(subject=file.stem) for file, some in found for part in some]
     return finished(parts, place, own)
 

@@ -10,9 +10,10 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,21 +21,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
+from hmetad.logs.choices import Choices, Normalise, of_task
 from hmetad.logs.kinds import READERS, recognise_kind
-from hmetad.logs.stated import Scale
 from hmetad.logs.statements import (
     Statement,
-    Wording,
     agree_on,
     as_number,
-    compile_pattern,
     read_statement,
-    stated_wording,
 )
 from hmetad.logs.trials import (
     TrialCollector,
     Verdict,
-    check_threshold,
     choice_notices,
     clip_text,
     confidence_notices,
@@ -42,33 +39,24 @@ from hmetad.logs.trials import (
     safe_text,
     verdict,
 )
-from hmetad.rows.limits import Limits, as_limits
 
 __all__ = [
     "LARGEST_LOG_PROBABILITY",
     "LONGEST_ANSWER",
     "OPTION_METRICS",
-    "Choices",
     "Format",
     "Log",
     "LogFile",
-    "Normalise",
-    "Runs",
     "Sample",
     "chosen_runs",
     "letter_confidence",
     "log_likelihood",
-    "make_choices",
-    "of_task",
     "option_confidence",
     "option_probabilities",
     "read_log",
     "read_samples",
     "trials_of",
 ]
-
-Runs = Literal["latest", "all"]
-Normalise = Literal["none", "characters", "bytes"]
 
 LONGEST_ANSWER = 1000
 # Rounding may lead past 0.
@@ -121,25 +109,6 @@ class Sample(NamedTuple):
     responses: Sequence[Any] = ()
     score: str | None = None
     failed: str = ""
-
-
-class Choices(NamedTuple):
-    """What the caller chose; `wording` is None where log-probabilities give the confidence."""
-
-    task: str | None
-    runs: Runs | None
-    metric: str | Mapping[str, str] | None
-    threshold: float | None
-    grades: Mapping[str, bool]
-    normalise: Normalise
-    answer: re.Pattern[str] | None
-    answer_filter: str | Mapping[str, str] | None
-    scorer: str | None
-    source: str
-    wording: Wording | None
-    is_default: bool
-    scale: Scale | None
-    limits: Limits
 
 
 class Log(NamedTuple):
@@ -205,11 +174,23 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     path : str or Path
         File or folder.
     **options
-        Those of the kind: see the function of each, such as `read_lm_eval` and `read_trials`. All
-        have ``limits`` for how much a file may hold, and ``executor`` for what reads the files of a
-        folder: an executor of `concurrent.futures` or a `distributed.Client`, whose processes see
-        the files under the same path. All but Matlab's have ``field``, ``pattern``, ``words`` and
-        ``scale`` for confidence as stated.
+        Of all kinds but Matlab's:
+
+        - ``task``: the one task to read, not of tables. By default all of them;
+        - ``threshold``: score from which an answer is right. By default only 1 is right and 0
+          wrong;
+        - ``field``, ``pattern``, ``words``, ``scale``: where and how confidence is stated, as in
+          `parse_confidence`. Without any of them it is not looked for in text.
+
+        Of all kinds:
+
+        - ``limits``: how much a file may hold, the names and numbers of `Limits` that should differ
+          from its defaults, such as ``{"values": 20_000_000}``;
+        - ``executor``: what reads the files of a folder side by side: an executor of
+          `concurrent.futures`, a `distributed.Client`, or something else with ``submit``. Its
+          processes see the files under the same path.
+
+        The function of each kind, such as `read_lm_eval` and `read_trials`, describes the others.
 
     Returns
     -------
@@ -244,57 +225,17 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         kinds = ["auto", *READERS]
         raise InputError("kind", repr(kind), ", ".join(map(repr, kinds)), nearest(kind, kinds))
     kind = recognise_kind(Path(path)) if kind == "auto" else kind
-    reader = READERS[kind]
-    for option in options:
-        if option not in reader.options:
-            got, allowed = f"an option that {kind!r} does not have", f"an option of {kind!r}"
-            raise InputError(option, got, allowed, nearest(option, reader.options))
-    return reader.read(path, **options)
+    return READERS[kind].read(path, **options)
 
 
-def make_choices(
-    *,
-    field: str | None,
-    pattern: str | None,
-    words: Mapping[str, float] | None,
-    scale: Scale | None,
-    limits: Limits | Mapping[str, int] | None,
-    threshold: float | None,
-    answer_pattern: str | None = None,
-    source: str | None = None,
-    text: str = "",
-    **others: Any,
-) -> Choices:
-    """Options of a reader, checked once; `text` is the source that stands for what was written."""
-    check_threshold(threshold)
-    wording = stated_wording(field=field, pattern=pattern, words=words)
-    is_stated = any(option is not None for option in (field, pattern, words, scale))
-    if source == "logprobs" and is_stated:
-        got = "'logprobs' with a field, a pattern, words or a scale"
-        raise InputError("source", got, "log-probabilities, or stated confidence")
-    known = dict.fromkeys(("task", "runs", "metric", "answer_filter", "scorer"))
-    used = source or (text if is_stated else "logprobs")
-    is_read = is_stated if not text else used != "logprobs"
-    return Choices(
-        **{**known, "grades": {}, "normalise": "none", **others},
-        threshold=threshold,
-        answer=compile_pattern(answer_pattern, "answer_pattern"),
-        source=used,
-        wording=wording if is_read else None,
-        is_default=source is None and not is_stated,
-        scale=scale,
-        limits=as_limits(limits),
-    )
-
-
-def trials_of(form: Format, path: Path, choices: Choices, executor: Any) -> pd.DataFrame:
+def trials_of(form: Format, path: Path, choices: Choices) -> pd.DataFrame:
     """Trials of a log with the record that most formats have."""
-    trials, remarks = read_samples(form, path, choices, executor)
+    trials, remarks = read_samples(form, path, choices)
     return trials.frame(scale=choices.scale, files=[*remarks])
 
 
 def read_samples(
-    form: Format, path: Path, choices: Choices, executor: Any
+    form: Format, path: Path, choices: Choices
 ) -> tuple[TrialCollector, dict[str, Any]]:
     """Trials of all files in their order, and what is kept of each file of the task, by its name.
 
@@ -302,7 +243,9 @@ def read_samples(
     """
     trials, remarks, tasks = TrialCollector(), {}, set()
     files = form.files(path, choices)
-    for file, task, found, remark in of_each(partial(part_of, form, choices), files, executor):
+    # An executor cannot be handed to its own workers.
+    read = partial(part_of, form, replace(choices, executor=None))
+    for file, task, found, remark in of_each(read, files, choices.executor):
         tasks.add(task)
         if found is not None:
             trials.extend(found)
@@ -312,7 +255,7 @@ def read_samples(
         raise InputError("task", repr(choices.task), f"a task in {path}", step)
     if not form.text or choices.wording is None:
         trials.notices += choice_notices(trials)
-    if choices.is_default:
+    if choices.source is None and not choices.is_stated:
         trials.notices += confidence_notices(trials, form.text)
     return trials, remarks
 
@@ -380,17 +323,6 @@ def judged(sample: Sample, choices: Choices) -> Verdict:
     if sample.chosen is not None and sample.right:
         return sample.chosen in sample.right, ""
     return None, f"no metric {names[0]!r}"
-
-
-def of_task(choice: str | Mapping[str, str] | None, task: str) -> str | None:
-    """What the caller chose for a task: the same for all, or one of a mapping.
-
-    Examples
-    --------
-    >>> of_task({"gsm8k": "strict-match"}, "gsm8k"), of_task("none", "arc"), of_task({}, "arc")
-    ('strict-match', 'none', None)
-    """
-    return choice.get(task) if isinstance(choice, Mapping) else choice
 
 
 def repeated_answers(

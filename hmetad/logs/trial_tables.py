@@ -14,16 +14,16 @@ from typing import Any, Literal
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.files import TABLES, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
-from hmetad.counts.columns import Codes, as_text, listed, without_codes
+from hmetad.counts.columns import as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
+from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, bare_numbers, bounds, parse_confidence, unread_notices
 from hmetad.logs.statements import fold_word, is_missing
-from hmetad.logs.trials import check_threshold, of_each, safe_text, verdict
+from hmetad.logs.trials import of_each, safe_text, verdict
 from hmetad.rows.decimals import Decimal, partly_decimal_commas, with_decimal_commas
 from hmetad.rows.delimiters import (
     DELIMITERS,
@@ -33,7 +33,7 @@ from hmetad.rows.delimiters import (
     usual_delimiter,
 )
 from hmetad.rows.duplicates import file_notices, row_notices
-from hmetad.rows.limits import Limits, as_limits, check_size
+from hmetad.rows.limits import Limits, check_size
 from hmetad.rows.rows import columns_named
 from hmetad.rows.sources import rows_of
 from hmetad.rows.tables import read_table
@@ -51,24 +51,8 @@ FILE = "file"
 FEWEST_SMALL = 10
 
 
-@check_inputs(skip=("columns", "missing_codes"), executor=with_submit)
-def read_trials(
-    path: str | Path,
-    *,
-    columns: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    decimal: Decimal | None = None,
-    grades: Mapping[str, bool] | None = None,
-    threshold: float | None = None,
-    missing_codes: Codes = (),
-    field: str | None = None,
-    pattern: str | None = None,
-    words: Mapping[str, float] | None = None,
-    scale: Scale | None = None,
-    path_columns: str | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    executor: Any = None,
-) -> pd.DataFrame:
+@check_inputs()
+def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     r"""Trials of a plain table, renamed, and with confidence as a probability.
 
     Parameters
@@ -77,39 +61,28 @@ def read_trials(
         A table, as in `read_table`; or a folder with tables at any depth, or a pattern of names
         (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together, each
         with all columns: what a file does not have is missing there, and a notice says so.
-    columns : mapping of str to str, optional
-        Names as they should be, and the names in the table, in any case where one column fits:
-        ``{"correct": "acc"}``. The other columns keep theirs, but for the case of ``correct`` and
-        ``confidence``.
-    delimiter : str, optional
-        What separates the columns of a text: "comma", "semicolon", "tab", "bar" or "space", or the
-        sign. By default that of the suffix, or one that splits the first lines alike. With it, or
-        where it is found, files may also end in .txt or .dat.
-    decimal : {"comma", "point"}, optional
-        How numbers in a text are written: 0,85 or 0.85. By default with a point; but where the
-        columns are not separated by commas, a column in which every filled value is a number with
-        one decimal comma is read so, -3e-05 beside them too ("1,234" alone may be 1234, and stays
-        text).
-    grades : mapping of str to bool, optional
-        What the values of column "correct" mean, such as ``{"yes": True, "no": False}``; either
-        case. Values that are not among them, and say neither right nor wrong, are left missing.
-    threshold : float, optional
-        Value of column "correct" from which an answer is right.
-    missing_codes : str, float or sequence of these, optional
-        Values of ``correct``, ``confidence``, ``stimulus`` and ``response`` that stand for a
-        missing one, such as 999.
-    field, pattern, words, scale : optional
-        How column "confidence" states it, as in `parse_confidence`. Without any of them the
-        column stays as it is.
-    path_columns : str, optional
-        Columns that stand in the names of files, and of folders before them:
-        ``"{model}_{set}.csv"``, ``"{model}/{set}.csv"``. A file that fits in no way, or in several,
-        is refused.
-    limits : Limits or mapping of str to int, optional
-        How much the table may hold, as in `read_table`.
-    executor : Executor or Client, optional
-        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
-        `distributed.Client`, or something else with ``submit``.
+    **options
+        Those of all kinds, as in `read_log`, where ``threshold`` and stated confidence are about
+        the columns "correct" and "confidence" (which stays as it is without them), and:
+
+        - ``columns``: names as they should be, and the names in the table, in any case where one
+          column fits: ``{"correct": "acc"}``. The other columns keep theirs, but for the case of
+          ``correct`` and ``confidence``;
+        - ``path_columns``: columns that stand in the names of files, and of folders before them:
+          ``"{model}_{set}.csv"``, ``"{model}/{set}.csv"``. A file that fits in no way, or in
+          several, is refused;
+        - ``delimiter``: what separates the columns of a text: "comma", "semicolon", "tab", "bar" or
+          "space", or the sign. By default that of the suffix, or one that splits the first lines
+          alike. With it, or where it is found, files may also end in .txt or .dat;
+        - ``decimal``: "comma" or "point", how numbers in a text are written. By default with a
+          point; but where the columns are not separated by commas, a column in which every filled
+          value is a number with one decimal comma is read so, -3e-05 beside them too ("1,234" alone
+          may be 1234, and stays text);
+        - ``grades``: what the values of column "correct" mean, such as ``{"yes": True, "no":
+          False}``; either case. Values that are not among them, and say neither right nor wrong,
+          are left missing;
+        - ``missing_codes``: values of ``correct``, ``confidence``, ``stimulus`` and ``response``
+          that stand for a missing one, such as 999.
 
     Returns
     -------
@@ -139,23 +112,19 @@ def read_trials(
     >>> trials["confidence"].tolist(), trials.attrs["rejected"]
     ([0.85, nan], {'confidence: not understood': 1})
     """
-    check_threshold(threshold)
+    choices = make_choices("table", options)
     files = table_paths(Path(path))
-    places = [] if path_columns is None else [columns_of_path(path_columns, f) for f in files]
-    table, found, missing = joined_tables(
-        files, delimiter, decimal, as_limits(limits), places, executor
-    )
+    table, found, missing = joined_tables(files, choices)
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
-    trials = rename_columns(table, columns or {})
-    if listed("missing_codes", missing_codes):
+    trials = rename_columns(table, choices.columns or {})
+    if listed("missing_codes", choices.missing_codes):
         coded = {role: role for role in CODED if role in trials}
-        trials = without_codes(rows_of(trials), missing_codes, coded).frame()
+        trials = without_codes(rows_of(trials), choices.missing_codes, coded).frame()
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
-    if grades is not None or threshold is not None:
-        trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
-    if any(option is not None for option in (field, pattern, words, scale)):
-        wording = {"field": field, "pattern": pattern, "words": words, "scale": scale}
-        trials, attrs = with_stated(trials, attrs, wording)
+    if choices.grades is not None or choices.threshold is not None:
+        trials, attrs["rejected"] = graded(trials, choices.grades or {}, choices.threshold)
+    if choices.is_stated:
+        trials, attrs = with_stated(trials, attrs, choices)
     elif "confidence" in trials:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
     trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
@@ -163,14 +132,20 @@ def read_trials(
 
 
 def with_stated(
-    trials: pd.DataFrame, attrs: Mapping[Any, Any], wording: Mapping[str, Any]
+    trials: pd.DataFrame, attrs: Mapping[Any, Any], choices: Choices
 ) -> tuple[pd.DataFrame, dict[Any, Any]]:
     """Trials with confidence as probabilities, and attrs with what could not be read."""
     if "confidence" not in trials:
         step = "Name it with columns=."
         raise InputError("confidence", "no such column", "a column to parse", step)
-    refuse_spoiled(trials, wording["scale"])
-    stated = parse_confidence(trials["confidence"], **wording)
+    refuse_spoiled(trials, choices.scale)
+    stated = parse_confidence(
+        trials["confidence"],
+        field=choices.field,
+        pattern=choices.pattern,
+        words=choices.words,
+        scale=choices.scale,
+    )
     counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
     own = {**attrs, "rejected": {**attrs["rejected"], **counts}}
     own |= {name: stated.attrs[name] for name in ("scale", "examples")}
@@ -207,12 +182,7 @@ def table_paths(path: Path) -> list[Path]:
 
 
 def joined_tables(
-    files: Sequence[Path],
-    delimiter: str | None,
-    decimal: Decimal | None,
-    limits: Limits,
-    places: Sequence[Mapping[str, str]] = (),
-    executor: Any = None,
+    files: Sequence[Path], choices: Choices
 ) -> tuple[pd.DataFrame, dict[str, Any], list[Notice]]:
     """Tables below each other with the columns of their paths, and how they are written.
 
@@ -222,11 +192,13 @@ def joined_tables(
     tables: list[pd.DataFrame] = []
     signs: dict[Path, str | None] = {}
     cells = 0
-    read = partial(one_table, delimiter, decimal, limits)
-    for file, (table, sign) in zip(files, of_each(read, files, executor), strict=True):
+    template, decimal = choices.path_columns, choices.decimal
+    places = [] if template is None else [columns_of_path(template, file) for file in files]
+    read = partial(one_table, choices.delimiter, decimal, choices.limits)
+    for file, (table, sign) in zip(files, of_each(read, files, choices.executor), strict=True):
         signs[file] = sign
         cells += table.size
-        check_size(file, 0, cells, limits)
+        check_size(file, 0, cells, choices.limits)
         tables.append(table)
     said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs.values()))
     found: dict[str, Any] = {"delimiter": said} if said else {}

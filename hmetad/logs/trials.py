@@ -28,7 +28,6 @@ __all__ = [
     "Verdict",
     "as_dict",
     "as_list",
-    "check_threshold",
     "choice_notices",
     "clip_text",
     "confidence_notices",
@@ -227,12 +226,6 @@ def verdict(
     if threshold is not None:
         return number >= threshold, ""
     return (bool(number), "") if number in (0, 1) else (None, "score is partial credit")
-
-
-def check_threshold(threshold: float | None) -> None:
-    """Refuse a threshold that is no finite number."""
-    if threshold is not None and not math.isfinite(as_number(threshold)):
-        raise InputError("threshold", repr(threshold), "a number; scores from there are right")
 
 
 def of_each[File, Found](
