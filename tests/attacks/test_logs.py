@@ -340,7 +340,7 @@ def test_text_of_json_lines_can_be_written_whatever_is_in_it(tmp_path):
 @pytest.mark.parametrize(
     "limits", [{"column": 3}, {"columns": 0}, {"columns": 2.5}, {"columns": True}, ["columns"], 3]
 )
-@pytest.mark.parametrize("kind", ["table", "inspect", "lm-eval", None])
+@pytest.mark.parametrize("kind", ["lm-eval", None])
 def test_limits_that_are_none_are_refused(kind, limits, tmp_path):
     path = write(tmp_path / "t.csv", TABLE)
     with pytest.raises(InputError, match=r"^limits"):

@@ -3,7 +3,6 @@
 import json
 import math
 import zipfile
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -234,18 +233,3 @@ def test_any_sample_is_read_or_refused(fields, scores, tokens, options, write):
     made["output"]["choices"][0]["logprobs"]["content"] = tokens
     made["output"]["completion"] = "".join(token["token"] for token in tokens)
     check_read_or_refused("inspect", write([made | fields, sample(2)]), options)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93])
-def test_any_bytes_are_read_or_refused(compression, data, write):
-    path = write([sample()], "log.eval", compression=compression)
-    whole = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(
-        whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole
-    )
-    with suppress(InputError):
-        read_inspect(path)

@@ -85,17 +85,15 @@ FOLDERS = {kind: LOGS / kind.replace("-", "_") for kind in KINDS}
 OPTIONS = [
     *((kind, {"task": "colour"}, "Did you mean 'colours") for kind in KINDS if kind != "helm"),
     ("helm", {"task": "colours_opne"}, "Did you mean 'colours_open'"),
-    *((kind, {"threshold": value}, "threshold")
-      for kind in ("lm-eval", "inspect") for value in ("high", math.nan)),
+    *(("lm-eval", {"threshold": value}, "threshold") for value in ("high", math.nan)),
     ("lm-eval", {"metric": "acc_nor"}, "metric: got 'acc_nor'"),
     ("lm-eval", {"metric": "exactmatch", "task": "colours_open"}, "Did you mean 'exact_match'"),
     ("lm-eval", {"answer_pattern": "("}, "answer_pattern"),
     ("lm-eval", {"answer_pattern": "a"}, "answer_pattern: got 'a' with 0 groups"),
-    *((kind, {"normalise": "words"}, "normalise: got 'words'")
-      for kind in ("lm-eval", "lighteval")),
-    *((kind, {"runs": "first"}, "runs: got 'first'") for kind in ("lm-eval", "lighteval")),
-    *((kind, {"pattern": "("}, "pattern") for kind in KINDS),
-    *((kind, {"words": {"sure": 2}}, "words") for kind in KINDS),
+    ("lm-eval", {"normalise": "words"}, "normalise: got 'words'"),
+    ("lm-eval", {"runs": "first"}, "runs: got 'first'"),
+    ("helm", {"pattern": "("}, "pattern"),
+    ("helm", {"words": {"sure": 2}}, "words"),
     ("inspect", {"source": "text"}, "source: got 'text'"),
     ("inspect", {"source": "logprobs", "field": "sure"}, "'logprobs' with a field"),
     ("inspect", {"grades": {"P": 0.5}}, "grades"),

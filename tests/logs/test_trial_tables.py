@@ -1,12 +1,8 @@
 """Tables get the names that counting expects, and columns of their paths."""
 
-from contextlib import suppress
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hmetad.base.errors import InputError
 from hmetad.logs import frame_notices
@@ -54,14 +50,6 @@ def test_a_table_is_read_renamed_and_parsed(tmp_path):
     assert trials["correct"].tolist() == [1, 0, 1]
     assert trials.attrs["rejected"] == {"confidence: not understood": 1}
     assert trials.attrs["examples"][0]["said"] == "?"
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.text("ab,1.5%\n\"'_conf", max_size=60) | st.binary(max_size=40).map(repr))
-def test_any_table_is_read_or_refused(content, tmp_path):
-    (tmp_path / "t.csv").write_text(content)
-    with suppress(InputError):
-        read_trials(tmp_path / "t.csv", columns={"confidence": "a"}, scale="percent")
 
 
 @pytest.mark.parametrize(("column", "named"), [("model", "of small"), ("item", "of the table")])
