@@ -66,7 +66,7 @@ MOST_LINES = {
     "measures": 2842,
     "mle": 2205,
     "plots": 1810,
-    "report": 4037,
+    "report": 3500,
     "rows": 1892,
     "simulate": 1571,
     "specs": 1429,

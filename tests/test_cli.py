@@ -133,3 +133,28 @@ def test_help_fits_its_width_and_says_all_there_is_of_each_option_without_a_brok
         assert parameter.help
         assert " ".join(parameter.help.translate(PLAIN).split()) in words
     assert (f"hmetad {name}" in examples) == bool(name)
+
+
+# What the columns and ratings of a file are; and what is drawn, printed and written.
+SHARED = {
+    *("--ratings", "--levels", "--quantiles", "--quantiles-within", "--labels", "--options"),
+    *("--missing-codes", "--seed", "--output", "--format", "--json", "--help"),
+}
+
+
+def commands_of(group, *above):
+    """Every command, with the names that lead to it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, *above, name)
+        else:
+            yield " ".join((*above, name)), command
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(one, id=name) for name, one in commands_of(get_command(app))]
+)
+def test_a_command_has_few_options_of_its_own(command):
+    options = [one for one in command.params if one.param_type_name == "option"]
+    own = [one for one in options if not str(one.metavar).startswith("COLUMN")]
+    assert len([one for one in own if one.opts[0] not in SHARED]) <= 14

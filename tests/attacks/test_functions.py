@@ -375,7 +375,7 @@ RIGHT = {
     "compare_signals.signals": [["lead", "sure"], ("top_probability", "minus_entropy")],
     "compare_signals.options": ["options", None],
     "intervals": pool("intervals of signals"),
-    "signal_differences.draws, signals_report.draws": pool("draws of signals"),
+    "signal_differences.draws": pool("draws of signals"),
     "save_draws.draws": pool("draws of sets"),
     "fit_estimates.estimates": pool("draws of sets, sdt, estimates"),
     "fit_estimates.formula": [

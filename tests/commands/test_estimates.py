@@ -100,11 +100,10 @@ def test_a_set_that_nobody_has_answered_is_predicted(folder):
     assert "predictions for a new set" in (folder / "new.md").read_text(encoding="utf-8")
 
 
-def test_a_fit_of_estimates_has_a_report_in_every_format(folder):
+def test_a_fit_of_estimates_has_a_report(folder):
     run(folder, "estimates draws.nc --formula 'auroc2 ~ 1 + (1 | set)' --seed 1 -o own.nc")
-    for suffix in ("html", "md", "tex", "docx", "json"):
-        run(folder, f"report own.nc -o own.{suffix}")
-        assert (folder / f"own.{suffix}").stat().st_size > 1000
+    run(folder, "report own.nc -o own.html")
+    assert (folder / "own.html").stat().st_size > 1000
     answer = run(folder, "report own.nc --json").answer
     assert [row["cell"] for row in answer["rows"]][:2] == ["a | x", "a | y"]
     assert answer["population"][0]["kind"] == "population"
@@ -165,12 +164,8 @@ def crowd(tmp_path_factory):
     ("asked", "contrasts"),
     [
         ("draws.nc --over model --pool set --rank --bonferroni", 55),
-        ("draws.nc --over model --within kind --pool set --rank", 25),
         ("draws.nc --over model --within set --rank", 165),
-        ("draws.nc --over model --within set --against m3", 30),
         ("draws.nc --over model --pool set --matrix weights.csv --rank", 55),
-        ("draws.nc --over model --pool set --kind log_ratio --rank", 55),
-        ("fit.nc --over model --population --rank", 55),
         ("one=draws.nc two=fit.nc --over fit --within model --pool set --rank", 11),
         ("one=draws.nc two=fit.nc three=draws.nc --over fit --within model,set", 99),
     ],
@@ -183,16 +178,3 @@ def test_many_contrasts_have_a_page_and_rows_in_every_way_they_are_asked_for(
     page = (crowd / "page.html").read_text(encoding="utf-8")
     assert "m1" in page
     assert ("--rank" in asked) <= ("Ranks by" in page)
-
-
-def test_many_pooled_contrasts_are_written_in_every_format(crowd):
-    line = "compare draws.nc --var brier --over model --pool set --rope=-0.02,0.02 -o page"
-    for suffix in ("docx", "tex", "json"):
-        run(crowd, f"{line}.{suffix} --rank")
-        assert (crowd / f"page.{suffix}").stat().st_size > 1000
-    run(crowd, f"{line}.csv")
-    assert len(pd.read_csv(crowd / "page.csv")) == 55
-    run(crowd, f"{line}.md")
-    page = (crowd / "page.md").read_text(encoding="utf-8")
-    assert "Of 55 contrasts, the verdicts are: " in page
-    assert "| m5" in page

@@ -114,21 +114,6 @@ def test_labels_are_never_mathematics_have_only_signs_of_the_font_and_lose_their
     assert shorten("a" * 30 + "b" * 30, 21) == drawable("a" * 30 + "b" * 30, 21)
 
 
-@pytest.mark.parametrize(
-    ("figure", "asked"),
-    [
-        (plots.forest, {"label": "verdcit"}),
-        (plots.by, {"x": "verdcit"}),
-        (plots.criterion, {"x": "label", "hue": "verdcit", "panel": None}),
-        (plots.sensitivity_bars, {"label": "verdcit"}),
-        (plots.interval_panels, {"rows": "verdcit", "panels": "panel"}),
-    ],
-)
-def test_missing_column_is_named_and_a_near_one_suggested(figure, asked):
-    with pytest.raises(InputError, match=r"'verdcit'.*'verdict'"):
-        figure(frame_of(("one",)), **asked)
-
-
 @pytest.mark.parametrize("layout", [None, "constrained"])
 def test_legend_beside_axes_that_are_given_stands_clear_of_their_titles(layout):
     figure = Figure(figsize=(9.0, 4.0), layout=layout)

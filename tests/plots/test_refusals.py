@@ -27,6 +27,8 @@ CASES = {
     "a place twice": (lambda: plots.criterion(pd.concat([FRAME] * 2), x="task", **COLUMNS),
         "several rows"),
     "no such x": (lambda: plots.by(FRAME, x="tsk"), r"'tsk'.*'task'"),
+    "no such label": (lambda: plots.forest(frame_of("ab"), label="verdcit"),
+        r"'verdcit'.*'verdict'"),
     "no such upper": (lambda: plots.by(FRAME, upper="upp"), r"'upp'"),
     "no such variable": (lambda: plots.by(xr.Dataset({"m_ratio": ("cell", [1.0])}), "m_ratoi"),
         r"'m_ratoi'.*'m_ratio'"),

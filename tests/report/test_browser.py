@@ -2,15 +2,13 @@
 
 import html
 import json
-import random
 import re
 
 import pytest
-from attacks.hostile_texts import FRAGMENTS
 from plots.hostile_labels import HOSTILE
 
 from hmetad.report.page.blocks import Numbers
-from hmetad.report.page.report import Alerts, Prose, Report, Table
+from hmetad.report.page.report import Report, Table
 from hmetad.text.escape import visible
 
 pytestmark = pytest.mark.integration
@@ -159,27 +157,8 @@ def test_embedded_report_looks_the_same_in_a_notebook(hostile_report, measured_i
     assert measured_in_frame(NOTEBOOK + page, boxes, 900) == alone != ""
 
 
-@pytest.mark.slow
-def test_nothing_runs_whatever_a_report_says(browser, tmp_path):
-    script = "document.title='owned'"
-    acting = [text.replace("owned()", script) for text in FRAGMENTS]
-    rng = random.Random(1)
-    for _ in range(20):
-        label = " ".join(rng.sample(acting, 12))
-        table = Table(label, (label, "n"), tuple((text, 1) for text in acting), note=label)
-        blocks = (Prose(label, (label,)), Alerts(label, ((label, label, (label,)),)), table)
-        page = Report(label, blocks, subtitle=label, meta=((label, label),))
-        bare = re.sub("<meta http-equiv=[^>]*>", "", page.html())
-        path = tmp_path / "bare.html"
-        path.write_text(bare, encoding="utf-8")
-        for opened in (page.save(tmp_path / "page.html"), path):
-            dom = browser(opened)
-            assert "<title>owned" not in dom
-            assert re.findall("<(script|img|input|iframe|object|embed|link)", dom) == ["script"]
-
-
 def test_texts_with_intervals_sort_by_their_number(measured_in_frame):
-    texts = ("0.500 [0.1, 0.9]", "−0.200 best", "10.000 [9, 11]", "–", "1.000")
+    texts = ("0.500 [0.1, 0.9]", "−0.200*", "10.000 [9, 11]", "–", "1.000")
     numbers = (0.5, -0.2, 10.0, None, 1.0)
     cells = [Numbers(text, (key,)) for text, key in zip(texts, numbers, strict=True)]
     table = Table("T", ("label", "value"), tuple((f"r{i}", x) for i, x in enumerate(cells)))

@@ -4,7 +4,6 @@ import ast
 import contextlib
 import csv
 import io
-import re
 from inspect import getsource
 
 import pandas as pd
@@ -49,18 +48,6 @@ def test_csv_is_that_of_pandas_and_gives_back_what_went_in():
     assert [float(row["m"]) for row in read] == [row["m"] for row in ROWS]
     frame = pd.DataFrame({"a": [1.5, None], "b": ["x", "y, z"], "c": [True, False]})
     assert csv_table(frame.to_dict("records")) == frame.to_csv(index=False)
-
-
-def test_no_label_opens_a_column_a_line_or_a_command():
-    lines = markdown_table(ROWS, COLUMNS, "Title").splitlines()
-    assert len(lines) == len(ROWS) + 4
-    assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines[2:])
-    table = latex_table(ROWS, COLUMNS, "a_b & c")
-    body = table.partition(r"\midrule")[2].partition(r"\bottomrule")[0].strip().splitlines()
-    assert len(body) == len(ROWS)
-    assert all(len(re.findall(r"(?<!\\)&", line)) == 1 for line in body)
-    assert r"\caption{a\_b \& c}" in table
-    assert r"\input" not in table
 
 
 def test_minus_signs_and_what_is_missing_are_those_of_print_but_plain_for_programs():

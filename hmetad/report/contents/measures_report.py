@@ -177,8 +177,7 @@ def chosen_by(
     if "draw" not in draws.dims or not np.array_equal(measures["cell"], draws.get("cell", [])):
         allowed = "what resample gave for these measures"
         raise InputError("draws", "other cells than measures", allowed)
-    has_columns = bool(compared_columns(draws))
-    if over is not None or has_columns:
+    if over is not None or compared_columns(draws):
         over = over_column(draws, over)
     if over is None or "auroc2" not in draws:
         return []

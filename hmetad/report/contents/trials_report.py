@@ -153,10 +153,8 @@ def trials_report(
     frame = columns_in_use(trials, asked)
     found = evidence_of_trials(frame, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
-    unit, number = (
-        found.draws.attrs["cluster"].replace(", ", " and "),
-        f"{found.draws.attrs['n']:,}",
-    )
+    attrs = found.draws.attrs
+    unit, number = attrs["cluster"].replace(", ", " and "), f"{attrs['n']:,}"
     drawn = f"{number} draws by {unit}" if unit else f"{number} draws of answers"
     blocks = [
         *leaderboard(found, [question_of(found)], drawn),
