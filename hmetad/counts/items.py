@@ -21,7 +21,6 @@ from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name,
 from hmetad.rows.rows import Rows, Values
 
 __all__ = [
-    "ANSWERED",
     "FEWEST_ITEMS",
     "GROUPS",
     "answers_of_one_time",
@@ -29,7 +28,6 @@ __all__ = [
     "columns_beside_items",
     "columns_of_questions",
     "columns_that_differ",
-    "item_columns",
     "item_notices",
     "item_parts",
     "same_item_cells",
@@ -104,16 +102,6 @@ def columns_of_questions(trials: pd.DataFrame, known: Sequence[str] = ()) -> lis
     others |= {*NUMBERS} if {*LOGGED} & {*trials.columns} else set()
     names = [name for name in trials.columns if name not in others]
     return [name for name in names if not (is_nested(trials[name]) or is_measured(trials[name]))]
-
-
-def item_columns(trials: pd.DataFrame, known: Sequence[str] = ()) -> list[str]:
-    """Columns that tell items apart: their name, and what may be about the question.
-
-    Not those that are known to be about something else, and no numbers with fractions.
-    """
-    first = trials.head(LOOKED_AT)
-    names = ["task", *columns_of_questions(first, [*known, "task"])]
-    return ["item", *(name for name in names if name in first and not has_fractions(first[name]))]
 
 
 def item_parts(rows: Rows, item: str) -> list[str]:
@@ -243,13 +231,10 @@ def is_nested(column: pd.Series) -> bool:
 
 def is_measured(column: pd.Series) -> bool:
     """Whether a column holds numbers with fractions, most of them different, such as times."""
-    different = column.nunique() if has_fractions(column) else 0
-    return different > MEASURED and 2 * different > column.notna().sum()
-
-
-def has_fractions(column: pd.Series) -> bool:
-    """Whether a column holds numbers with fractions."""
-    return pd.api.types.is_float_dtype(column) and bool((column.dropna() % 1 != 0).any())
+    known = column.dropna()
+    if not pd.api.types.is_float_dtype(column) or (known % 1 == 0).all():
+        return False
+    return known.nunique() > MEASURED and 2 * known.nunique() > len(known)
 
 
 # Items of cells

@@ -54,14 +54,21 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("formula", HOSTILE)
-def test_it_is_refused_in_python_a_card_the_record_of_a_fit_and_a_command(formula, folder):
+def test_it_is_refused_and_runs_nothing(formula, tmp_path):
+    marker = tmp_path / "owned"
+    with pytest.raises(InputError, match="formula of log_m"):
+        parse_design("log_m", formula.format(run=f"'touch {marker}'"), CELLS)
+    assert not marker.exists(), "the formula ran"
+
+
+@pytest.mark.parametrize("formula", HOSTILE[::8])
+def test_it_is_refused_in_a_card_the_record_of_a_fit_and_a_command(formula, folder):
     marker, card = folder / "owned", folder / "card.toml"
     hostile = formula.format(run=f"'touch {marker}'")
     card.write_text(f"[formula]\nlog_m = {json.dumps(hostile)}\n", encoding="utf-8")
     record = json.loads(hmetad.load_model("group").to_json())
     record["formula"]["log_m"] = hostile
     for use in (
-        lambda: parse_design("log_m", hostile, CELLS),
         lambda: hmetad.ModelSpec("x", formula={"log_m": hostile}),
         lambda: hmetad.load_model("group", formula=hostile),
         lambda: hmetad.load_model(card),

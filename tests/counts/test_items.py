@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from hmetad.counts.items import columns_of_questions, columns_that_differ, item_columns
+from hmetad.counts.items import columns_of_questions, columns_that_differ
 
 
 def test_columns_of_the_answer_of_times_and_of_who_was_asked_are_not_of_the_question():
@@ -18,7 +18,6 @@ def test_lists_and_measured_numbers_are_of_the_answer_and_levels_of_a_number_are
     levels = {"temperature": [0.5, 0.7] * 20, "shot": range(40), "gap": [np.nan, 0.25] * 20}
     trials = pd.DataFrame({"seconds": seconds, "tokens": [[1, 2]] * 40} | levels)
     assert columns_of_questions(trials) == [*levels]
-    assert item_columns(trials.assign(task="a")) == ["item", "task", "shot"]
 
 
 def test_the_number_of_a_sample_counts_as_a_question_only_without_a_log():

@@ -150,41 +150,37 @@ def test_coverage_is_on_the_terminal_in_files_pages_ranks_and_gates(folder):
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "skipper 300 of 600" in page
     assert page.count("overage") >= 2
-
-
-def test_with_all_items_tables_have_no_further_columns(folder):
     run(folder, f"measures all.csv {MEASURES} -o draws.nc")
     done = run(folder, f"compare draws.nc {COMPARE} --rank")
     assert "overage" not in done.stdout
     assert "unequal-items" not in done.stderr
 
 
-def test_draws_of_counts_carry_it_too(folder):
-    run(folder, f"measures skip.csv {MEASURES} --quantiles 4 -o draws.nc")
-    done = run(folder, "compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 --json")
-    assert done.answer["rows"][0]["right_coverage"] in (0.5, 1)
-    assert "unequal-items" in {one["code"] for one in done.answer["notices"]}
-    lone = MEASURES.replace("--cluster item", "")
-    assert "unequal-items" in run(folder, f"measures skip.csv {lone} --quantiles 4").stderr
-
-
-def test_a_model_of_the_estimates_carries_it(folder):
-    trials = answers(sets="vwxyz", n=100)
-    skipped(trials).to_csv(folder / "sets.csv", index=False)
-    line = "measures sets.csv --by model,set --correct correct --interval --cluster item --seed 1"
-    run(folder, f"{line} --draws 200 -o draws.nc")
-    line = "estimates draws.nc --formula 'accuracy ~ 0 + model + (1 | set)' --seed 1 --draws 200"
-    assert "unequal-items" in run(folder, f"{line} -o sets.nc").stderr
-    line = "compare sets.nc --population --over model --rope=-0.02,0.02"
-    assert "unequal-items" in run(folder, line).stderr
-
-
-CLUSTER, OF_COUNTS = "--cluster item", "--quantiles 4 --interval --cluster item"
+def test_tables_of_counts_carry_coverage_and_take_items_by_set_and_number():
+    of_skipper = count_correct(skipped(answers()), by=["model", "item"], quantiles=4)
+    draws = hmetad.resample(of_skipper, hmetad.measures.auroc2, cluster="item", n=20, seed=1)
+    found = contrast(draws, var="auroc2", over="model")
+    assert {found["left_coverage"].item(), found["right_coverage"].item()} == {0.5, 1}
+    assert coded(draws, "unequal-items")
+    anew, named = (
+        count_correct(trials, by=by, quantiles=4)
+        for trials, by in (
+            (numbered(), ["model", "set", "item"]),
+            (told_apart(numbered()), ["model", "item"]),
+        )
+    )
+    of_both, of_one = (
+        hmetad.counts.clusters_of(counts, cluster)
+        for counts, cluster in ((anew, ["set", "item"]), (named, "item"))
+    )
+    np.testing.assert_array_equal(of_both.pooled, of_one.pooled)
+    assert of_both.pooled.attrs["coverage"] == of_one.pooled.attrs["coverage"]
+    assert [x.counts.shape for x in of_both.parts] == [x.counts.shape for x in of_one.parts]
 
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("skip", CLUSTER), ("empty", CLUSTER), ("unnamed", ""), ("skip", OF_COUNTS)],
+    [("skip", "--cluster item"), ("unnamed", "")],
 )
 def test_a_page_says_it_before_the_answer(folder, name, options):
     line = f"measures {name}.csv --by model --correct correct {options} --draws 200 --seed 1"
@@ -192,7 +188,7 @@ def test_a_page_says_it_before_the_answer(folder, name, options):
     page = (folder / "page.md").read_text(encoding="utf-8")
     before, _, answer = page.partition("## Answer")
     assert "skipper 300 of 600" in before
-    if name != "unnamed" and "quantiles" not in options:
+    if name != "unnamed":
         assert "300 of 600 items" in answer.partition("##")[0]
 
 
@@ -467,21 +463,6 @@ def test_the_same_questions_under_several_conditions_stay_the_same_items():
     assert resample_trials(tasks, **asked).attrs["cluster"] == "item"
     others = tasks.assign(target=np.random.default_rng(1).integers(0, 4, len(tasks)))
     assert resample_trials(others, **asked).attrs["cluster"] == "set, item"
-
-
-def test_counts_draw_items_by_set_and_number(tmp_path):
-    numbered().to_csv(tmp_path / "sets.csv", index=False)
-    told_apart(numbered()).to_csv(tmp_path / "named.csv", index=False)
-    line = "--by model --correct correct --quantiles 4 --interval --draws 50 --seed 1 --json"
-    expected = run(tmp_path, f"measures named.csv {line} --cluster item").answer["rows"]
-    for cluster in ("item", "set,item"):
-        found = run(tmp_path, f"measures sets.csv {line} --cluster {cluster}").answer["rows"]
-        assert [row["auroc2_lower"] for row in found] == [row["auroc2_lower"] for row in expected]
-    asked = f"measures sets.csv {line} --cluster item".replace("--quantiles 4 ", "")
-    answer = run(tmp_path, asked).answer
-    assert "items-numbered-anew" in [one["code"] for one in answer["notices"]]
-    page = run(tmp_path, asked.replace("--json", "-o page.md")) and (tmp_path / "page.md")
-    assert "named by set and item together" in page.read_text(encoding="utf-8")
 
 
 # --- levels without an item in common -----------------------------------------------------------

@@ -1,5 +1,7 @@
 """What holds of every plot: any labels, any number of them, any axes, the same every time."""
 
+import re
+
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
@@ -30,6 +32,7 @@ def test_labels_of_any_kind_are_short_text_and_the_same_every_time(name):
     figures = [plot(name, LABELS).figure for _ in range(2)]
     first, second = (figure_svg(Block("F", "F", figure)) for figure in figures)
     assert first == second
+    assert not re.search(rb"<(script|img)", first)
     shown = [text.replace("\n", " ") for text in texts(figures[0])]
     # Names of people are too short for the code of a sign.
     for part in (r"\$x_1\$", "hidden", *(["U+5B50"] if name != "people" else [])):
