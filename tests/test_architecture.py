@@ -62,7 +62,7 @@ MOST_LINES = {
     "compare": 2144,
     "counts": 2961,
     "likelihood": 3521,
-    "logs": 2775,
+    "logs": 2728,
     "measures": 2842,
     "mle": 2205,
     "plots": 1810,

@@ -27,7 +27,7 @@ Normalise = Literal["none", "characters", "bytes"]
 Source = Literal["completion", "score", "metadata", "store", "logprobs"]
 
 # What has a check elsewhere.
-CHECKED = ("columns", "limits", "missing_codes")
+CHECKED = ("limits", "missing_codes")
 USUAL_LIMITS = Limits()
 
 

@@ -29,12 +29,7 @@ from hmetad.logs.samples import (
     trials_of,
 )
 from hmetad.logs.statements import as_number
-from hmetad.logs.trials import (
-    as_dict,
-    as_list,
-    safe_text,
-    sample_name,
-)
+from hmetad.logs.trials import as_dict, as_list, objects_in, safe_text, sample_name
 from hmetad.rows.limits import Limits
 from hmetad.rows.lines import json_value, parse_line
 from hmetad.rows.packed import whole_file
@@ -315,8 +310,7 @@ def joint_choice(request: dict[str, Any], letters: Sequence[str]) -> dict[str, A
 
 def completions_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Completions of a request; none where it failed."""
-    found = as_list(as_dict(request.get("result")).get("completions"))
-    return [one for one in found if isinstance(one, dict)]
+    return objects_in(as_dict(request.get("result")).get("completions"))
 
 
 def first_text(request: dict[str, Any]) -> str | None:
@@ -329,9 +323,7 @@ def first_text(request: dict[str, Any]) -> str | None:
 def tokens_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Tokens of the first completion, with their log-probabilities."""
     found = completions_of(request)
-    return (
-        [one for one in as_list(found[0].get("tokens")) if isinstance(one, dict)] if found else []
-    )
+    return objects_in(found[0].get("tokens")) if found else []
 
 
 FORMAT = Format(run_paths, log_of)

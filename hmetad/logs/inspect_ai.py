@@ -17,21 +17,8 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
 from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.samples import (
-    LONGEST_ANSWER,
-    Format,
-    Log,
-    Sample,
-    letter_confidence,
-    read_samples,
-)
-from hmetad.logs.trials import (
-    as_dict,
-    as_list,
-    clip_text,
-    safe_text,
-    sample_name,
-)
+from hmetad.logs.samples import LONGEST_ANSWER, Format, Log, Sample, letter_confidence, read_samples
+from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
 from hmetad.rows.limits import Limits, beyond, check_ratio, check_unpacked
 from hmetad.rows.lines import parse_line
 from hmetad.rows.packed import UNREADABLE, member_content, whole_file
@@ -305,8 +292,8 @@ def letter_values(sample: dict[str, Any], answer: Any) -> dict[str, Any]:
     letters = LETTERS[: len(options)]
     if not isinstance(answer, str) or len(answer) != 1 or answer not in letters:
         return {"missing": "confidence: no single letter as the answer"}
-    written = dicts(as_dict(sample.get("output")).get("choices"))
-    tokens = dicts(as_dict(written[0].get("logprobs")).get("content")) if written else []
+    written = objects_in(as_dict(sample.get("output")).get("choices"))
+    tokens = objects_in(as_dict(written[0].get("logprobs")).get("content")) if written else []
     if not tokens:
         return {"missing": "confidence: no log-probabilities"}
     text = "".join(str(token.get("token")) for token in tokens)
@@ -316,14 +303,11 @@ def letter_values(sample: dict[str, Any], answer: Any) -> dict[str, Any]:
     at = [token for token in tokens if str(token.get("token")).strip() == answer]
     if not at:
         return {"missing": "confidence: the answer is no token of its own"}
-    top = {str(one.get("token")): one.get("logprob") for one in dicts(at[-1].get("top_logprobs"))}
+    top = {
+        str(one.get("token")): one.get("logprob") for one in objects_in(at[-1].get("top_logprobs"))
+    }
     said = {str(at[-1].get("token")): at[-1].get("logprob"), **top}
     return letter_confidence(said, letters, answer)
-
-
-def dicts(value: Any) -> list[dict[str, Any]]:
-    """The JSON objects of a list, if it is one."""
-    return [item for item in as_list(value) if isinstance(item, dict)]
 
 
 COLUMNS = ("target", "answer", "score", "correct", "confidence", "option_probabilities")

@@ -15,14 +15,7 @@ from hmetad.base.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "READERS",
-    "Reader",
-    "files_of_kind",
-    "kind_of_name",
-    "known_kinds",
-    "recognise_kind",
-]
+__all__ = ["READERS", "Reader", "files_of_kind", "kind_of_name", "known_kinds", "recognise_kind"]
 
 
 class Reader(NamedTuple):

@@ -33,10 +33,7 @@ from hmetad.logs.samples import (
     read_samples,
 )
 from hmetad.logs.statements import as_number, is_missing
-from hmetad.logs.trials import (
-    as_dict,
-    safe_text,
-)
+from hmetad.logs.trials import as_dict, safe_text
 from hmetad.rows.tables import read_table
 
 __all__ = ["read_lighteval"]

@@ -30,13 +30,7 @@ from hmetad.logs.samples import (
     option_confidence,
     read_samples,
 )
-from hmetad.logs.trials import (
-    as_dict,
-    as_list,
-    clip_text,
-    safe_text,
-    sample_name,
-)
+from hmetad.logs.trials import as_dict, as_list, clip_text, safe_text, sample_name
 from hmetad.rows.limits import Limits
 from hmetad.rows.lines import Line, json_lines, parse_line
 from hmetad.rows.packed import whole_file

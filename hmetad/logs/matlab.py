@@ -84,8 +84,6 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     """
     place, choices = Path(path), make_choices("matlab", options)
     own, columns = choices.limits, choices.columns or {}
-    if not isinstance(columns, Mapping):
-        raise InputError("columns", repr(columns), "a mapping such as {'stimulus': 'direction'}")
     read = partial(found_in, dict(columns), own)
     if not place.is_dir():
         return finished(read(place), place, own)

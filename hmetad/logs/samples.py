@@ -23,12 +23,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
 from hmetad.logs.choices import Choices, Normalise, of_task
 from hmetad.logs.kinds import READERS, recognise_kind
-from hmetad.logs.statements import (
-    Statement,
-    agree_on,
-    as_number,
-    read_statement,
-)
+from hmetad.logs.statements import Statement, agree_on, as_number, read_statement
 from hmetad.logs.trials import (
     TrialCollector,
     Verdict,

@@ -17,13 +17,7 @@ from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import code_notices
 from hmetad.counts.noticed import add_notices
-from hmetad.logs.statements import (
-    Statement,
-    as_number,
-    is_missing,
-    read_statement,
-    stated_wording,
-)
+from hmetad.logs.statements import Statement, as_number, is_missing, read_statement, stated_wording
 
 __all__ = [
     "Scale",

@@ -285,8 +285,6 @@ def graded(
 
 def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     """Table under the names it should have."""
-    if not isinstance(columns, Mapping):
-        raise InputError("columns", repr(columns), "a mapping such as {'correct': 'acc'}")
     named = {old: columns_named(str(old), table.columns) for old in columns.values()}
     columns = {new: named[old][0] if len(named[old]) == 1 else old for new, old in columns.items()}
     for name in (name for name in READ if name not in columns and name not in table.columns):

@@ -31,6 +31,7 @@ __all__ = [
     "choice_notices",
     "clip_text",
     "confidence_notices",
+    "objects_in",
     "of_each",
     "safe_text",
     "sample_name",
@@ -198,6 +199,11 @@ def as_dict(value: Any) -> dict[str, Any]:
 def as_list(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """The JSON objects of a list, if it is one."""
+    return [item for item in as_list(value) if isinstance(item, dict)]
 
 
 def verdict(

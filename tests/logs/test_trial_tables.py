@@ -15,7 +15,7 @@ TABLE = pd.DataFrame({"item": ["a", "b"], "llama_ok": [0, 0], "llama_conf": [80,
     ("options", "message"),
     [
         ({"columns": {"correct": "acc"}}, "Did you mean|There are"),
-        ({"columns": ["acc"]}, "allowed is a mapping such as"),
+        ({"columns": ["acc"]}, "allowed is a mapping of text to text"),
         ({"columns": {"item": "llama_ok"}}, "beside a column 'item'"),
         ({"columns": {"x": "item", "y": "item"}}, "each column once"),
         ({"scale": "percent"}, "confidence: got no such column"),
