@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1520,
     "bayes": 5660,
-    "commands": 3011,
+    "commands": 2813,
     "compare": 2144,
     "counts": 2961,
     "likelihood": 3521,

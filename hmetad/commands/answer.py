@@ -43,6 +43,7 @@ __all__ = [
     "Listing",
     "as_seed",
     "command_line",
+    "deliver",
     "give",
     "output_file",
     "packages",
@@ -50,7 +51,6 @@ __all__ = [
     "rows_of",
     "writable_file",
     "writable_folder",
-    "write_files",
 ]
 
 # Suffixes of outputs: the rows of an answer, and pages about it.
@@ -125,6 +125,24 @@ class Answer:
             "versions": dict(self.versions),
             **self.more,
         }
+
+
+def deliver(
+    answer: Answer,
+    chosen: Format,
+    written: Sequence[Path],
+    save_page: Callable[[Path], object] | None = None,
+) -> None:
+    """Write an answer as .csv or .json, or as its page, and print it.
+
+    A file is complete, or is not written.
+    """
+    for path in written:
+        if path.suffix in DATA_FILES or save_page is None:
+            write_together({path: WRITERS["csv" if path.suffix == ".csv" else "json"](answer)})
+        else:
+            save_page(path)
+    give(answer, chosen, written)
 
 
 def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ()) -> None:
@@ -242,17 +260,6 @@ def joined(notices: Iterable["Notice"]) -> list["Notice"]:
     for notice in notices:
         first.setdefault(replace(notice, cells=()), {}).update(dict.fromkeys(notice.cells))
     return [replace(notice, cells=tuple(cells)) for notice, cells in first.items()]
-
-
-def write_files(
-    answer: Answer, paths: Iterable[Path], save_page: Callable[[Path], object] | None = None
-) -> None:
-    """Write an answer as .csv or .json, or as its page; a file is complete, or is not written."""
-    for path in paths:
-        if path.suffix in DATA_FILES or save_page is None:
-            write_together({path: WRITERS["csv" if path.suffix == ".csv" else "json"](answer)})
-        else:
-            save_page(path)
 
 
 def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -20,10 +20,9 @@ from hmetad.commands.answer import (
     Answer,
     Listing,
     command_line,
-    give,
+    deliver,
     output_file,
     rows_of,
-    write_files,
 )
 from hmetad.commands.fits import (
     Fits,
@@ -205,8 +204,7 @@ def compare(asked: CompareOptions) -> None:
             page = hmetad.report.fit_report(one_or_all(fits), made, **shared)
         page.save(path)
 
-    write_files(answer, written, save_page)
-    give(answer, chosen, written)
+    deliver(answer, chosen, written, save_page)
     say_how_to_settle(answer, fits)
     end_by(outcome)
 

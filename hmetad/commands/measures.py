@@ -21,10 +21,9 @@ from hmetad.commands.answer import (
     Listing,
     as_seed,
     command_line,
-    give,
+    deliver,
     output_file,
     rows_of,
-    write_files,
 )
 from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
 from hmetad.commands.fits import DRAWS_FILE
@@ -189,8 +188,7 @@ def measures(options: MeasuresOptions) -> None:
         raise InputError("--output", got, "draws", "Add --interval.")
     measured = measured_exactly(asked) if asked.is_exact else measured_counts(asked)
     answer = measures_answer(asked, measured)
-    write_files(answer, written, partial(save, asked=asked, measured=measured))
-    give(answer, chosen, written)
+    deliver(answer, chosen, written, partial(save, asked=asked, measured=measured))
 
 
 def refuse_without_stimulus(options: MeasuresOptions) -> None:

@@ -15,7 +15,7 @@ import typer
 
 import hmetad
 from hmetad.base.errors import InputError
-from hmetad.commands.answer import DATA_FILES, Answer, Listing, give, output_file, write_files
+from hmetad.commands.answer import DATA_FILES, Answer, Listing, deliver, output_file
 from hmetad.commands.options import (
     CiProb,
     Output,
@@ -213,9 +213,8 @@ def plan_trials(asked: TrialPlanOptions) -> None:
             **asked.shared,
         )
     needed, remark = needed_for(found, asked.goal) if asked.goal else (None, "")
-    answer = answer_of(found, {"trials_needed": needed} if asked.goal else {})
-    write_files(answer, written)
-    give(answer, chosen, written)
+    more = {"trials_needed": needed} if asked.goal else {}
+    deliver(answer_of(found, more), chosen, written)
     if remark:
         say(remark)
 
@@ -244,9 +243,8 @@ def plan_groups(asked: GroupPlanOptions) -> None:
         **asked.shared,
     )
     needed, remark = people_remark(found, asked.goal) if asked.goal else ({}, "")
-    answer = answer_of(found, {"subjects_needed": needed} if asked.goal else {})
-    write_files(answer, written)
-    give(answer, chosen, written)
+    more = {"subjects_needed": needed} if asked.goal else {}
+    deliver(answer_of(found, more), chosen, written)
     if remark:
         say(remark)
 

@@ -19,10 +19,9 @@ from hmetad.commands.answer import (
     DATA_FILES,
     Answer,
     Listing,
-    give,
+    deliver,
     output_file,
     rows_of,
-    write_files,
 )
 from hmetad.commands.counting import count_file
 from hmetad.commands.options import (
@@ -105,8 +104,7 @@ def reliability(asked: ReliabilityOptions) -> None:
             seed=asked.seed,
         )  # fmt: skip
         answer = halves_answer(found, asked)
-    write_files(answer, written)
-    give(answer, chosen, written)
+    deliver(answer, chosen, written)
 
 
 def halves_answer(found: "xr.Dataset", asked: ReliabilityOptions) -> Answer:

@@ -14,10 +14,9 @@ from hmetad.commands.answer import (
     Answer,
     Listing,
     command_line,
-    give,
+    deliver,
     output_file,
     rows_of,
-    write_files,
 )
 from hmetad.commands.counting import count_file
 from hmetad.commands.options import (
@@ -119,8 +118,7 @@ def select(asked: SelectOptions) -> None:
         title = f"Models of confidence: {asked.file.name}"
         hmetad.report.selection_report(found, title=title, command=command_line()).save(path)
 
-    write_files(answer, written, save_page)
-    give(answer, chosen, written)
+    deliver(answer, chosen, written, save_page)
     if chosen == "table":
         for paragraph in said:
             print_text(f"{paragraph}\n")

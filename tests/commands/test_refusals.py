@@ -19,7 +19,7 @@ REFUSED = {
     "compare fit.nc --over model --rope=-1,1": "Compare within each: --within task; or over all",
     "compare fit.nc --over model --rope=ten": "two numbers",
     f"{ASK} --matrix narrow.csv": "two levels or more",
-    "compare trials.csv --over model --rope=-1,1": "no netCDF",
+    "compare trials.csv --over model --rope=-1,1": "a fit as hmetad wrote it",
     "compare nofile.nc --over model --rope=-1,1": "hmetad fit",
     f"{ASK} --var log_mm": "--var: got 'log_mm'",
     "compare fit.nc --var criteria --rope=-1,1": "one number a place",
