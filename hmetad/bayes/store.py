@@ -373,6 +373,9 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
         raise InputError(str(path), got, "a saved fit (.nc)", step)
     with reading(path):
         check_size(path, path.stat().st_size, max_bytes)
+        if not h5py.is_hdf5(path):
+            got, step = "a file that cannot be read (no netCDF)", "Name a saved fit (.nc)."
+            raise InputError(str(path), got, ALLOWED, step)
         content = path.read_bytes()
         check_sum(content)
         names = ["/", *names_of_groups(content, path, max_bytes)]
