@@ -425,7 +425,7 @@ def tally_trials(
     if difficulty is not None and difficulty not in {*used, *spread}:
         spread.append(difficulty)
     judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
-    others = difficulty_columns(rows, used, by) if difficulty is None else []
+    others = difficulty_columns(rows, used, by, roles) if difficulty is None else []
     queries: list[Query] = [
         *(Distinct((stimulus, response, name), MOST_ANSWERS) for name in judged),
         *(Spread((*by, stimulus), name) for name in spread),

@@ -6,7 +6,7 @@ Source: Rahnev & Fleming (2019) for the effect of mixtures on M-ratio; Mantel (1
 Heyman & Koch (1978) for the test of all strata together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import batched
 
 import numpy as np
@@ -41,19 +41,21 @@ MADE_OF_ACCURACY, MADE_OF_CONFIDENCE = 0.5, 0.8
 FALSE_ALARM = 0.001
 
 
-def difficulty_columns(rows: Rows, used: Sequence[str], by: Sequence[str]) -> list[str]:
-    """Columns that may be of difficulty by their first rows: numbers that trials of a cell share.
+def difficulty_columns(
+    rows: Rows, used: Sequence[str], by: Sequence[str], roles: Mapping[str, str]
+) -> list[str]:
+    """Columns that may be of difficulty by their first rows.
 
     At most 60 columns are read, and none that is in use or named like items.
     """
     names = [name for name in unused_columns(rows, used) if not is_item_name(name)]
     found = []
     for part in batched(names[:MOST_COLUMNS], TOGETHER):
-        first = rows.first_rows([*by, *part], LOOKED_AT)
+        first = rows.first_rows([*by, *roles.values(), *part], LOOKED_AT)
         # As text, because values that cannot be grouped are refused elsewhere.
-        cell = group_numbers(first[list(by)].map(str))
-        numeric = [name for name in part if is_numeric(first[name])]
-        found += [name for name in numeric if is_shared(first[name], cell)]
+        first = first.assign(**{name: first[name].map(str) for name in by})
+        first, answers, _ = answers_of(first, np.ones(len(first), dtype=np.int64), by, roles)
+        found += [name for name in part if may_differ(first[name], answers)]
     return found
 
 
@@ -72,7 +74,7 @@ def named_difficulty(
 
 
 def difficulty_notices(
-    sample: Tally, by: Sequence[str], roles: dict[str, str], labels: Sequence[str]
+    sample: Tally, by: Sequence[str], roles: Mapping[str, str], labels: Sequence[str]
 ) -> list[Notice]:
     """Notice of the cells whose trials differ in columns that accuracy varies with.
 
@@ -80,12 +82,9 @@ def difficulty_notices(
     rejects equal accuracy, at 0.001 for all columns together, and if its standard deviation between
     the levels of the column is above the limit. The column with the largest one comes first.
     """
-    frame, n = sample
-    used = [*by, *roles.values()]
-    known = (frame[used].notna().all(axis=1) & (n > 0)).to_numpy()
-    frame, n = frame[known], n[known]
-    answers, cells = answers_of(frame, n, by, roles)
-    columns = [name for name in frame if name not in used and may_differ(frame[name], answers)]
+    frame, answers, cells = answers_of(*sample, by, roles)
+    others = [name for name in frame if name not in (*by, *roles.values())]
+    columns = [name for name in others if may_differ(frame[name], answers)]
     tests = {name: accuracy_by(frame[name], answers) for name in columns}
     level = FALSE_ALARM / max(len(tests), 1)
     found = {name: sd for name, (sd, p) in tests.items() if p < level and sd > limit(CODE)}
@@ -97,26 +96,28 @@ def difficulty_notices(
 
 
 def answers_of(
-    frame: pd.DataFrame, n: Ints, by: Sequence[str], roles: dict[str, str]
-) -> tuple[pd.DataFrame, list[str]]:
-    """Trials as numbers, and the labels of the cells.
+    frame: pd.DataFrame, n: Ints, by: Sequence[str], roles: Mapping[str, str]
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Trials without a missing answer, these as numbers, and the labels of the cells.
 
-    For each trial the cell, the stratum (twice the cell plus the stimulus), whether it is correct,
-    the rank of its confidence in the cell, and how often it counts.
+    The numbers are for each trial the cell, the stratum (twice the cell plus the stimulus), whether
+    it is correct, the rank of its confidence in the cell, and how often it counts.
     """
+    known = (frame[[*by, *roles.values()]].notna().all(axis=1) & (n > 0)).to_numpy()
+    frame, n = frame[known], n[known]
     cell = group_numbers(frame[list(by)])
     first = frame.loc[~pd.Series(cell, frame.index).duplicated(), list(by)]
     labels = [" | ".join(map(as_text, row)) or "all" for row in first.to_numpy(dtype=object)]
-    shown, said = (frame[roles[role]].astype(object) for role in ("stimulus", "response"))
+    shown, said = (frame[roles[x]].astype(object).map(as_text) for x in ("stimulus", "response"))
     confidence = pd.to_numeric(frame[roles["confidence"]], errors="coerce").astype(float)
     answers = {
         "cell": cell,
-        "stratum": 2 * cell + (pd.factorize(shown, sort=False)[0] > 0),
-        "right": shown.map(as_text).to_numpy() == said.map(as_text).to_numpy(),
+        "stratum": 2 * cell + (pd.factorize(shown)[0] > 0),
+        "right": shown.to_numpy() == said.to_numpy(),
         "confidence": confidence.fillna(0).groupby(cell).rank().to_numpy(dtype=np.float64),
         "n": n.astype(np.float64),
     }
-    return pd.DataFrame(answers, frame.index), labels
+    return frame, pd.DataFrame(answers, frame.index), labels
 
 
 def mixed_cells(values: pd.Series, answers: pd.DataFrame, cells: Sequence[str]) -> set[str]:
@@ -135,10 +136,9 @@ def is_numeric(values: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(values.dtype) and not is_bool
 
 
-def is_shared(values: pd.Series, cell: Ints, n: Floats | None = None) -> bool:
+def is_shared(values: pd.Series, cell: Ints, n: Floats) -> bool:
     """Whether two trials of a cell share a value often enough; True where no cell has two."""
-    weight = np.ones(len(values)) if n is None else n
-    rows = pd.DataFrame({"cell": cell, "value": values.to_numpy(), "n": weight}).dropna()
+    rows = pd.DataFrame({"cell": cell, "value": values.to_numpy(), "n": n})
     alike = rows.groupby(["cell", "value"])["n"].sum()
     together = rows.groupby("cell")["n"].sum()
     pairs = float((together * (together - 1)).sum())
@@ -146,16 +146,25 @@ def is_shared(values: pd.Series, cell: Ints, n: Floats | None = None) -> bool:
 
 
 def may_differ(values: pd.Series, answers: pd.DataFrame) -> bool:
-    """Whether a column can be of difficulty: shared numbers whose sign is not the stimulus."""
-    cell, n = answers["cell"].to_numpy(), answers["n"].to_numpy()
+    """Whether a column can be of difficulty.
+
+    It has numbers that trials of a cell share, its sign is not the stimulus, and it was not made of
+    the answer.
+    """
+    known = values.notna().to_numpy()
+    values, answers = values[known], answers[known]
+    cell, stratum, right, confidence, n = (answers[name].to_numpy() for name in answers)
     if not is_numeric(values) or not is_shared(values, cell, n):
         return False
-    signed = (values.notna() & (values != 0)).to_numpy()
-    is_above, stimulus = (values > 0).to_numpy()[signed], (answers["stratum"] % 2)[signed] > 0
-    if is_above.all() or not is_above.any():
-        return True
-    agrees = float((is_above == stimulus).mean())
-    return max(agrees, 1 - agrees) <= SIGN_IS_STIMULUS
+    signed = (values != 0).to_numpy()
+    is_above, stimulus = (values > 0).to_numpy()[signed], stratum[signed] % 2 > 0
+    agrees = float((is_above == stimulus).mean()) if 0 < is_above.sum() < len(is_above) else 0.5
+    if max(agrees, 1 - agrees) > SIGN_IS_STIMULUS:
+        return False
+    level = levels_of(values, cell)
+    of_accuracy = explained(right.astype(float), stratum, level, n)
+    of_confidence = explained(confidence, 2 * stratum + right, level, n)
+    return of_accuracy <= MADE_OF_ACCURACY and of_confidence <= MADE_OF_CONFIDENCE
 
 
 # How accuracy varies with a column
@@ -165,13 +174,13 @@ def accuracy_by(values: pd.Series, answers: pd.DataFrame) -> tuple[float, float]
     """Standard deviation of accuracy between the levels of a column, and p of equal accuracy.
 
     The former is without the part that chance explains. A column that does not vary within cell and
-    stimulus, or that was made of the answer, has 0 and 1.
+    stimulus has 0 and 1.
     """
     known = values.notna().to_numpy()
-    answers, level = answers[known], levels_of(values[known], answers["cell"].to_numpy()[known])
-    stratum, right, confidence, n = (answers[x].to_numpy() for x in [*answers][1:])
-    if not len(level):
+    if not known.any():
         return 0.0, 1.0
+    cell, stratum, right, _, n = (answers[name].to_numpy()[known] for name in answers)
+    level = levels_of(values[known], cell)
     size = (int(stratum.max()) + 1, int(level.max()) + 1)
     place = stratum * size[1] + level
     trials, hits = (
@@ -184,12 +193,7 @@ def accuracy_by(values: pd.Series, answers: pd.DataFrame) -> tuple[float, float]
     weight = a * (N - a) / (N * N * (N - 1))
     apart = (hits[some] - m * a / N).sum(axis=0)
     statistic, df = quadratic_form(apart, (weight * N * m).sum(axis=0), (weight * m).T @ m)
-    is_made = explained(right.astype(float), stratum, level, n) > MADE_OF_ACCURACY
-    if (
-        not df
-        or is_made
-        or explained(confidence, 2 * stratum + right, level, n) > MADE_OF_CONFIDENCE
-    ):
+    if not df:
         return 0.0, 1.0
     variance = max(statistic - df, 0) * (a * (N - a) / N).sum() / N.sum() ** 2
     return float(np.sqrt(variance)), float(chdtrc(df, statistic))

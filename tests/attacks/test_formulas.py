@@ -195,4 +195,4 @@ def attack(formula):
 
 
 def test_any_text_is_refused_or_a_design(tally):
-    assert set(tally(texts, attack, examples=1000, minutes=3)) == {"refused", "a design"}
+    assert set(tally(texts, attack, examples=400, minutes=3)) == {"refused", "a design"}

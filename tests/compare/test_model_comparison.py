@@ -378,7 +378,6 @@ GOOD = evidence_of(4, 3, 1.0)
         (GOOD, {"prior": np.nan}, "prior: got nan"),
         (GOOD, {"prior": np.inf}, "prior: got inf"),
         (GOOD, {"prior": [1, 1]}, "prior: "),
-        (GOOD, {"ci_prob": 95}, "ci_prob: got 95"),
     ],
 )  # fmt: skip
 def test_evidence_that_is_none_and_options_out_of_range_are_refused(evidence, options, said):

@@ -221,14 +221,3 @@ def test_results_say_what_they_are_and_travel(tmp_path):
     )
     found.to_netcdf(tmp_path / "ranks.nc", engine="h5netcdf")
     xr.testing.assert_identical(xr.load_dataset(tmp_path / "ranks.nc", engine="h5netcdf"), found)
-
-
-@pytest.mark.parametrize("name", ["rank", "other", "withheld", "verdict", "p_best"])
-def test_a_grouping_column_called_like_a_result_of_ranks_is_refused(name):
-    draws = draws_of(np.random.default_rng(1).normal(size=(2, 50, 3)))
-    with pytest.raises(InputError, match=f"by: got '{name}'"):
-        rank(draws.rename(task=name), over="model")
-    xr.testing.assert_equal(
-        rank(draws.rename(task="label"), over="model").rename(label="task"),
-        rank(draws, over="model"),
-    )

@@ -94,14 +94,6 @@ def test_a_difference_is_held_against_the_prior_of_the_difference():
     assert float(found["bf01"][0]) == pytest.approx(exact, rel=0.06)
 
 
-@pytest.mark.parametrize("name", ["bf01", "withheld"])
-def test_a_grouping_column_called_like_a_bayes_factor_is_refused(name):
-    draws = np.random.default_rng(0).normal(size=(4, 100, 2))
-    coords = {"cell": ["x", "y"], name: ("cell", ["a", "b"])}
-    with pytest.raises(InputError, match=f"by: got '{name}'"):
-        bayes_factor(tree(draws, draws, ("cell",), coords, "log_m"), var="log_m")
-
-
 def test_what_cannot_be_estimated_is_withheld_and_says_why():
     posterior, prior = conjugate(3.0, 0.2)
     stray, undefined = posterior.copy(), posterior.copy()

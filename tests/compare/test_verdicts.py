@@ -142,7 +142,6 @@ def test_numbers_of_normal_decisions_are_those_of_the_normal():
         (normal_draws(0.3), {"rope": (0.1, -0.1)}, "lower < upper"),
         (normal_draws(0.3), {"rope": 0.05}, "Write both limits"),
         (normal_draws(0.3), {"ci_prob": 95}, "probability"),
-        (normal_draws(0.3), {"comparisons": 0}, "at least 1"),
         (normal_draws(0.3), {"ci_kind": "et"}, "'eti' or 'hdi'"),
         (normal_draws(0.3)[..., :0], {}, "draws: got none: cell of length 0"),
         (normal_draws(0.3)[:, :0], {}, "draws: got none: draw of length 0"),

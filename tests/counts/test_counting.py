@@ -374,12 +374,6 @@ def test_reserved_names_are_refused_as_coordinates():
         from_nr(NR_S1, NR_S2, rating="a")
 
 
-def test_a_type2_table_is_refused_and_told_what_applies():
-    table = xr.DataArray([[[4, 3], [2, 9]]], dims=["cell", "correct", "rating"])
-    with pytest.raises(InputError, match=r"a type-2 table.*to_nr needs the stimulus.*auroc2"):
-        to_nr(table)
-
-
 def test_ratings_that_are_mostly_unused_are_a_warning():
     table = from_nr([50, 60, 0, 0, 0, 0, 0, 0, 40, 30], [20, 40, 0, 0, 0, 0, 0, 0, 60, 70])
     assert "sparse-ratings" in [notice.code for notice in notices(table)]

@@ -127,6 +127,7 @@ def test_other_columns_are_not_difficulty(graded):
         "magnitude constant, sign of the stimulus": 0.2 * sides(graded),
         "sign of the stimulus": graded["ease"] * sides(graded),
         "constant": 0.3,
+        "missing": np.nan,
         "constant within cells": np.where(is_first, 0.3, 0.7),
         "the stimulus": sides(graded),
         "response time": time,
@@ -235,6 +236,11 @@ def test_columns_that_only_some_files_have_are_not_tested(graded, tmp_path):
     graded.to_csv(tmp_path / "a.csv", index=False)
     graded.drop(columns="ease").to_csv(tmp_path / "b.csv", index=False)
     assert codes(count_trials(tmp_path, by="participant")) == []
+
+
+def test_difficulty_is_found_where_the_first_rows_have_no_confidence(graded):
+    late = pd.concat([graded.head(1100).assign(confidence=np.nan), graded], ignore_index=True)
+    assert "mixed-difficulty" in codes(count_trials(late, by="participant"))
 
 
 def test_for_many_trials_a_sample_is_enough(graded):

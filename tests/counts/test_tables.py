@@ -261,7 +261,6 @@ FALLING = RISING.assign_coords(rating=[1, 2, 3, 4]).isel(rating=[3, 2, 1, 0])
     [
         ([[1, 2], [3, 4]], "counts: got list, allowed is a count table .*count_correct"),
         (xr.DataArray([1, 2], dims="rating"), r"got dims \(rating\), allowed is a count table"),
-        (xr.DataArray([[1, 2]] * 2, dims=["correct", "cell"]), r"got dims \(correct, cell\)"),
         (type2([[[1, 2], [3, -4]]]), "counts: got -4, allowed is counts of 0 or more"),
         (type2([[[1, 2], [3, np.nan]]]), "counts: got nan.*Leave out cells without trials"),
         (type2([[["a", "b"], ["c", "d"]]]), "got values of type <U1"),

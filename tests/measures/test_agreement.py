@@ -124,7 +124,6 @@ def test_a_seed_gives_the_same_answer_and_few_people_none():
     ("options", "said"),
     [
         ({"subject": "person"}, "subject: got 'person'"),
-        ({"n": 0}, "n: got 0"),
         ({"statistic": lambda t: t.sum("draw")}, "keeps its dims"),
         ({"counts": "half"}, "no whole numbers"),
     ],

@@ -597,10 +597,9 @@ MISSED = "confidence: got dims"
     [
         *[
             (group_bounds, {"accuracy": [0.7], "prior": x}, "prior: got")
-            for x in (0, 1, 1.2, -0.1, np.nan, "0.5", True, None)
+            for x in (0, 1.2, np.nan, "0.5")
         ],
         (predictionwise_vote, {"share": [[0.6, 0.3]]}, "share: got .* add up to 0.9.*Divide"),
-        (predictionwise_vote, {"share": [0.6, 0.4]}, "share: got 1 axes"),
         (predictionwise_vote, {"confidence": [[60, 90]]}, "confidence: got 60.*percentages"),
         (predictionwise_vote, {"confidence": [[0.6, 0.7, 0.8]]}, f"{MISSED} member 1, rating 3"),
         (predictionwise_vote, {"prior": 0.6}, "prior: got 0.6 without prediction"),
@@ -608,17 +607,10 @@ MISSED = "confidence: got dims"
         (predictionwise_vote, {"prediction": ["S2", "S2"]}, "makes S2 true with 0.7"),
         (predictionwise_vote, {"prediction": xr.DataArray(["S2"], dims="draw")}, "dims draw 1"),
         (predictionwise_vote, {"prediction": [[["S2"]]]}, "got 3 axes, allowed is at most 2"),
-        (
-            combine_predictions,
-            {"responses": list("abc"), "confidence": [0.6] * 3},
-            "got 3 labels: 'a', 'b', 'c'",
-        ),
+        (combine_predictions, THREE, "got 3 labels: 'a', 'b', 'c'"),
         (combine_predictions, {"responses": ["a", "a"]}, r"got 1 labels.*labels=\(S1, S2\)"),
         (combine_predictions, {"labels": ("a", "c")}, "labels: got .*'b', allowed is all that"),
-        (combine_predictions, {"labels": "ab"}, "labels: got 'ab'"),
         (combine_predictions, {"confidence": [0.6] * 3}, f"{MISSED} member 3, with other sizes"),
-        (combine_predictions, {"confidence": [60, 70]}, "confidence: got 60"),
-        (combine_predictions, {"prior": 0}, "prior: got 0"),
     ],
 )
 def test_what_is_no_prediction_of_members_is_refused(function, changes, message):
