@@ -42,7 +42,6 @@ MARK = b"\nhmetad sha256 "
 # netCDF lists the coordinates of a variable with blanks between their names.
 BLANK = re.compile(r"[\s%]")
 COMPRESSED = {"zlib": True, "complevel": 1, "shuffle": True}
-SINGLE = np.finfo(np.float32)
 ITEM_BYTES = 8
 
 
@@ -374,8 +373,7 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     with reading(path):
         check_size(path, path.stat().st_size, max_bytes)
         if not h5py.is_hdf5(path):
-            got, step = "a file that cannot be read (no netCDF)", "Name a saved fit (.nc)."
-            raise InputError(str(path), got, ALLOWED, step)
+            raise ValueError("no netCDF")
         content = path.read_bytes()
         check_sum(content)
         names = ["/", *names_of_groups(content, path, max_bytes)]
