@@ -213,8 +213,7 @@ def load_draws(path: str | Path) -> xr.Dataset:
     >>> bool((again["dprime"] == drawn["dprime"]).all()), again.attrs["kind"]
     (True, 'bootstrap')
     """
-    path = Path(path)
-    return draws_in(read_netcdf(path), path)
+    return draws_in(read_netcdf(Path(path)), Path(path))
 
 
 @check_inputs()
