@@ -60,7 +60,7 @@ MOST_LINES = {
     "bayes": 5660,
     "commands": 2813,
     "compare": 2144,
-    "counts": 2961,
+    "counts": 2958,
     "likelihood": 3521,
     "logs": 2728,
     "measures": 2842,

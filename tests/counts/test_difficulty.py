@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from hmetad import InputError, count_trials, notices, simulate_trials
+from hmetad.counts.difficulty import accuracy_by, answers_of
 
 N = 400
 
@@ -126,6 +127,7 @@ def test_other_columns_are_not_difficulty(graded):
     others = {
         "magnitude constant, sign of the stimulus": 0.2 * sides(graded),
         "sign of the stimulus": graded["ease"] * sides(graded),
+        "sign of the other stimulus": -graded["ease"] * sides(graded),
         "constant": 0.3,
         "missing": np.nan,
         "constant within cells": np.where(is_first, 0.3, 0.7),
@@ -147,6 +149,22 @@ def test_other_columns_are_not_difficulty(graded):
     # All of them together with a difficulty.
     (notice,) = notices(count_trials(graded.assign(**others), by="participant"))
     assert "differ in ease, and" in notice.message
+
+
+def test_cells_in_which_the_column_is_constant_are_not_named(graded):
+    one = graded.assign(ease=graded["ease"].mask(graded["participant"] == "p2", 0.5))
+    (notice,) = notices(count_trials(one, by="participant"))
+    assert notice.cells == ("p1",)
+
+
+def test_chance_is_not_part_of_the_standard_deviation(ordinary):
+    by, rng = ["participant"], np.random.default_rng(5)
+    roles = {name: name for name in ("stimulus", "response", "confidence")}
+    frame, answers, _ = answers_of(ordinary, np.ones(2 * N, dtype=np.int64), by, roles)
+    noise = [pd.Series(rng.integers(0, 10, 2 * N), frame.index) for _ in range(40)]
+    found = [accuracy_by(column, answers)[0] for column in noise]
+    # Ten levels of equal accuracy .77 in 800 trials: √(9 · .18/800) = .045 with chance.
+    assert np.mean(found) < 0.02
 
 
 def test_names_of_difficulty_decide_nothing(ordinary):
