@@ -431,9 +431,9 @@ def called(call):
 def test_no_call_ends_in_an_error_from_inside(tally):
     # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
     assert all(callable(named(name)) for name in FUNCTIONS)
-    ends = tally(calls(), called, examples=500, minutes=8)
-    assert ends["refused"] > 100
-    assert ends["answered"] > 100
+    ends = tally(calls(), called, examples=200, minutes=8)
+    assert ends["refused"] > 40
+    assert ends["answered"] > 40
 
 
 @pytest.mark.slow

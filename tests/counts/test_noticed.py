@@ -124,8 +124,8 @@ def test_a_few_rows_of_the_first_partition_are_looked_at(trials):
 
     table = dd.from_pandas(as_text(bare(trials)), npartitions=4)
     counted(table.map_partitions(looked, meta=table._meta))
-    # A pass over four partitions, and one look.
-    assert len(seen) == 5
+    # A pass over four partitions, and two looks: at choices, and at columns of difficulty.
+    assert len(seen) == 6
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
