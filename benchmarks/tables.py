@@ -32,7 +32,7 @@ STEP = 1_000_000
 PARTS = 8
 KINDS = (
     *("duckdb's own", "parquet", "csv", "jsonl", "folder", "pattern", "pandas", "arrow"),
-    *("arrow dataset", "polars", "polars lazy", "duckdb", "dask"),
+    *("arrow dataset", "polars", "duckdb", "dask"),
     *("parquet, 4 quantiles", "csv, 4 quantiles"),
 )
 
@@ -100,7 +100,6 @@ def table_of(kind: str, folder: Path) -> Any:
         "arrow": lambda: pq.read_table(path),
         "arrow dataset": lambda: ds.dataset(path),
         "polars": lambda: pl.read_parquet(path),
-        "polars lazy": lambda: pl.scan_parquet(path),
         "duckdb": lambda: duckdb.sql(f"select * from '{path}'"),
         "dask": lambda: dd.read_parquet(folder / "parts"),
         "duckdb's own": lambda: None,

@@ -34,7 +34,7 @@ from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials
 from hmetad.counts.guesses import guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
-from hmetad.rows.tables import read_table
+from hmetad.rows.files import read_table
 
 with warnings.catch_warnings():
     # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.

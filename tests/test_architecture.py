@@ -47,6 +47,7 @@ BELOW |= {"groups": {"base"}, "information": {"base"}}
 # The same of the folders inside the room of reports.
 BELOW_IN_REPORT = {"page": set(), "contents": {"page"}}
 HOMES_OF_LIBRARIES = {
+    "duckdb": {"rows"},
     "pymc": {"bayes"},
     "pytensor": {"bayes", "likelihood/tensors"},
     "numba": {"likelihood/compiling", "likelihood/tape", "bayes/density"},
@@ -62,12 +63,12 @@ MOST_LINES = {
     "compare": 2144,
     "counts": 2958,
     "likelihood": 3521,
-    "logs": 2728,
+    "logs": 2951,
     "measures": 2842,
     "mle": 2205,
     "plots": 1810,
     "report": 3500,
-    "rows": 1892,
+    "rows": 1542,
     "simulate": 1571,
     "specs": 1429,
     "studies": 2284,

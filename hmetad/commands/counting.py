@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from hmetad.rows.rows import Rows
+    from hmetad.rows.queries import Rows
 
 __all__ = [
     "are_numbers",

@@ -98,7 +98,7 @@ class ImportOptions(PrintOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FileImport(ImportOptions):
-    """Files in a folder, and how much they may hold.
+    """Files in a folder.
 
     Parameters
     ----------
@@ -107,7 +107,6 @@ class FileImport(ImportOptions):
     """
 
     workers: Annotated[int, typer.Option(min=1)] = 1
-    limit: Limit = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +122,7 @@ class MatlabImport(FileImport):
     """
 
     columns: list[str] | None = None
+    limit: Limit = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +204,7 @@ class LogImport(AnswerImport):
     """
 
     task: str | None = None
+    limit: Limit = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -502,10 +503,8 @@ def parse_scale(option: str, scale: str) -> Any:
 PARSED: dict[str, Callable[[str, Any], Any]] = {
     **{"answer_filter": parse_choices, "metric": parse_choices, "scale": parse_scale},
     **{"columns": parse_pairs, "words": parse_words, "grades": parse_grades},
-    **{
-        "missing_codes": lambda _, given: split(given),
-        "limits": lambda _, given: chosen_limits(given),
-    },
+    "missing_codes": lambda _, given: split(given),
+    "limits": lambda _, given: chosen_limits(given),
 }
 
 

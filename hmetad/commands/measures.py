@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from hmetad.base.notice import Notice
     from hmetad.report.page.report import Report
-    from hmetad.rows.rows import Rows
+    from hmetad.rows.queries import Rows
 
 __all__ = ["columns", "measures"]
 

@@ -73,7 +73,7 @@ MissingCodes = Annotated[
 ]
 Limit = Annotated[
     list[str] | None,
-    described("NAME=N", "Raise a limit on file size that an error named: columns=20000."),
+    described("NAME=N", "Raise a limit on file size that an error named: line=20000."),
 ]
 Correction = Annotated[
     str,
@@ -430,7 +430,7 @@ def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
     pairs = parse_pairs("--limit", given)
     for name, value in (pairs or {}).items():
         if not (value.isascii() and value.isdecimal() and len(value) < 19):
-            raise InputError("--limit", f"{name}={value}", "a whole number, as in 'columns=20000'")
+            raise InputError("--limit", f"{name}={value}", "a whole number, as in 'line=20000'")
     return {name: int(value) for name, value in pairs.items()} if pairs else None
 
 

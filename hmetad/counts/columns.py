@@ -18,8 +18,8 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, describe_value, nearest
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
-from hmetad.rows.rows import Rows, plain_value
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.queries import Rows, plain_value
+from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
     "DIM_NAMES",
@@ -518,7 +518,7 @@ def without_codes(
 
     Examples
     --------
-    >>> from hmetad.rows.sources import rows_of
+    >>> from hmetad.rows.tables import rows_of
     >>> import pandas as pd
     >>> rows = rows_of(pd.DataFrame({"ok": [0, 1], "sure": [0, 3]}))
     >>> without_codes(rows, 0, {"correct": "ok", "confidence": "sure"}).frame().values.tolist()

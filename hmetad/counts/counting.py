@@ -50,8 +50,8 @@ from hmetad.counts.tables import (
     plain_attrs,
 )
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.rows import Distinct, Query, Rows, Sample, Spread, Tally, Values, plain_value
-from hmetad.rows.sources import TableLike
+from hmetad.rows.queries import Distinct, Query, Rows, Sample, Spread, Tally, Values, plain_value
+from hmetad.rows.tables import TableLike
 
 __all__ = ["complete_rows", "count_correct", "count_trials"]
 
@@ -92,7 +92,7 @@ def count_trials(
     Parameters
     ----------
     trials : DataFrame, path or other table
-        One row per trial: a table of pandas, Polars (lazy too), Dask, Arrow or DuckDB; or files,
+        One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
         columns in use, and those that may tell how difficult trials are, are read, piece by piece
         (see Notes). Rows with a missing value in a used column are left out, and a notice says how
@@ -158,9 +158,9 @@ def count_trials(
     -----
     n[s, r, k] is the number of trials with stimulus s, response r and rating k.
 
-    Files of less than 64 MiB are read as `hmetad.logs.read_table` does. Of larger ones, and of
-    tables that are not in memory, a few pieces are in memory at a time. Columns of a CSV in `by`
-    are text as it stands. A Dask DataFrame is counted where its partitions are, on its cluster.
+    DuckDB groups the rows, and a few pieces of a file are in memory at a time. Columns of a CSV in
+    `by` are text as it stands; in other columns of text only an empty field is missing, so that
+    "None" is a label. Dask groups its DataFrame on its own cluster.
 
     Where responses are
     a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
@@ -265,7 +265,7 @@ def count_correct(
     Parameters
     ----------
     trials : DataFrame, path or other table
-        One row per trial: a table of pandas, Polars (lazy too), Dask, Arrow or DuckDB; or files,
+        One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
         columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
         column are left out, and a notice says how many.
@@ -316,9 +316,9 @@ def count_correct(
     -----
     n[correct, k] is the number of right (or wrong) trials with rating k.
 
-    Files of less than 64 MiB are read as `hmetad.logs.read_table` does. Of larger ones, and of
-    tables that are not in memory, a few pieces are in memory at a time. Columns of a CSV in `by`
-    are text as it stands. A Dask DataFrame is counted where its partitions are, on its cluster.
+    DuckDB groups the rows, and a few pieces of a file are in memory at a time. Columns of a CSV in
+    `by` are text as it stands; in other columns of text only an empty field is missing, so that
+    "None" is a label. Dask groups its DataFrame on its own cluster.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, group_numbers
 from hmetad.counts.items import LOOKED_AT, MOST_COLUMNS, in_cells, unused_columns
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.rows import Rows, Tally, Values
+from hmetad.rows.queries import Rows, Tally, Values
 
 __all__ = ["difficulty_columns", "difficulty_notices", "named_difficulty"]
 

@@ -18,7 +18,7 @@ from hmetad.base.coverage import MOST_CELLS, shared_parts, strata_columns
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_text, group_numbers
 from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name, plain_name
-from hmetad.rows.rows import Rows, Values
+from hmetad.rows.queries import Rows, Values
 
 __all__ = [
     "FEWEST_ITEMS",
@@ -113,7 +113,7 @@ def item_parts(rows: Rows, item: str) -> list[str]:
 
     Examples
     --------
-    >>> from hmetad.rows.sources import rows_of
+    >>> from hmetad.rows.tables import rows_of
     >>> trials = pd.DataFrame({"set": ["boolq", "boolq", "sciq"], "item": [0, 1, 0]})
     >>> item_parts(rows_of(trials), "item")
     ['set', 'item']

@@ -4,6 +4,7 @@ Attrs of a DataFrame → list of Notice, and back; rows of trials → notices of
 came about, and of answers without a grade or without confidence.
 """
 
+import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from numbers import Real
@@ -20,9 +21,8 @@ from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notic
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_correct, as_text
 from hmetad.counts.tables import cell_labels, cells_of
-from hmetad.rows.lines import json_value
-from hmetad.rows.rows import Rows, Tally
-from hmetad.rows.sources import TableLike
+from hmetad.rows.queries import Rows, Tally
+from hmetad.rows.tables import TableLike
 
 __all__ = [
     "add_notices",
@@ -145,8 +145,8 @@ def option_list(value: Any) -> list[Any] | tuple[Any, ...] | NDArray[Any] | None
     """Values of a list or of JSON text of one; None for anything else."""
     if isinstance(value, str):
         try:
-            value = json_value(OPTIONS, value.encode("utf-8", "surrogatepass"))
-        except InputError:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
             # The column is not counted: what it holds besides is no matter here.
             return None
     return value if isinstance(value, list | tuple | np.ndarray) else None

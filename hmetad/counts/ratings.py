@@ -1,9 +1,7 @@
 """Confidence becomes ratings 1..K, K the most confident: as given, by levels, or by quantiles.
 
-Values of confidence → integer ratings; rows of any number → their distinct rows with ratings, in
-two passes over them. The first pass counts confidence in bins of its leading bits. A bin that no
-boundary of ratings falls into has one rating; of the others the second pass keeps the values, so
-that quantiles are exact, as those of `bin_confidence`.
+Values of confidence → integer ratings; rows of any number → their distinct rows with ratings, cut
+where `bin_confidence` cuts.
 """
 
 import warnings
@@ -15,7 +13,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
@@ -29,16 +26,14 @@ from hmetad.counts.columns import (
     code_notices,
     code_step,
     frequencies_of,
-    group_numbers,
     listed,
     plain_array,
     refuse_absent,
     suspected_codes,
     with_trials,
 )
-from hmetad.rows.quantiles import NumberColumn, bin_of, low_end
-from hmetad.rows.rows import Distinct, Query, Rows, plain_value, regrouped
-from hmetad.rows.tables import GAPS
+from hmetad.rows.queries import Distinct, NumberColumn, Query, Rows, plain_value, regrouped
+from hmetad.rows.values import GAPS
 
 __all__ = ["Scale", "bin_confidence", "rated_answers", "rating_numbers", "text_as_confidence"]
 
@@ -441,7 +436,7 @@ def warn(text: str) -> None:
     warnings.warn(text, UserWarning, skip_file_prefixes=(PACKAGE,))
 
 
-# Ratings of rows of any number, in two passes
+# Ratings of rows of any number
 
 
 def rated_answers(
@@ -467,71 +462,24 @@ def rated_answers(
     levels = partial(level_numbers, scale=scale)
     column = NumberColumn(rows, scale.confidence, within, n, kept, levels)
     rows.prepare(others, n, column.columns)
-    bins, trials = column.bins()
-    known = bins["bin"].notna()
-    bins, trials = bins[known], trials[known]
-    whole_bins, single = quantile_tables(column, bins, trials, quantiles)
-    (groups, number) = column.rated(whole_bins, single)
+    rated = column.rated(quantiles, USUAL_CODES.tolist())
+    warn_of_lost_ratings(rated.fewest, quantiles)
+    groups, number = rated.rows
     rating = groups.pop("rating")
-    whole = rating if rating.isna().any() else rating.astype(np.int64)
-    chosen = groups.assign(**{scale.confidence: whole})[list(used)]
-    # One value of each bin: a code where it would be in the bin.
-    places = bins["bin"].to_numpy(dtype=np.int64)
-    codes = pd.Series(USUAL_CODES, bin_of(USUAL_CODES)).reindex(places).to_numpy()
-    ends = np.where(np.isnan(codes), low_end(places), codes)
-    seen = code_notices(scale.confidence, ends, trials)
-    cuts = () if within or quantiles > MOST_CUTS else cuts_of(whole_bins, single)
+    integers = rating if rating.isna().any() else rating.astype(np.int64)
+    chosen = groups.assign(**{scale.confidence: integers})[list(used)]
+    seen = code_notices(scale.confidence, rated.values, rated.trials)
+    cuts = () if within or quantiles > MOST_CUTS else tuple(rated.cuts)
     return [regrouped(chosen, number), *rows.ask(others, n)], seen, replace(scale, cuts=cuts)
 
 
-def cuts_of(whole: pd.DataFrame, single: pd.DataFrame) -> tuple[float, ...]:
-    """Lowest value of each rating but the first."""
-    ends = pd.DataFrame({"value": low_end(whole["bin"].to_numpy(dtype=np.int64))})
-    ends["rating"] = whole["rating"].to_numpy()
-    lowest = pd.concat([ends, single[["value", "rating"]]]).groupby("rating")["value"].min()
-    return tuple(lowest.sort_index().tolist()[1:])
-
-
-def quantile_tables(
-    column: NumberColumn, bins: pd.DataFrame, trials: Ints, quantiles: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Ratings of bins of one rating, and of the single values of the others."""
-    groups = [name for name in bins if name != "bin"]
-    number = group_numbers(bins[groups])
-    ranks, place = ranks_of(bins["bin"].to_numpy(dtype=np.int64), number, trials)
-    below, own, size = (ranks[name].to_numpy()[place] for name in ("below", "trials", "size"))
-    low = quantile_of(2 * below + 1, size, quantiles)
-    has_one = low == quantile_of(2 * (below + own) - 1, size, quantiles)
-    whole = bins[has_one].assign(group=number[has_one], rating=low[has_one])
-    held = bins[~has_one].assign(group=number[~has_one], below=below[~has_one], size=size[~has_one])
-    single = bins[~has_one].assign(value=0.0)
-    if len(held):
-        values, n = column.values(held[[*groups, "bin"]])
-        single = values.assign(n=n).merge(held, on=[*groups, "bin"])
-        by_bin = single.groupby(["group", "bin"])["n"]
-        odd = 2 * (single["below"] + by_bin.cumsum() - single["n"]) + single["n"]
-        single = single.assign(rating=quantile_of(odd, single["size"], quantiles))
-    found = pd.concat([whole[["group", "rating"]], single.reindex(columns=["group", "rating"])])
-    by_group = found.groupby("group")["rating"]
-    if len(found):
-        warn_of_lost_ratings(by_group.nunique().min(), quantiles)
-    dense = by_group.rank(method="dense").to_numpy()
-    return (
-        whole[[*groups, "bin"]].assign(rating=dense[: len(whole)]),
-        single[[*groups, "value"]].assign(rating=dense[len(whole) :]),
-    )
-
-
 def level_numbers(texts: pd.Series, *, scale: Scale) -> Floats:
-    """Numbers of different texts, as Arrow reads them where it can; NaN where one is missing."""
-    is_gap = texts.isin(GAPS)
+    """Numbers of different texts; NaN where one is missing."""
+    is_gap = texts.isin(GAPS) | texts.isna()
     if texts.map(lambda value: isinstance(value, bool | np.bool_)).any():
         raise InputError(scale.argument, "booleans", "numbers")
-    try:
-        found = pa.array(texts.mask(is_gap, None), from_pandas=True).cast(pa.float64())
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        numbers = pd.to_numeric(texts, errors="coerce")
+    numbers = pd.to_numeric(texts, errors="coerce").astype(np.float64)
     if (numbers.isna() & ~is_gap).any():
         raise text_as_confidence(scale.argument, texts[~is_gap], None, "numbers")
-    return numbers.to_numpy(dtype=np.float64)
+    # Of a text of many digits pandas may miss the nearest number by the last bit.
+    return texts.where(~is_gap, np.nan).map(float).to_numpy(dtype=np.float64)

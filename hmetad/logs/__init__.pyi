@@ -11,5 +11,5 @@ from hmetad.logs.repeats import agreement as agreement
 from hmetad.logs.samples import read_log as read_log
 from hmetad.logs.stated import parse_confidence as parse_confidence
 from hmetad.logs.trial_tables import read_trials as read_trials
-from hmetad.rows.scans import scan_table as scan_table
-from hmetad.rows.tables import read_table as read_table
+from hmetad.rows.files import read_table as read_table
+from hmetad.rows.files import scan_table as scan_table

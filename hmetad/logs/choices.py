@@ -14,11 +14,11 @@ from hmetad.base.arguments import of_type
 from hmetad.base.checks import with_submit
 from hmetad.base.errors import InputError, nearest
 from hmetad.counts.columns import Codes
+from hmetad.logs.decimals import Decimal
 from hmetad.logs.kinds import READERS
+from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import Wording, as_number, compile_pattern, stated_wording
-from hmetad.rows.decimals import Decimal
-from hmetad.rows.limits import Limits, as_limits
 
 __all__ = ["Choices", "Normalise", "Runs", "Source", "make_choices", "of_task"]
 

@@ -19,6 +19,9 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
 from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.limits import Limits
+from hmetad.logs.lines import json_value, parse_line
+from hmetad.logs.packed import whole_file
 from hmetad.logs.samples import (
     LARGEST_LOG_PROBABILITY,
     Format,
@@ -30,9 +33,6 @@ from hmetad.logs.samples import (
 )
 from hmetad.logs.statements import as_number
 from hmetad.logs.trials import as_dict, as_list, objects_in, safe_text, sample_name
-from hmetad.rows.limits import Limits
-from hmetad.rows.lines import json_value, parse_line
-from hmetad.rows.packed import whole_file
 
 __all__ = ["read_helm"]
 

@@ -17,11 +17,11 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
 from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.limits import Limits, beyond, check_ratio, check_unpacked
+from hmetad.logs.lines import parse_line
+from hmetad.logs.packed import UNREADABLE, member_content, whole_file
 from hmetad.logs.samples import LONGEST_ANSWER, Format, Log, Sample, letter_confidence, read_samples
 from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
-from hmetad.rows.limits import Limits, beyond, check_ratio, check_unpacked
-from hmetad.rows.lines import parse_line
-from hmetad.rows.packed import UNREADABLE, member_content, whole_file
 
 __all__ = ["read_inspect"]
 

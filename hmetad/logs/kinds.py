@@ -90,7 +90,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             "tables .csv, .tsv, .jsonl or .parquet",
             "read_trials",
             ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
-            (*TABLE, *STATED, *FILES),
+            (*TABLE, *STATED, "executor"),
             has_folders=False,
         ),
     }

@@ -34,7 +34,7 @@ from hmetad.logs.samples import (
 )
 from hmetad.logs.statements import as_number, is_missing
 from hmetad.logs.trials import as_dict, safe_text
-from hmetad.rows.tables import read_table
+from hmetad.rows.files import read_table
 
 __all__ = ["read_lighteval"]
 
@@ -138,7 +138,7 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
     """Samples of a file of details, in the order of its rows."""
     if file.path.suffix.lower() != ".parquet":
         raise InputError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
-    table = read_table(file.path, limits=choices.limits)
+    table = read_table(file.path)
     for number, row in enumerate(table.to_dict("records")):
         place = f"{file.path}, row {number + 1}"
         doc, response, metrics = parts_of(row, place)

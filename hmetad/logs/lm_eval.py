@@ -18,6 +18,9 @@ from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.limits import Limits
+from hmetad.logs.lines import Line, json_lines, parse_line
+from hmetad.logs.packed import whole_file
 from hmetad.logs.samples import (
     LONGEST_ANSWER,
     OPTION_METRICS,
@@ -31,9 +34,6 @@ from hmetad.logs.samples import (
     read_samples,
 )
 from hmetad.logs.trials import as_dict, as_list, clip_text, safe_text, sample_name
-from hmetad.rows.limits import Limits
-from hmetad.rows.lines import Line, json_lines, parse_line
-from hmetad.rows.packed import whole_file
 
 __all__ = ["read_lm_eval"]
 

@@ -17,8 +17,8 @@ from scipy.io import loadmat, whosmat
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
 from hmetad.logs.choices import make_choices
+from hmetad.logs.limits import Limits, beyond
 from hmetad.logs.trials import of_each
-from hmetad.rows.limits import Limits, beyond
 
 __all__ = ["read_matlab"]
 

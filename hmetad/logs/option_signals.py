@@ -18,8 +18,8 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, check_roles
 from hmetad.counts.noticed import add_notices
-from hmetad.rows.lines import json_value
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.logs.lines import json_value
+from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = ["SIGNALS", "signals"]
 

@@ -23,9 +23,9 @@ from hmetad.counts.items import (
     columns_that_differ,
 )
 from hmetad.counts.noticed import add_notices
+from hmetad.logs.lines import json_value
 from hmetad.logs.statements import fold_word, is_missing
-from hmetad.rows.lines import json_value
-from hmetad.rows.sources import rows_of
+from hmetad.rows.tables import rows_of
 
 __all__ = ["Judged", "agreement"]
 

@@ -20,23 +20,22 @@ from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.logs.choices import Choices, make_choices
+from hmetad.logs.decimals import Decimal, partly_decimal_commas, with_decimal_commas
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, bare_numbers, bounds, parse_confidence, unread_notices
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import of_each, safe_text, verdict
-from hmetad.rows.decimals import Decimal, partly_decimal_commas, with_decimal_commas
-from hmetad.rows.delimiters import (
+from hmetad.rows.duplicates import file_notices, row_notices
+from hmetad.rows.files import read_table
+from hmetad.rows.queries import columns_named
+from hmetad.rows.tables import rows_of
+from hmetad.rows.texts import (
     DELIMITERS,
     TEXTS,
     sniffed_delimiter,
     text_suffix,
     usual_delimiter,
 )
-from hmetad.rows.duplicates import file_notices, row_notices
-from hmetad.rows.limits import Limits, check_size
-from hmetad.rows.rows import columns_named
-from hmetad.rows.sources import rows_of
-from hmetad.rows.tables import read_table
 
 __all__ = ["read_trials"]
 
@@ -191,14 +190,11 @@ def joined_tables(
     """
     tables: list[pd.DataFrame] = []
     signs: dict[Path, str | None] = {}
-    cells = 0
     template, decimal = choices.path_columns, choices.decimal
     places = [] if template is None else [columns_of_path(template, file) for file in files]
-    read = partial(one_table, choices.delimiter, decimal, choices.limits)
+    read = partial(one_table, choices.delimiter, decimal)
     for file, (table, sign) in zip(files, of_each(read, files, choices.executor), strict=True):
         signs[file] = sign
-        cells += table.size
-        check_size(file, 0, cells, choices.limits)
         tables.append(table)
     said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs.values()))
     found: dict[str, Any] = {"delimiter": said} if said else {}
@@ -213,7 +209,7 @@ def joined_tables(
 
 
 def one_table(
-    delimiter: str | None, decimal: Decimal | None, limits: Limits, file: Path
+    delimiter: str | None, decimal: Decimal | None, file: Path
 ) -> tuple[pd.DataFrame, str | None]:
     """A table, and its delimiter where it is not that of the suffix."""
     sign = sniffed_delimiter(file, delimiter)
@@ -221,7 +217,7 @@ def one_table(
         step = "Other formats say themselves what is a number."
         raise InputError("decimal", f"{decimal!r}, for {file}", "a text table", step)
     point: Literal[".", ","] = "," if decimal == "comma" else "."
-    return read_table(file, delimiter=sign, decimal=point, limits=limits), sign
+    return read_table(file, delimiter=sign, decimal=point), sign
 
 
 def below_each_other(

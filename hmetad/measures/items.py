@@ -34,8 +34,8 @@ from hmetad.counts.items import apart_notices, item_parts, whole_items
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.rows.duplicates import is_item_name, is_people_name
-from hmetad.rows.rows import Rows
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.queries import Rows
+from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
     "By",

@@ -46,7 +46,7 @@ from hmetad.measures.stated_confidence import (
     not_probabilities,
     rounded_to_probabilities,
 )
-from hmetad.rows.sources import TableLike
+from hmetad.rows.tables import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 

@@ -34,7 +34,7 @@ from hmetad.measures.stated_confidence import (
     judged_trials,
     probabilities_of,
 )
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
     "COVERAGES",

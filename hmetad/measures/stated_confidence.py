@@ -45,7 +45,7 @@ from hmetad.measures.items import (
     units_of,
     with_units,
 )
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
     "Forecasts",

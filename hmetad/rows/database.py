@@ -32,7 +32,6 @@ __all__ = [
     "number_of",
     "of_files",
     "plain_frame",
-    "quoted",
     "shared",
     "without_nan",
 ]
@@ -66,7 +65,7 @@ class Opened:
     weight : str, optional
         SQL for how many rows each stands for; by default 1.
     renew : callable, optional
-        Registers again what can be read once only.
+        Registers again a table that can be read once only.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -76,14 +75,23 @@ class Opened:
     weight: str | None = None
     renew: Callable[[], object] | None = None
 
-    def frame(self, sql: str, **tables: pd.DataFrame) -> pd.DataFrame:
-        """What SQL says about ``trials`` and about some small tables."""
+    def frame(self, sql: str) -> pd.DataFrame:
+        """What SQL says about ``trials``."""
         if self.renew is not None:
             self.renew()
-        for name, table in tables.items():
-            self.connection.register(name, table)
-        found = self.connection.execute(f"WITH trials AS ({self.select}) {sql}")
-        return plain_frame(found.df())
+        return plain_frame(self.connection.execute(self.about_trials(sql)).df())
+
+    def keep(self, name: str, sql: str) -> None:
+        """Table of this name, for later questions, with what SQL says about ``trials``."""
+        if self.renew is not None:
+            self.renew()
+        made = f"CREATE OR REPLACE TEMP TABLE {name} AS"
+        self.connection.execute(f"{made} {self.about_trials(sql)}")
+
+    def about_trials(self, sql: str) -> str:
+        """SQL in which ``trials`` are the rows; what can be read once only is kept for it."""
+        how = "NOT MATERIALIZED" if self.renew is None else "MATERIALIZED"
+        return f"WITH trials AS {how} ({self.select}) {sql}"
 
     @property
     def number(self) -> str:
@@ -104,17 +112,6 @@ class Opened:
         for kind in self.kinds:
             if kind.endswith("]") or kind.startswith(NO_LABELS):
                 raise UngroupableError(f"values of type {kind}")
-
-
-def quoted(name: str) -> str:
-    """Name of a column in SQL.
-
-    Examples
-    --------
-    >>> quoted('a "b" c')
-    '"a ""b"" c"'
-    """
-    return '"{}"'.format(name.replace('"', '""'))
 
 
 def literal(text: str) -> str:

@@ -6,14 +6,23 @@ Paths, or a DataFrame of rows → list of Notice; nothing is dropped.
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from hmetad.base.notice import Notice, first_few, notice_of
 
-__all__ = ["file_notices", "is_item_name", "is_people_name", "plain_name", "row_notices"]
+__all__ = [
+    "file_notices",
+    "is_item_name",
+    "is_name_of_who",
+    "is_people_name",
+    "name_of_rows",
+    "plain_name",
+    "row_notices",
+    "same_rows",
+]
 
 ITEM_NAMES = frozenset(
     [
@@ -101,10 +110,8 @@ def row_notices(table: pd.DataFrame, file: pd.Series | None = None) -> list[Noti
     >>> row_notices(table)[0].message.partition(" rows")[0]
     '1 of 3'
     """
-    names = [name for name in table.columns if is_item_name(name)]
-    if not names and len(table.columns) > FEWEST_COLUMNS:
-        names = [name for name in table.columns if plain_name(name) in TRIAL_NAMES]
-    if not names or max(Counter(table.columns).values()) > 1:
+    name = name_of_rows([*table.columns])
+    if name is None:
         return []
     if file is not None and not any(map(is_name_of_who, table.columns)):
         table = table.assign(**{"\x1ffile": file})
@@ -113,7 +120,20 @@ def row_notices(table: pd.DataFrame, file: pd.Series | None = None) -> list[Noti
     except TypeError:
         # Lists and objects cannot be compared by their hashes.
         copies = int(table.astype(str).duplicated().sum())
-    said = {"copies": copies, "all": len(table), "column": repr(str(names[0]))}
+    return same_rows(copies, len(table), name)
+
+
+def name_of_rows(columns: Sequence[object]) -> str | None:
+    """Name of the first column that names items, or trials; None where none does."""
+    names = [name for name in columns if is_item_name(name)]
+    if not names and len(columns) > FEWEST_COLUMNS:
+        names = [name for name in columns if plain_name(name) in TRIAL_NAMES]
+    return str(names[0]) if names and max(Counter(columns).values()) == 1 else None
+
+
+def same_rows(copies: int, number: int, column: str) -> list[Notice]:
+    """Notice of so many rows that are the same as others; none of 0."""
+    said = {"copies": copies, "all": number, "column": repr(column)}
     return [notice_of("same-rows", **said)] if copies else []
 
 

@@ -30,7 +30,7 @@ from hmetad.counts.tables import cell_labels
 from hmetad.measures.items import By, Units, units_of
 from hmetad.measures.of_trials import resample_trials, resample_trials_interval
 from hmetad.mle.meta_d import fit_mle
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = ["SIGNAL", "compare_signals", "signal_differences"]
 

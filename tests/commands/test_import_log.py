@@ -11,7 +11,7 @@ from command_line import refused, run
 from scipy.io import savemat
 
 from hmetad.commands.import_log import trials_csv, trials_parquet
-from hmetad.rows.tables import read_table
+from hmetad.rows.files import read_table
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 
@@ -113,7 +113,7 @@ REFUSED = {
     "lm-eval lm_eval --scale 7,1": "--scale: got (7.0, 1.0)",
     "lm-eval lm_eval --scale procent": "--scale: got 'procent', allowed is probability, percent, "
     "a number that is its top, or both ends such as 1,7.",
-    "lm-eval lm_eval --limit columns=x": "a whole number, as in 'columns=20000'",
+    "lm-eval lm_eval --limit line=x": "a whole number, as in 'line=20000'",
     "lm-eval lm_eval --ratings 1": "--ratings: got 1",
     "lm-eval lm_eval --confidence-from score": "No such option: --confidence-from",
     "lm-eval lm_eval --workers 0": "--workers",

@@ -8,7 +8,7 @@ import pytest
 import hmetad
 from hmetad import InputError
 from hmetad.counts import without_codes
-from hmetad.rows.sources import rows_of
+from hmetad.rows.tables import rows_of
 
 COUNTS = [5, 3, 2, 1], [1, 2, 4, 6]
 TWO_ROWS = [COUNTS[0]] * 2, [COUNTS[1]] * 2

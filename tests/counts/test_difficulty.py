@@ -235,7 +235,7 @@ def test_difficulty_is_found_in_tables_of_any_kind(graded, kind, tmp_path):
     elif kind == "duckdb":
         trials = pytest.importorskip("duckdb").from_arrow(table)
     elif kind == "polars":
-        trials = pytest.importorskip("polars").from_arrow(table).lazy()
+        trials = pytest.importorskip("polars").from_arrow(table)
     else:
         trials = tmp_path / f"trials.{kind}"
         write = {"csv": graded.to_csv, "parquet": graded.to_parquet}[kind]

@@ -14,7 +14,6 @@ from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.ratings import bin_confidence
 from hmetad.measures.of_trials import measure_trials, resample_trials
-from hmetad.rows import scans
 
 CODE = "confidence-of-the-choice"
 
@@ -69,7 +68,6 @@ TABLES = {
     "lists": bare,
     "text": lambda trials: as_text(bare(trials)),
     "polars": lambda trials: pl.from_pandas(bare(trials)),
-    "lazy": lambda trials: pl.from_pandas(bare(trials)).lazy(),
     "arrow": lambda trials: pa.Table.from_pandas(bare(trials)),
     "dask": lambda trials: dd.from_pandas(as_text(bare(trials)), npartitions=3),
 }
@@ -91,9 +89,7 @@ def test_a_relation_of_choices_says_so(trials):
         assert CODE in codes(counted(connection.from_arrow(table)))
 
 
-@pytest.mark.parametrize("small", [0, scans.SMALL])
-def test_any_file_of_choices_says_so(trials, tmp_path, monkeypatch, small):
-    monkeypatch.setattr(scans, "SMALL", small)
+def test_any_file_of_choices_says_so(trials, tmp_path):
     for path in files(trials, tmp_path):
         assert codes(counted(path)).count(CODE) == 1, path
         assert CODE in codes(counted(path, confidence="rating", quantiles=None)), path

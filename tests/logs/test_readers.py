@@ -15,10 +15,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_every_reader_has_limits_an_executor_and_ways_to_state_confidence(kind):
+def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs_limits(kind):
     # Matlab's files hold numbers: nothing is stated in words.
     stated = set() if kind == "matlab" else {"field", "pattern", "words", "scale"}
-    assert stated | {"limits", "executor"} <= {*READERS[kind].options}
+    limits = set() if kind == "table" else {"limits"}
+    assert stated | limits | {"executor"} <= {*READERS[kind].options}
     with pytest.raises(InputError, match="executor: got 2, allowed is an executor of"):
         READERS[kind].read("t", executor=2)
     with pytest.raises(InputError, match="no such file"):

@@ -5,8 +5,8 @@ import pytest
 
 from hmetad.base.errors import InputError
 from hmetad.logs.trial_tables import read_trials
-from hmetad.rows.delimiters import sniffed_delimiter
-from hmetad.rows.tables import read_table
+from hmetad.rows.files import read_table
+from hmetad.rows.texts import sniffed_delimiter
 
 TEXTS = {
     "t.csv": "item;sure\n1;0.5\n2;0.75\n",
@@ -65,10 +65,6 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path):
     assert read_trials(tmp_path / "**" / "[bc].csv")["item"].tolist() == [1, 2]
     with pytest.raises(InputError, match=r"no table there, allowed is files ending in .*\.dat"):
         read_trials(tmp_path / "x*.csv")
-    with pytest.raises(InputError, match="limit 'cells'"):
-        read_trials(tmp_path, limits={"cells": 5})
-    wide = read_trials(tmp_path, wide={"correct": "{model}k"}, keep="item")
-    assert wide["file"].nunique() == 3
 
 
 def test_a_pattern_means_tables_that_are_not_hidden(tmp_path):

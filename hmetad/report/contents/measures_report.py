@@ -33,7 +33,7 @@ from hmetad.report.contents.tables import notice_block
 from hmetad.report.contents.trials_report import trials_report
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
-from hmetad.rows.sources import TableLike
+from hmetad.rows.tables import TableLike
 from hmetad.text.names import heading, in_percent
 
 __all__ = ["measures_report"]

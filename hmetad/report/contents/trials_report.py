@@ -43,7 +43,7 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.report import Report
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.tables import TableLike, rows_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import heading, in_percent
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from hmetad.base.errors import InputError
-from hmetad.rows.limits import LIMITS, Limits, beyond
+from hmetad.logs.limits import LIMITS, Limits, beyond
 
 __all__ = ["Line", "json_lines", "json_value", "lines_of", "parse_line"]
 
@@ -149,7 +149,7 @@ def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str,
 
 
 def json_value(place: str, content: bytes, limits: Limits = LIMITS) -> Any:
-    """JSON of some bytes from outside; all JSON of logs and tables is read here.
+    """JSON of some bytes from outside; all JSON of logs is read here.
 
     Nesting and number of values are counted in the text, before memory is taken for them.
 

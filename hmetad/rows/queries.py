@@ -1,4 +1,4 @@
-"""Rows of any kind of table, and what is asked of them: which there are, and how often.
+"""Rows of any kind of table, and questions about them: which there are, and how often.
 
 Rows and queries → answers. DuckDB groups the rows, wherever they are; what is done to values, such
 as taking codes for missing ones, is done to the different ones that it finds.
@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import Notice
-from hmetad.rows.database import Opened, UngroupableError, number_of
-from hmetad.rows.decimals import with_points
+from hmetad.rows.database import Opened, UngroupableError, literal, number_of
+from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, text_with_point, with_points
 
 __all__ = [
     "PLAIN_KINDS",
     "Distinct",
     "Levels",
+    "NumberColumn",
     "Query",
+    "Rated",
     "Rows",
     "Sample",
     "Source",
@@ -31,12 +33,9 @@ __all__ = [
     "Tally",
     "Values",
     "columns_named",
-    "groupable",
-    "is_number",
     "no_rows",
     "plain_value",
     "regrouped",
-    "whole_weights",
 ]
 
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
@@ -52,6 +51,11 @@ N = "\x1fn"
 LARGEST_HASH = 2**64 - 1
 # Rows that `first_rows` gives unless more or fewer are asked for.
 MOST_FIRST = 2**19
+# Bins of equal width in which numbers are counted before they are ranked.
+BINS = 2**16
+BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
+# Texts that an error looks at.
+MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True)
@@ -580,3 +584,267 @@ def regrouped(groups: pd.DataFrame, n: NDArray[np.int64]) -> Tally:
     # Of its index pandas would make floats where whole numbers have gaps.
     first = ~grouped.ngroup().duplicated()
     return some.loc[first, names].reset_index(drop=True), grouped[N].sum().to_numpy(dtype=np.int64)
+
+
+class Rated(NamedTuple):
+    """Rows whose confidence became ratings, and what was seen of it.
+
+    Parameters
+    ----------
+    rows : Tally
+        Distinct rows of the columns that were kept, with a rating (NaN where confidence is
+        missing).
+    cuts : list of float
+        Lowest value of each rating but the first, for numbers in one group.
+    fewest : int
+        Ratings that the group with the fewest has.
+    values, trials : ndarray
+        Values of interest, the lowest and the highest other value, and the trials of each.
+    """
+
+    rows: Tally
+    cuts: list[float]
+    fewest: int
+    values: NDArray[np.float64]
+    trials: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers of rows, and the groups in which it is ranked.
+
+    Parameters
+    ----------
+    rows : Rows
+    column : str
+    within : sequence of str
+        Columns of the groups.
+    n : str or None
+        Column that says how many trials each row stands for.
+    kept : sequence of str
+        Further columns that rows with ratings have.
+    levels : callable
+        Numbers of the different values of a DataFrame's column; NaN where one is missing. Raises an
+        error for what is not a number.
+    """
+
+    rows: Rows
+    column: str
+    within: Sequence[str]
+    n: str | None
+    kept: Sequence[str]
+    levels: Callable[[pd.Series], NDArray[np.float64]]
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns in use, in the order in which they are opened: kept, n, within and own."""
+        weight = [] if self.n is None else [self.n]
+        return [*dict.fromkeys([*self.kept, *weight, *self.within]), self.column]
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the groups' columns in SQL."""
+        return [f"g{place}" for place in range(len(self.within))]
+
+    def rated(self, quantiles: int, values: Sequence[float]) -> Rated:
+        """Rows with ratings 1..K by average rank in their group; equal values share a rating.
+
+        With average rank rho among the n trials of a group, the rating is the ceiling of
+        K (rho - 1/2) / n; ratings that nobody has are closed up. `values` are those of interest.
+        """
+        columns = [*self.kept, *([] if self.n is None else [self.n])]
+        with self.opened() as table:
+            self.check_numbers(table)
+            cut(table, self.keys, quantiles)
+            lows = table.connection.sql("SELECT low FROM cuts WHERE rating > 1 ORDER BY rating")
+            cuts = [] if self.keys else [float(low) for (low,) in lows.fetchall()]
+            groups = f"SELECT count(*) AS n FROM cuts {group_by(self.keys)}"
+            numbers = [int(n) for (n,) in table.connection.sql(groups).fetchall()]
+            seen = looked_at(table, values)
+            found = table.frame(rated_rows(len(columns), self.keys, quantiles, table.number))
+            found["rating"] = found["rating"].astype(float)
+            rows = self.rows.tally(table, found, columns, self.n, beside=["rating"])
+        trials = seen["n"].to_numpy(dtype=np.int64)
+        return Rated(
+            rows,
+            cuts,
+            min(numbers, default=quantiles),
+            seen["value"].to_numpy(dtype=np.float64),
+            trials,
+        )
+
+    def check_numbers(self, table: Opened) -> None:
+        """Refuse texts that are neither numbers nor codes for missing ones, and infinite values."""
+        found = table.frame("SELECT count(wrong) > 0 AS w, bool_or(isinf(value)) AS i FROM trials")
+        if found["w"].item():
+            texts = table.frame(
+                "(SELECT wrong AS text FROM trials WHERE wrong IS NOT NULL "
+                f"GROUP BY ALL ORDER BY ALL LIMIT {MOST_TEXTS}) UNION ALL "
+                "(SELECT value::VARCHAR FROM trials WHERE value IS NOT NULL LIMIT 1)"
+            )["text"]
+            known = [plain_value(text) not in self.codes for text in texts]
+            self.levels(texts[known].astype(object))
+        if found["i"].eq(True).any():
+            argument = f"confidence column {self.column!r}"
+            raise InputError(argument, "infinite values", "finite numbers")
+
+    @contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """Columns for SQL (c0, c1, ...), with those of the groups (g0, ...), value and weight."""
+        own = self.rows.own_names(self.columns)
+        with groupable(), self.rows.source.opened(own, self.numbers_of_levels) as table:
+            value, wrong = self.number_in(table)
+            places = [self.columns.index(name) for name in self.within]
+            groups = "".join(
+                f", c{place} AS {key}" for key, place in zip(self.keys, places, strict=True)
+            )
+            weight, join = table.weight or "1", ""
+            if self.n is not None:
+                place = self.columns.index(self.n)
+                self.register_weights(table, place)
+                weight = f"{weight} * weights.number"
+                join = f"JOIN weights ON trials.c{place}::VARCHAR IS NOT DISTINCT FROM weights.text"
+            select = f"SELECT trials.*{groups}, {value} + 0.0 AS value, {wrong} AS wrong, "
+            select += f"{weight} AS weight FROM trials {join}"
+            yield replace(table, select=f"WITH trials AS ({table.select}) {select}")
+
+    def register_weights(self, table: Opened, place: int) -> None:
+        """How many trials rows stand for, by the text of each different value."""
+        found = table.frame(
+            f"SELECT c{place} AS c0, c{place}::VARCHAR AS text FROM trials GROUP BY ALL"
+        )
+        own = self.rows.own_names([str(self.n)])
+        values = self.rows.source.finished(table.decode(found[["c0"]], own))[own[0]]
+        numbers = whole_weights(str(self.n), values)
+        weights = pd.DataFrame({"text": found["text"], "number": numbers})
+        table.connection.register("weights", weights)
+
+    def numbers_of_levels(self, levels: pd.Index) -> NDArray[np.float64]:
+        """Numbers of the different values of a table in memory, once they are cleaned."""
+        (own,) = self.rows.own_names([self.column])
+        cleaned = self.rows.cleaned(pd.DataFrame({own: pd.Series(levels)}))[own]
+        kind = cleaned.dtype
+        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
+            return cleaned.to_numpy(dtype=np.float64, na_value=np.nan)
+        return self.levels(cleaned.astype(object))
+
+    @property
+    def codes(self) -> set[str | float]:
+        """Values that are missing ones, "9,5" as 9.5 where decimal commas are points."""
+        (own,) = self.rows.own_names([self.column])
+        codes = {*self.rows.codes.get(own, ())}
+        return codes | {plain_value(text_with_point(code)) for code in codes if self.has_points}
+
+    @property
+    def has_points(self) -> bool:
+        """Whether decimal commas are points."""
+        return self.rows.own_names([self.column])[0] in self.rows.points
+
+    def number_in(self, table: Opened) -> tuple[str, str]:
+        """SQL for the number, NULL where missing, and for a text that is not a number."""
+        column, kind = table.places[-1], table.kinds[-1]
+        table.refuse_no_labels()
+        if kind == "BOOLEAN":
+            self.levels(pd.Series([True], dtype=object))
+        if is_number(kind):
+            number, wrong = f"{column}::DOUBLE", "NULL::VARCHAR"
+        else:
+            text = f"({column}->>'$')" if kind == "JSON" else f"{column}::VARCHAR"
+            number = number_of(with_point(text) if self.has_points else text)
+            gaps = ", ".join(map(literal, GAPS))
+            wrong = f"CASE WHEN {number} IS NULL AND {text} NOT IN ({gaps}) THEN {text} END"
+        codes = [f"'{code!r}'::DOUBLE" for code in self.codes if isinstance(code, float)]
+        if codes:
+            number = f"CASE WHEN {number} NOT IN ({', '.join(codes)}) THEN {number} END"
+        return number, wrong
+
+
+def cut(table: Opened, keys: Sequence[str], quantiles: int) -> None:
+    """Keep the table ``cuts``: the lowest value of each rating of each group.
+
+    Numbers are counted in bins of equal width first. A bin whose values all have one quantile is
+    done; only the values of other bins are sorted.
+    """
+    ends = table.frame("SELECT min(value) AS low, max(value) AS high FROM trials")
+    low, high = (float(ends[name].item()) for name in ends)
+    scale = BINS / (high - low) if 0 < high - low < np.inf else 0.0
+    own = "".join(f"{key}, " for key in keys)
+    part = f"PARTITION BY {', '.join(keys)}" if keys else ""
+    same = " AND ".join(
+        ["value_bin = bin", *(f"known.{key} IS NOT DISTINCT FROM split.{key}" for key in keys)]
+    )
+    taken = "".join(f"known.{key}, " for key in keys)
+    in_bin = f"PARTITION BY {own}bin ORDER BY value"
+    table.keep(
+        "cuts",
+        f""", known AS NOT MATERIALIZED (
+            SELECT {own}value, weight, floor((value - '{low}'::DOUBLE) * '{scale}'::DOUBLE)::BIGINT
+            AS value_bin FROM trials WHERE value IS NOT NULL AND weight > 0
+        ), bins AS (
+            SELECT {own}value_bin AS bin, sum(weight) AS n, min(value) AS value
+            FROM known GROUP BY ALL
+        ), placed AS (
+            SELECT *, sum(n) OVER ({part} ORDER BY bin) - n AS below, sum(n) OVER ({part}) AS size
+            FROM bins
+        ), ends AS (
+            SELECT *, {quantile_of("2 * below + 1", quantiles)} AS quantile,
+                {quantile_of("2 * (below + n) - 1", quantiles)} AS last
+            FROM placed
+        ), split AS (
+            SELECT {own}bin, below, size FROM ends WHERE quantile < last
+        ), singles AS (
+            SELECT {taken}bin, below, size, known.value, sum(weight) AS n
+            FROM known JOIN split ON {same} GROUP BY ALL
+        ), ranked AS (
+            SELECT *, 2 * (below + sum(n) OVER ({in_bin})) - n AS odd FROM singles
+        ), found AS (
+            SELECT {own}quantile, value FROM ends WHERE quantile = last UNION ALL
+            SELECT {own}{quantile_of("odd", quantiles)}, value FROM ranked
+        )
+        SELECT {own}dense_rank() OVER ({part} ORDER BY quantile) AS rating, min(value) AS low
+        FROM found GROUP BY {own}quantile""",
+    )
+
+
+def quantile_of(odd: str, quantiles: int) -> str:
+    """SQL for the quantile, from twice the average rank less 1, which is an integer, and size."""
+    return f"({quantiles} * ({odd}) + 2 * size - 1) // (2 * size)"
+
+
+def group_by(keys: Sequence[str]) -> str:
+    """SQL that groups by some columns, or by none."""
+    return f"GROUP BY {', '.join(keys)}" if keys else ""
+
+
+def rated_rows(number: int, keys: Sequence[str], quantiles: int, times: str) -> str:
+    """SQL for the distinct rows of the first columns with a rating by the table ``cuts``."""
+    own = "".join(f"c{place}, " for place in range(number))
+    ratings = range(2, quantiles + 1)
+    lows = [f"min(low) FILTER (rating = {rating}) AS low{rating}" for rating in ratings]
+    of_group = f"SELECT {', '.join([*keys, *lows])} FROM cuts {group_by(keys)}"
+    same = [f"trials.{key} IS NOT DISTINCT FROM of_group.{key}" for key in keys]
+    above = " + ".join(f"coalesce(value >= low{rating}, false)::INTEGER" for rating in ratings)
+    return (
+        f", of_group AS ({of_group}) "
+        f"SELECT {own}CASE WHEN value IS NOT NULL THEN 1 + {above} END AS rating, {times} AS n "
+        f"FROM trials LEFT JOIN of_group ON {' AND '.join(same) or 'true'} "
+        "GROUP BY ALL ORDER BY ALL"
+    )
+
+
+def looked_at(table: Opened, values: Sequence[float]) -> pd.DataFrame:
+    """Trials of some values, and the lowest and the highest of all others."""
+    listed = ", ".join(f"{float(value)}::DOUBLE" for value in values)
+    return table.frame(
+        f"SELECT value, sum(weight)::BIGINT AS n FROM trials WHERE weight > 0 AND value IN "
+        f"({listed}) GROUP BY value UNION ALL SELECT unnest([min(value), max(value)]), 1 "
+        f"FROM trials WHERE weight > 0 AND value NOT IN ({listed})"
+    ).dropna()
+
+
+def with_point(text: str) -> str:
+    """SQL for a text, with a point for the decimal comma of a number."""
+    bare = f"trim({text}, {literal(BLANKS)})"
+    is_comma = f"contains({text}, ',') AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
+    is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
+    return f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"

@@ -3,9 +3,8 @@
 Numbers by name → `Limits`, and the error for what goes beyond one of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 from hmetad.base.errors import InputError, nearest
 
@@ -14,9 +13,7 @@ __all__ = [
     "Limits",
     "as_limits",
     "beyond",
-    "check_names",
     "check_ratio",
-    "check_size",
     "check_unpacked",
 ]
 
@@ -26,35 +23,31 @@ ALWAYS_UNPACKED = 16 * 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that is read of logs and tables; whoever trusts a file may raise each of them.
+    """The most that is read of logs; whoever trusts a file may raise each of them.
 
     Parameters
     ----------
     members : int
         Members of an archive.
     unpacked : int
-        Bytes of a member of an archive, of a JSON file or of a compressed table, unpacked. A table
-        that is not compressed may be larger.
+        Bytes of a member of an archive, unpacked, or of a JSON file.
     ratio : int
         How many times larger than packed something may be unpacked. What is less than 16 MiB
         unpacked is read in any case.
     line : int
-        Bytes of a line of JSON Lines; of CSV or TSV, to within 2 MiB.
+        Bytes of a line of JSON Lines.
     nesting : int
         Depth of JSON: objects and lists inside each other.
     values : int
         Values, objects and lists of one JSON text: a line of JSON Lines, a sample of an archive, a
         JSON file. A value takes up to 250 bytes of memory.
-    columns : int
-        Columns of a table.
     cells : int
-        Rows times columns of a table. A CSV or TSV is only held to it where its rows are shorter
-        than its header.
+        Rows times columns of a table of MATLAB.
 
     Examples
     --------
-    >>> Limits(columns=20_000).columns, Limits().ratio
-    (20000, 200)
+    >>> Limits(members=2_000_000).members, Limits().ratio
+    (2000000, 200)
     """
 
     members: int = 1_000_000
@@ -63,7 +56,6 @@ class Limits:
     line: int = 256 * 2**20
     nesting: int = 200
     values: int = 5_000_000
-    columns: int = 10_000
     cells: int = 200_000_000
 
 
@@ -91,13 +83,13 @@ def as_limits(limits: Limits | Mapping[str, int] | None) -> Limits:
 
     Examples
     --------
-    >>> as_limits({"columns": 20_000}).columns
+    >>> as_limits({"line": 20_000}).line
     20000
     """
     if limits is None:
         return LIMITS
     if not isinstance(limits, Limits | Mapping):
-        raise InputError("limits", repr(limits), "a mapping such as {'columns': 20000}")
+        raise InputError("limits", repr(limits), "a mapping such as {'line': 20000}")
     given = dict(limits) if isinstance(limits, Mapping) else vars(limits)
     for name, number in given.items():
         if name not in NAMES:
@@ -117,7 +109,7 @@ def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
     name : str
         The limit.
     found : str
-        What was found, such as "12,000 columns".
+        What was found, such as "12 values".
     limits : Limits
         Those that hold.
 
@@ -128,9 +120,9 @@ def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
 
     Examples
     --------
-    >>> print(beyond("a.csv", "columns", "12,000 columns", Limits()))
-    a.csv: got 12,000 columns, allowed is at most 10,000 (limit 'columns'). If you trust the file, \
-raise it: limits={'columns': N}, or --limit columns=N.
+    >>> print(beyond("a.mat", "cells", "12 values", Limits(cells=9)))
+    a.mat: got 12 values, allowed is at most 9 (limit 'cells'). If you trust the file, \
+raise it: limits={'cells': N}, or --limit cells=N.
     """
     step = "If you trust the file, raise it: "
     step += f"limits={{{name!r}: N}}, or --limit {name}=N."
@@ -156,7 +148,7 @@ def check_unpacked(place: str, packed: int, unpacked: int, limits: Limits) -> No
 
     Examples
     --------
-    >>> check_unpacked("a.csv.gz", 1_000, 20_000, Limits())
+    >>> check_unpacked("a.eval", 1_000, 20_000, Limits())
     """
     if unpacked > limits.unpacked:
         raise beyond(place, "unpacked", f"{unpacked:,} bytes unpacked", limits)
@@ -187,22 +179,3 @@ limits={'ratio': N}, or --limit ratio=N.
     if unpacked > max(ALWAYS_UNPACKED, limits.ratio * packed):
         got = f"{unpacked:,} bytes unpacked of {packed:,}, or {unpacked // max(packed, 1):,} times"
         raise beyond(place, "ratio", got, limits)
-
-
-def check_names(path: Path, names: Sequence[str], limits: Limits) -> None:
-    """Refuse too many columns, and names that stand twice."""
-    check_size(path, len(names), 0, limits)
-    seen: set[str] = set()
-    for name in filter(None, names):
-        if name in seen:
-            step = "Rename one of them."
-            raise InputError(str(path), f"column {name!r} twice", "different names", step)
-        seen.add(name)
-
-
-def check_size(path: Path, columns: int, cells: int, limits: Limits) -> None:
-    """Refuse a table with too many columns or cells."""
-    if columns > limits.columns:
-        raise beyond(str(path), "columns", f"{columns:,} columns", limits)
-    if cells > limits.cells:
-        raise beyond(str(path), "cells", f"{cells:,} values", limits)

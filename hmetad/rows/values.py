@@ -1,0 +1,133 @@
+"""Values of the texts of a CSV file: numbers, truth values, text, and what is missing.
+
+Column of texts → column of their values, of one type for all of its rows.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.base.spreadsheets import unguard
+
+__all__ = [
+    "GAPS",
+    "NUMBER",
+    "THOUSANDS",
+    "is_number",
+    "text_with_point",
+    "typed_column",
+    "with_points",
+]
+
+# In a column of numbers or truth values these are missing ones; elsewhere only an empty field is.
+GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
+TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+NUMBER = re.compile(r"\s*[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+# "1,234" may be 1234 as well.
+THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
+
+
+def typed_column(texts: pd.Series, *, is_text: bool = False, decimal: str = ".") -> pd.Series:
+    """Column of the values that texts stand for.
+
+    Parameters
+    ----------
+    texts : Series
+        Fields of a CSV file; an empty one is missing.
+    is_text : bool, optional
+        Whether "4.10" is a name and not a number.
+    decimal : {".", ","}, optional
+        Character before the decimals of numbers.
+
+    Returns
+    -------
+    Series
+        Numbers, or truth values, if all filled fields but ``GAPS`` are; else text, in which "None"
+        is a label.
+
+    Examples
+    --------
+    >>> typed_column(pd.Series(["3", "NA"])).tolist(), typed_column(pd.Series(["a", "NA"])).tolist()
+    ([3.0, nan], ['a', 'NA'])
+    """
+    codes, found = pd.factorize(texts)
+    levels = np.asarray(found, dtype=object)
+    is_known = ~np.isin(levels, GAPS)
+    known = levels[is_known]
+    has_gaps = bool((codes < 0).any() or len(known) < len(levels))
+    values: Any
+    if not is_text and 0 < len(known) <= len(TRUTH) and {*known} <= {*TRUTH}:
+        values = np.array([*(TRUTH.get(text, np.nan) for text in levels), np.nan], dtype=object)
+        kind: Any = object if has_gaps else bool
+    elif not is_text and (numbers := numbers_of(known, decimal)) is not None:
+        kind = np.float64 if has_gaps else numbers.dtype
+        values = np.full(len(levels) + 1, np.nan if has_gaps else 0, dtype=kind)
+        values[:-1][is_known] = numbers
+    else:
+        values, kind = np.append(np.array(unguard(levels), dtype=object), np.nan), "str"
+    # A missing value has the last place.
+    return pd.Series(values[codes], texts.index, dtype=kind, name=texts.name)
+
+
+def numbers_of(texts: NDArray[np.object_], decimal: str) -> NDArray[Any] | None:
+    """Numbers of texts; None if one of them is not a number."""
+    if decimal == "," and any("." in text for text in texts):
+        return None
+    plain = [text.replace(",", ".") for text in texts] if decimal == "," else texts
+    numbers = pd.to_numeric(pd.Series(plain, dtype=object), errors="coerce")
+    if numbers.isna().any():
+        return None
+    return numbers.to_numpy() if len(numbers) else np.zeros(0)
+
+
+def with_points(columns: Sequence[str], frame: pd.DataFrame) -> pd.DataFrame:
+    """Table with points for the decimal commas of numbers, in some columns.
+
+    Words stay, and so does what may be a number of thousands.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"sure": ["0,85", None, "1"], "rt": ["1,234", "0,5", "?"]})
+    >>> with_points(["sure", "rt"], frame).to_dict("list")
+    {'sure': [0.85, nan, 1.0], 'rt': ['1,234', '0.5', '?']}
+    """
+    for name in columns:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            frame = frame.assign(**{name: series_with_points(frame[name])})
+    return frame
+
+
+def series_with_points(column: pd.Series) -> pd.Series:
+    """Column of texts, as numbers where all are numbers and some have a decimal comma."""
+    try:
+        places, levels = pd.factorize(column)
+    except TypeError:
+        # Lists and records are not numbers; counting them raises an error that names their type.
+        return column
+    texts = [*map(text_with_point, levels)]
+    if texts == [*levels]:
+        return column
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+    values = (numbers if numbers.notna().all() else pd.Series(texts, dtype=object)).to_numpy()
+    # A missing value has the last place.
+    return pd.Series(np.append(values, np.nan)[places], column.index, name=column.name)
+
+
+def text_with_point(value: Any) -> Any:
+    """Text of a number with a point for its decimal comma; anything else as it is."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value) or THOUSANDS.fullmatch(value):
+        return value
+    return value.strip().replace(",", ".")
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is read as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
