@@ -43,8 +43,7 @@ ROOMS = {
     "simulate": "Parameters → data; recovery and planning",
     "plots": "Results → figures",
     "report": "Results → reports",
-    "notice": "What results say about themselves",
-    "errors": "Errors",
+    "base": "What results say about themselves; errors",
 }
 
 # What simulated studies were asked, by what is true.
