@@ -1,6 +1,6 @@
 """Maximum of the likelihood of ratings, given d′ and c: meta-d′ and type-2 criteria of every cell.
 
-Counts and z of the type-1 rates (arrays over cells) → `Fitted`, at a given ratio s = σ_S1/σ_S2 of
+Counts and z of the type-1 rates (arrays over cells) → `CellEstimates`, at a ratio s = σ_S1/σ_S2 of
 the SDs or at the most likely one. The two responses alone carry no information on s: d′ and c fit
 them exactly, whatever it is. Source: Maniscalco & Lau (2012).
 """
@@ -21,11 +21,11 @@ from hmetad.mle.newton import FARTHEST, maximise
 
 __all__ = [
     "SLOPE",
-    "Fitted",
+    "CellEstimates",
     "Scale",
     "Type1",
     "errors_with_scale",
-    "fitted_at",
+    "estimates_at",
     "gather_used",
     "most_likely_scale",
     "parts_of",
@@ -127,7 +127,7 @@ class Maximum:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class CellEstimates:
     """Estimates of every cell at a given s; `sides` holds a maximum per set of responses."""
 
     type1: Type1
@@ -145,13 +145,13 @@ class Fitted:
         return np.stack([side.m for side in self.sides], axis=-1)
 
 
-def fitted_at(
+def estimates_at(
     counts: Floats,
     z: Zs,
     s: Floats,
     meta_criterion: str,
     responses: tuple[tuple[bool, bool], ...],
-) -> Fitted:
+) -> CellEstimates:
     """d′, c, meta-d′ and criteria of every cell.
 
     Parameters
@@ -170,7 +170,7 @@ def fitted_at(
     type1 = type1_of(z, s)
     rule = rule_of(type1, meta_criterion)
     sides = [maximise_cells(counts, type1, rule, s, np.array(chosen)) for chosen in responses]
-    return Fitted(type1, rule, sides)
+    return CellEstimates(type1, rule, sides)
 
 
 def maximise_cells(
@@ -339,7 +339,7 @@ def most_likely_scale(
     z : Zs
         Of the type-1 rates.
     meta_criterion, responses
-        As in `fitted_at`.
+        As in `estimates_at`.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def most_likely_scale(
     def cost(log_s: Floats, index: Floats) -> Floats:
         rows = index.astype(np.int64)
         own = Zs(z.hits[rows], z.var_hits[rows], z.false_alarms[rows], z.var_false_alarms[rows])
-        at = fitted_at(counts[rows], own, np.exp(log_s), meta_criterion, responses)
+        at = estimates_at(counts[rows], own, np.exp(log_s), meta_criterion, responses)
         return np.where(np.isfinite(at.value), -at.value, np.inf)
 
     cells = np.arange(len(counts), dtype=float)
@@ -383,12 +383,12 @@ def errors_with_scale(
     leaves. Differences stand for derivatives.
     """
 
-    def at(log_s: int = 0, hits: int = 0, false_alarms: int = 0) -> Fitted:
+    def at(log_s: int = 0, hits: int = 0, false_alarms: int = 0) -> CellEstimates:
         moved = replace(
             z, hits=z.hits + STEP * hits, false_alarms=z.false_alarms + STEP * false_alarms
         )
         s = np.exp(scale.log_s + STEP * log_s)
-        return fitted_at(counts, moved, s, meta_criterion, responses)
+        return estimates_at(counts, moved, s, meta_criterion, responses)
 
     up, down, here = at(log_s=1), at(log_s=-1), at()
     own = own_variances(here)
@@ -415,14 +415,14 @@ def errors_with_scale(
     return {name: np.sqrt(values) for name, values in total.items()}
 
 
-def estimates_of(fitted: Fitted) -> dict[str, Floats]:
+def estimates_of(fitted: CellEstimates) -> dict[str, Floats]:
     """Quantities that get standard errors, by name."""
     d, m = fitted.type1.d, fitted.m
     safe_d = np.where(d == 0, np.nan, d)[:, None]
     return {"dprime": d, "c": fitted.type1.c, "meta_d": m, "m_ratio": m / safe_d}
 
 
-def own_variances(fitted: Fitted) -> dict[str, Floats]:
+def own_variances(fitted: CellEstimates) -> dict[str, Floats]:
     """Variance that the ratings alone leave, given s and the type-1 rates."""
     d = fitted.type1.d
     safe_d = np.where(d == 0, np.nan, d)[:, None]
@@ -431,7 +431,7 @@ def own_variances(fitted: Fitted) -> dict[str, Floats]:
     return {"dprime": none, "c": none, "meta_d": var_m, "m_ratio": var_m / safe_d**2}
 
 
-def slopes(plus: Fitted, minus: Fitted) -> dict[str, Floats]:
+def slopes(plus: CellEstimates, minus: CellEstimates) -> dict[str, Floats]:
     """Central differences of all the estimates."""
     right, left = estimates_of(plus), estimates_of(minus)
     return {name: (right[name] - left[name]) / (2 * STEP) for name in right}

@@ -30,10 +30,10 @@ from hmetad.mle.estimates import (
 )
 from hmetad.mle.maximum import (
     SLOPE,
-    Fitted,
+    CellEstimates,
     Type1,
     errors_with_scale,
-    fitted_at,
+    estimates_at,
     most_likely_scale,
     zs_of,
 )
@@ -158,11 +158,13 @@ def fit_mle(
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
     if s == "estimate":
         scale = most_likely_scale(corrected, z, meta_criterion, responses)
-        fitted = fitted_at(corrected, z, np.exp(scale.log_s), meta_criterion, responses)
+        fitted = estimates_at(corrected, z, np.exp(scale.log_s), meta_criterion, responses)
         errors = errors_with_scale(corrected, z, scale, meta_criterion, responses)
         estimates = with_scale(assemble(fitted), np.exp(scale.log_s), scale.is_at_bound, errors)
     else:
-        fitted = fitted_at(corrected, z, np.full(len(table), float(s)), meta_criterion, responses)
+        fitted = estimates_at(
+            corrected, z, np.full(len(table), float(s)), meta_criterion, responses
+        )
         estimates = assemble(fitted)
     result = label_estimates(estimates, "fit_mle", ordered, per_response=response_conditional)
     result.attrs |= {
@@ -211,7 +213,7 @@ def faint_confidence(counts: xr.DataArray, result: xr.Dataset) -> list[Notice]:
     return notice_where(faint, "meta-d-sign.faint", step=sentence("more-trials"))
 
 
-def assemble(fitted: Fitted) -> dict[str, Floats]:
+def assemble(fitted: CellEstimates) -> dict[str, Floats]:
     """All estimates and standard errors; those of meta-d′ have a last dim, the sides."""
     type1, rule, sides = fitted.type1, fitted.rule, fitted.sides
     stacked = {name: np.stack([getattr(x, name) for x in sides], axis=-1) for name in FIELDS}

@@ -239,7 +239,7 @@ def select_models(
     if not quick and people.nunique() == 1:
         step = "Ask for quick=True (--quick): maximum likelihood, person by person."
         raise InputError("subject", f"{subject!r} with one person", "two people or more", step)
-    found: dict[str, Fitted] = {}
+    found: dict[str, ModelEvidence] = {}
     for number, one in enumerate(chosen, start=1):
         if say is not None:
             say(f"{one.title} ({number} of {len(chosen)})")
@@ -278,7 +278,7 @@ def select_models(
 
 
 @dataclass(frozen=True)
-class Fitted:
+class ModelEvidence:
     """A model fitted: evidence by person, predicted counts, and its columns of the table."""
 
     fit: xr.Dataset | xr.DataTree
@@ -289,7 +289,7 @@ class Fitted:
 
 def fit_people(
     counts: xr.DataArray, spec: ModelSpec, subject: str, correction: Correction, seed: int
-) -> Fitted:
+) -> ModelEvidence:
     """Maximum likelihood, person by person."""
     found = fit_mle(counts, spec, correction=correction, seed=seed)
     record = spec.record
@@ -312,12 +312,12 @@ def fit_people(
         "bic": float(found["bic"].sum()),
         "at_edge": int(found["at_edge"].sum()),
     }
-    return Fitted(found, evidence, share * shown, row)
+    return ModelEvidence(found, evidence, share * shown, row)
 
 
 def fit_population(
     counts: xr.DataArray, spec: ModelSpec, subject: str, options: Mapping[str, Any]
-) -> Fitted:
+) -> ModelEvidence:
     """Hierarchical model, and every person left out of it."""
     tree = fit(counts, spec, **options)
     with warnings.catch_warnings():
@@ -330,7 +330,7 @@ def fit_population(
         "elpd": float(left_out.elpd),
         "high_k": int((left_out.pareto_k > LARGEST_K).sum()),
     }
-    return Fitted(tree, evidence, mean_counts(tree), row)
+    return ModelEvidence(tree, evidence, mean_counts(tree), row)
 
 
 def side_by_side(values: Mapping[str, xr.DataArray]) -> xr.DataArray:
@@ -367,7 +367,7 @@ def is_failure(notice: Notice) -> bool:
 
 
 def said_of(
-    found: Mapping[str, Fitted], models: Sequence[Candidate], people: Mapping[str, str]
+    found: Mapping[str, ModelEvidence], models: Sequence[Candidate], people: Mapping[str, str]
 ) -> list[Notice]:
     """Notices of the fits that the comparison rests on, and of models that are the same."""
     said = [
