@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hmetad.base.variable_names import FACTOR_DIM
+from hmetad.base.variable_roles import FACTOR_DIM
 
 
 def is_of_many(values):

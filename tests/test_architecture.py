@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1520,
-    "bayes": 5660,
+    "bayes": 5659,
     "commands": 2813,
     "compare": 2144,
     "counts": 2958,
@@ -70,7 +70,7 @@ MOST_LINES = {
     "report": 3500,
     "rows": 1542,
     "simulate": 1571,
-    "specs": 1429,
+    "specs": 1425,
     "studies": 2284,
 }
 # Public modules and small folders that count as part of a room.

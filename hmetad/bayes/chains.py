@@ -249,7 +249,7 @@ def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
 def judged_variables(program: Program, posterior: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     """Variables whose convergence is checked: those that all cells share, and those of cells."""
     tree = xr.DataTree.from_dict({"posterior": posterior})
-    sampled = sampled_variables(Fitted(tree, program.spec, program.designs))
+    sampled = sampled_variables(Fitted(tree, program.spec, program.layout))
     of_cells = [name for name, values in sampled.items() if "cell" in values.dims]
     return sampled.drop_vars(of_cells), sampled[of_cells]
 

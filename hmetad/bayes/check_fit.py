@@ -11,13 +11,12 @@ import xarray as xr
 
 from hmetad.base.errors import InputError
 from hmetad.base.untrusted import read_attr
-from hmetad.base.variable_names import name_parts
+from hmetad.base.variable_roles import identity_of
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.likelihood.family import OutcomeLayout, Quantity
-from hmetad.specs.design import designs_of, refuse_other_tables
-from hmetad.specs.layout import layout_of
-from hmetad.specs.loading import names_with_prior
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.design import refuse_other_tables
+from hmetad.specs.spec import ModelSpec, variables_with_prior
 
 __all__ = ["ALLOWED", "check_estimates", "check_fit", "has_estimates"]
 
@@ -76,6 +75,7 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
     for attrs in every_attrs(fit):
         for name in JSON_ATTRS:
             read_attr(attrs, name)
+        identity_of(attrs)
     spec = ModelSpec.from_json(fit.attrs["spec"])
     for name, value in spec.choices.items():
         said = fit.attrs.get(name, value)
@@ -111,7 +111,8 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
     if follow_from_effects(spec) and not any(name in posterior for name in results):
         results = {}
     # What is sampled whatever the cells; correlations depend on these.
-    sampled = [name for name in names_with_prior(spec) if name_parts(name).role != "correlation"]
+    known = variables_with_prior(spec).items()
+    sampled = [spec.named(name) for name, own in known if own.role != "correlation"]
     for name in (*results, *sampled):
         if name not in posterior.data_vars:
             raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
@@ -202,8 +203,7 @@ def check_estimates(fit: xr.DataTree, source: str) -> ModelSpec:
         raise InputError(source, "no cells with names of their own", ALLOWED)
     if observed["cell"].values.tolist() != posterior["cell"].values.tolist():
         raise InputError(source, "other cells than the estimates", ALLOWED)
-    cells = posterior["cell"]
-    layout = layout_of(cells, spec, designs_of(cells, spec))
+    layout = Fitted(fit, spec).layout
     wanted = {one.name: one.dims for one in layout.variables if one.role != "offset"}
     wanted |= dict.fromkeys(spec.record.results, ("cell",))
     for name, dims in wanted.items():

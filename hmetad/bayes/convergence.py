@@ -17,7 +17,6 @@ from hmetad.base.monte_carlo import check_chains
 from hmetad.base.notice import Notice, first_few, notice_of, notices
 from hmetad.base.notice_registry import about_alone, limit
 from hmetad.base.threads import in_threads
-from hmetad.base.variable_names import FACTOR_DIM, coefficient_name, name_parts
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.columns import as_text
 from hmetad.likelihood.family import Family
@@ -62,6 +61,7 @@ def sampled_variables(fitted: Fitted, names: Sequence[str] | None = None) -> xr.
     Left out: constants, variables with undefined draws, group-level effects, and quantities that
     are functions of others in the list.
     """
+    effects = {name for name, own in fitted.identities.items() if own.role == "effect"}
     is_whole = {name: bool(own.notnull().all()) for name, own in fitted.posterior.items()}
     twice = {p.variable for p in fitted.record.parameters if not p.in_posterior} | {
         name
@@ -74,7 +74,7 @@ def sampled_variables(fitted: Fitted, names: Sequence[str] | None = None) -> xr.
         for name, values in fitted.posterior.items()
         if name not in twice
         and (names is None or name in names)
-        and not any(str(dim).endswith(FACTOR_DIM) for dim in values.dims)
+        and name not in effects
         and is_whole[name]
         and bool((values != values[{"chain": 0, "draw": 0}]).any())
     ]
@@ -219,15 +219,12 @@ def variable_notices(fitted: Fitted, flags: Flags | None = None) -> dict[str, li
     flags = {} if not of_chains else flags if flags is not None else sampling_flags(fitted)
     found = {}
     for variable, values in fitted.posterior.items():
-        name = str(variable)
-        if "cell" in values.dims:
-            own = sources(fitted.record, name, flags)
-        else:
-            known = [p.variable for p in fitted.record.parameters]
-            of = max((one for one in known if name.startswith(f"{one}_")), key=len, default="")
-            own = {name, *shared_terms(of, flags)}
+        name, is_of_cells = str(variable), "cell" in values.dims
+        role, parameter, *_ = fitted.identities.get(name, ("", ""))
+        shared = {name, *shared_terms(fitted, parameter)}
+        own = sources(fitted.record, name, flags) if is_of_cells else shared
         # An effect is that of a person, a coefficient is all people's.
-        is_own = any(dim == "cell" or str(dim).endswith(FACTOR_DIM) for dim in values.dims)
+        is_own = is_of_cells or role == "effect"
         said = others if is_own else [of_all_people(one, fitted) for one in others]
         found[name] = [*said, *here_and_elsewhere(flags, own)]
     return found
@@ -248,7 +245,7 @@ def prediction_notices(
     every = set().union(*needed.values())
     found = {}
     for name, values in predicted.items():
-        terms = {term for p in needed.get(name, every) for term in shared_terms(p, flags)}
+        terms = {term for p in needed.get(name, every) for term in shared_terms(fitted, p)}
         own = [*here_and_elsewhere(flagged_elements(xr.Dataset({name: values})), {name})]
         own += [one for one in here_and_elsewhere(flags, terms) if one.severity == "error"]
         said = {one.code for one in own}
@@ -344,17 +341,18 @@ def sources(record: Family, name: str, flags: Flags) -> set[str]:
     return {name}.union(*(sources(record, twin, flags) for twin in twins if twin != name))
 
 
-def shared_terms(parameter: str, flags: Flags) -> set[str]:
-    """Intercept and standard deviations of a parameter, among what was checked."""
-    checked = {name for by_name in flags.values() for name in by_name}
-    own = {name for name in checked if name.startswith(f"{parameter}_")}
-    intercept = coefficient_name(parameter, "Intercept")
-    return {name for name in own if name == intercept or name_parts(name).role == "sd"}
+def shared_terms(fitted: Fitted, parameter: str) -> set[str]:
+    """Intercept and standard deviations of a parameter."""
+    return {
+        name
+        for name, own in fitted.identities.items()
+        if own.parameter == parameter and (own.role == "sd" or own.term == "Intercept")
+    }
 
 
 def parameters_needed(record: Family) -> dict[str, set[str]]:
-    """Parameters, as variables, that each quantity follows from."""
-    found = {p.name: {p.variable} for p in record.parameters}
+    """Parameters that each quantity follows from."""
+    found = {p.name: {p.name} for p in record.parameters}
     for quantity in record.quantities:
         if quantity.name not in found and found.keys() >= set(quantity.needs):
             found[quantity.name] = set().union(*(found[need] for need in quantity.needs))

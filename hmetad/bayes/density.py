@@ -608,12 +608,9 @@ def evaluate_at(size: int, u: Any, gradient: Any, value: Any, packed: Any) -> in
 
 
 def copy_draw(size: int, length: int, u: Any, out: Any, packed: Any) -> int:
-    """Free values as nutpie keeps them and, where there is room, the deviations made of them."""
+    """Free values as nutpie keeps them."""
     row = carray(packed, (carray(packed, (HEAD,), np.int64)[LENGTH],), np.int64)
-    kept = carray(out, (length,))
-    unwarp(carray(u, (size,)), row, kept)
-    if length > size:
-        kept[size:] = expand(kept[:size].copy().reshape(1, size), row)[0, size:]
+    unwarp(carray(u, (size,)), row, carray(out, (length,)))
     return 0
 
 

@@ -254,7 +254,7 @@ def finish_estimates(
         "sampler": str(groups["posterior"].attrs["inference_library"]),
         **(INDEPENDENT if are_even else {}),
     }
-    fitted = Fitted(tree, spec, program.designs)
+    fitted = Fitted(tree, spec, program.layout)
     flags = sampling_flags(fitted) if said["method"] == "nuts" else {}
     of_chains = convergence_notices(fitted, flags) if said["method"] == "nuts" else []
     is_worse = p_fit < limit("estimates-misfit")

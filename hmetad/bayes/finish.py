@@ -31,6 +31,7 @@ from hmetad.bayes.convergence import (
 )
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import level_draws, predicted_cells
+from hmetad.bayes.program import Program
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import (
     high_ratio_notices,
@@ -48,10 +49,9 @@ from hmetad.measures.table_checks import (
     confidence_z,
     reversed_scale,
 )
-from hmetad.specs.design import Design, designs_of, reference_level
+from hmetad.specs.design import reference_level
 from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices
-from hmetad.specs.layout import coefficient_name
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["finish", "with_variable_notices"]
@@ -61,19 +61,14 @@ NEGLIGIBLE_SHARE = 0.01
 MOST_POPULATIONS = 40
 
 
-def finish(
-    tree: xr.DataTree,
-    counts: xr.DataArray,
-    attrs: Mapping[str, str],
-    spec: ModelSpec,
-    designs: Mapping[str, Design] | None = None,
-) -> xr.DataTree:
+def finish(tree: xr.DataTree, program: Program, attrs: Mapping[str, str]) -> xr.DataTree:
     """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
+    counts, spec = program.counts, program.spec
     sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
     tree = label_cells(tree, counts, spec)
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
-    fitted = Fitted(tree, spec, designs_of(counts, spec) if designs is None else designs)
+    fitted = Fitted(tree, spec, program.layout)
     # Who samples in rounds has judged the draws.
     flags = {} if fitted.statistics.attrs.get(ENOUGH) else sampling_flags(fitted)
     # What cells are suspected of says whose divergences may be.
@@ -105,25 +100,30 @@ def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.
 
 
 def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.DataTree:
-    """Fit whose posterior carries the notices too, and its variables each their own."""
+    """Fit whose posterior carries the notices too, and its variables each their own.
+
+    The attrs of variables and dims also have what these are.
+    """
     said = {name: fitted.tree.attrs[name] for name in CARRIED_ATTRS if name in fitted.tree.attrs}
-    designs = fitted.designs if "observed_data" in fitted.tree else {}
     references = {
-        fitted.spec.named(coefficient_name(parameter, term.name)): level
-        for parameter, design in designs.items()
-        for term in design.common
+        variable.name: level
+        for formula in fitted.layout.formulas.values()
+        for term, variable in zip(formula.design.common, formula.coefficients, strict=True)
         if (level := reference_level(term, fitted.cells))
     }
     # Who tests a variable alone has to be told that its cells were drawn to each other, or that it
     # is a difference from a level; "independent" would be draws of resampling.
     texts = {"pooled_over": fitted.shrunk_over, "reference": references}
-    shared = said | fitted.sampling
-    concerning = variable_notices(fitted, flags)
+    posterior, identities = fitted.posterior, fitted.identities_of_layout
+    dims = {dim: own.attrs for dim, own in fitted.layout.dims.items() if dim in posterior.coords}
+    posterior = posterior.assign_coords({x: posterior[x].assign_attrs(dims[x]) for x in dims})
+    concerning, shared = variable_notices(fitted, flags), said | fitted.sampling
     named = {}
-    for name, values in fitted.posterior.items():
+    for name, values in posterior.items():
         own = {key: by_name[name] for key, by_name in texts.items() if name in by_name}
+        own |= identities[str(name)].attrs if name in identities else {}
         named[name] = values.assign_attrs(shared | own | notice_attrs(concerning[str(name)]))
-    posterior = fitted.posterior.assign_attrs(said).assign(named)
+    posterior = posterior.assign_attrs(said).assign(named)
     return fitted.tree.assign(posterior=xr.DataTree(posterior))
 
 

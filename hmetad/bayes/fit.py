@@ -177,7 +177,7 @@ def fit(
         # Rounds see to it themselves.
         least = 1 if sample is sample_together else options["draws"]
         refuse_undefined(tree, program.spec, least, by)
-        return finish(tree, program.counts, attrs, program.spec, program.designs)
+        return finish(tree, program, attrs)
 
 
 def checked_options(given: Mapping[str, Any], size: int) -> dict[str, Any]:

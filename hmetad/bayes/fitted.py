@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import InputError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import Notice, with_notices
+from hmetad.base.variable_roles import Identity, Role, identity_of
 from hmetad.bayes.kept_cells import (
     cell_results,
     following_names,
@@ -26,7 +27,7 @@ from hmetad.bayes.kept_cells import (
 from hmetad.likelihood.family import Family
 from hmetad.specs.design import Design, cell_table, designs_of, given_of
 from hmetad.specs.formula import ParsedFormula, parse_formula
-from hmetad.specs.layout import pooled_over
+from hmetad.specs.layout import Layout, layout_of, pooled_over
 from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = ["Fitted"]
@@ -46,13 +47,13 @@ class Fitted:
     tree : DataTree
     spec : ModelSpec
         Its model.
-    evaluated : mapping of str to Design, optional
-        Its formulas evaluated on its cells, by parameter, where they are known.
+    known : Layout, optional
+        Its variables, where they are known.
     """
 
     tree: xr.DataTree
     spec: ModelSpec
-    evaluated: Mapping[str, Design] | None = None
+    known: Layout | None = None
 
     @classmethod
     def of(cls, fit: xr.DataTree) -> "Fitted":
@@ -66,7 +67,7 @@ class Fitted:
     def at(self, posterior: xr.Dataset) -> "Fitted":
         """The fit at some of its draws."""
         tree = self.tree.assign(posterior=xr.DataTree(posterior))
-        return replace(self, tree=tree, evaluated=self.designs)
+        return replace(self, tree=tree, known=self.layout)
 
     @cached_property
     def record(self) -> Family:
@@ -96,12 +97,29 @@ class Fitted:
         return cell_table(self.posterior)
 
     @cached_property
+    def layout(self) -> Layout:
+        """Its variables."""
+        if self.known is not None:
+            return self.known
+        cells = self.counts if self.record.has_ratings else self.posterior["cell"]
+        return layout_of(cells, self.spec, designs_of(cells, self.spec))
+
+    @cached_property
+    def identities(self) -> dict[str, Identity]:
+        """What each variable of the posterior is, as its attrs say; without any, by the layout."""
+        said = {str(name): identity_of(own.attrs) for name, own in self.posterior.items()}
+        return {name: own for name, own in said.items() if own} or self.identities_of_layout
+
+    @property
+    def identities_of_layout(self) -> dict[str, Identity]:
+        """The same by the layout and the likelihood, also of what the posterior lacks."""
+        cells = {name: Identity("cell", x.parameter) for name, x in self.record.results.items()}
+        return cells | {variable.name: variable.identity for variable in self.layout.variables}
+
+    @property
     def designs(self) -> Mapping[str, Design]:
         """Formulas evaluated on the cells, by parameter."""
-        if self.evaluated is not None:
-            return self.evaluated
-        is_counted = self.record.has_ratings
-        return designs_of(self.counts if is_counted else self.posterior["cell"], self.spec)
+        return {name: own.design for name, own in self.layout.formulas.items()}
 
     @cached_property
     def given(self) -> Mapping[str, Floats]:
@@ -119,9 +137,9 @@ class Fitted:
         method = self.tree.attrs.get("method", "nuts")
         return {"sampling": self.tree.attrs.get("sampling", method)}
 
-    def drawn(self, name: str) -> xr.DataArray:
-        """Draws of a variable, by its plain name."""
-        return self.posterior[self.spec.named(name)]
+    def drawn(self, role: Role, parameter: str, term: str = "", factor: str = "") -> xr.DataArray:
+        """Draws of the variable with this role, parameter, term and factor."""
+        return self.posterior[self.layout.variable(role, parameter, term, factor).name]
 
     def flat(self, values: xr.DataArray) -> Floats:
         """Draws (draws, ...) of all chains in one dim."""

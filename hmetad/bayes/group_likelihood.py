@@ -21,7 +21,6 @@ from scipy.special import gammaln
 
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.threads import in_threads
-from hmetad.base.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.likelihood.family import Parameter
@@ -104,7 +103,7 @@ class Integral:
         The cells as one unit, whose parameters are fixed at 0.
     rest : array, shape (draws, cells, columns)
         What is fixed at each draw.
-    mean, sd, precision : array, shape (draws, coefficients), the last with one more such dim
+    mean, precision : array, shape (draws, coefficients), the last with one more such dim
         Of the coefficients in the population.
     top, slope, curvature : array
         A point (coefficients,) near the mode, and derivatives of the log likelihood there.
@@ -113,7 +112,6 @@ class Integral:
     unit: Units
     rest: Floats
     mean: Floats
-    sd: Floats
     precision: Floats
     top: Floats
     slope: Floats
@@ -196,14 +194,12 @@ class Part:
 def integral_of(fitted: Fitted, cells: Integers) -> Integral:
     """Counts of some cells, with their likelihood as a normal one."""
     unit, rest, parts = coefficients_of(fitted, cells)
-    mean, sd, drawn = (
-        np.hstack([getattr(part, name) for part in parts]) for name in ("mean", "sd", "draws")
-    )
+    mean, drawn = (np.hstack([getattr(x, name) for x in parts]) for name in ("mean", "draws"))
     middle = replace(unit, offsets=rest.mean(axis=0)[None])
     # Where a standard deviation may be close to 0, the mean of precisions is that of a few draws.
     typical = joined_precision([part.typical for part in parts])[0]
     nearby = normal_likelihood(middle, mean.mean(axis=0), typical, drawn.mean(axis=0))
-    return Integral(unit, rest, mean, sd, joined_precision(parts), *nearby)
+    return Integral(unit, rest, mean, joined_precision(parts), *nearby)
 
 
 def joined_precision(parts: Sequence[Part]) -> Floats:
@@ -255,7 +251,7 @@ def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Units, Floats, lis
 def of_cells(fitted: Fitted, parameter: Parameter, cells: Integers) -> Part:
     """Values of a parameter that each cell has of its own."""
     prior = fitted.spec.priors.get(parameter.name, parameter.prior).parameters
-    values = fitted.drawn(parameter.name).isel(cell=cells)
+    values = fitted.drawn("cell", parameter.name).isel(cell=cells)
     draws = fitted.flat(values).reshape(fitted.number, -1)
     unit = np.eye(draws.shape[1])
     columns = unit.reshape(len(cells), -1, len(unit))
@@ -295,16 +291,17 @@ def of_block(
     draws, effects, elements = mean.shape
     drawn, sds = [], []
     for term in block.terms:
-        names = parameter.name, term.name, block.factor
+        of_term = parameter.name, term.name, block.factor
         shape = (draws, term.columns.shape[1], elements)
-        effect = fitted.drawn(effect_name(*names))
-        dim = next(d for d in map(str, effect.dims) if d.endswith(FACTOR_DIM))
-        drawn.append(fitted.flat(effect.isel({dim: group})).reshape(shape))
-        sds.append(fitted.flat(fitted.drawn(sd_name(*names))).reshape(shape))
+        effect = fitted.layout.variable("effect", *of_term)
+        own = fitted.flat(fitted.posterior[effect.name].isel({effect.dims[0]: group}))
+        drawn.append(own.reshape(shape))
+        sds.append(fitted.flat(fitted.drawn("sd", *of_term)).reshape(shape))
     size = effects * elements
     correlation = np.eye(size)
     if block.is_correlated:
-        correlation = fitted.flat(fitted.drawn(correlation_name(parameter.name, block.name)))
+        of_block = parameter.name, block.written, block.factor
+        correlation = fitted.flat(fitted.drawn("correlation", *of_block))
     # Effects and elements side by side: the columns of an effect are the same for each element.
     own = np.einsum("ck,ef->cekf", columns, np.eye(elements))
     return Part(

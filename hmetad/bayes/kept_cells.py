@@ -16,10 +16,11 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice_registry import limit
+from hmetad.base.variable_roles import FACTOR_DIM, Identity
 from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
 from hmetad.likelihood.tape import compiled_outcomes
 from hmetad.specs.design import Design
-from hmetad.specs.layout import FACTOR_DIM, coefficient_name, effect_name
+from hmetad.specs.layout import dim_names
 from hmetad.specs.spec import ModelSpec
 
 __all__ = [
@@ -164,7 +165,7 @@ def linear_predictor(
     known = {"chain", "draw", *spec.extra_dims(design.parameter)}
     total = xr.DataArray(0.0)
     for term in design.common:
-        beta = posterior[spec.named(coefficient_name(design.parameter, term.name))]
+        beta = posterior[spec.named(Identity("coefficient", design.parameter, term.name).name)]
         total = total + weighted_sum(term.columns, beta, known)
     if group_terms:
         for block in design.blocks:
@@ -175,11 +176,11 @@ def linear_predictor(
                     f"one of its {len(block.groups)}",
                     "Leave out group_terms=True for the population's value.",
                 )
+            dims = dim_names(design.parameter, f"{block.factor}{FACTOR_DIM}")
             for term in block.terms:
-                name = effect_name(design.parameter, term.name, block.factor)
-                effects = posterior[spec.named(name)]
-                # The name alone is ambiguous: "lab:subject" ends like "subject".
-                dim = next(d for d in map(str, effects.dims) if d.endswith(FACTOR_DIM))
+                identity = Identity("effect", design.parameter, term.name, block.factor)
+                effects = posterior[spec.named(identity.name)]
+                dim = next(dim for dim in dims if dim in effects.dims)
                 own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
                 total = total + weighted_sum(
                     term.columns, own.drop_vars(dim, errors="ignore"), known | {"cell"}

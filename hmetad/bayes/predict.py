@@ -266,8 +266,7 @@ def with_concerning(fitted: Fitted, result: xr.Dataset) -> xr.Dataset:
     concerning = prediction_notices(fitted, {str(name): x for name, x in result.items()})
     told = any(one.code == "high-m-ratio" and not one.cells for one in given)
     high = []
-    has_counts = fitted.record.has_ratings and "observed_data" in fitted.tree
-    if not told and "m_ratio" in result and has_counts:
+    if not told and "m_ratio" in result and fitted.record.has_ratings:
         high = high_ratio_notices(is_high_ratio(result["m_ratio"]), fitted.counts)
     named = {
         name: x.assign_attrs(said | notice_attrs([*concerning[str(name)], *high]))

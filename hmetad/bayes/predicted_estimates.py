@@ -3,7 +3,7 @@
 Fit of estimates (DataTree) and cells → Dataset (chain, draw, cell).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, with_posterior
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.labels import check_same_names
-from hmetad.base.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
+from hmetad.base.variable_roles import Role
 from hmetad.bayes.check_fit import check_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor
@@ -110,7 +110,7 @@ def predict_estimates(
     for block in design.blocks:
         if {*block.factor.split(":")} <= {*asked.columns}:
             refuse_unknown_levels(asked, own, block)
-            total = total + block_part(fitted.posterior, parameter, block, asked, rng)
+            total = total + block_part(fitted, parameter, block, asked, rng)
     found = derived_results({parameter: total}, spec.record, spec.record.results)
     check_same_names(table.columns, found)
     return with_concerning(fitted, xr.Dataset(found).assign_coords(cell_coords(table, labels)))
@@ -127,7 +127,7 @@ def refuse_unknown_levels(asked: pd.DataFrame, own: pd.DataFrame, block: Block) 
 
 
 def block_part(
-    posterior: xr.Dataset,
+    fitted: Fitted,
     parameter: str,
     block: Block,
     asked: pd.DataFrame,
@@ -135,25 +135,22 @@ def block_part(
 ) -> xr.DataArray:
     """What a block adds to cells: effects of known groups, and drawn ones of the others."""
 
-    def by_column(named: Callable[[str, str, str], str]) -> Floats:
+    def by_column(role: Role) -> Floats:
         """Draws of all terms side by side, (chain, draw, effects) or (chain, draw, groups, …)."""
-        parts = []
-        for term in block.terms:
-            own = posterior[named(parameter, term.name, block.factor)]
-            groups = [dim for dim in own.dims if str(dim).endswith(FACTOR_DIM)]
-            values = own.transpose("chain", "draw", *groups, ...).values
-            parts.append(values.reshape(*values.shape[: 2 + len(groups)], -1))
-        return np.concatenate(parts, axis=-1)
+        own = [fitted.layout.variable(role, parameter, t.name, block.factor) for t in block.terms]
+        drawn = [fitted.posterior[x.name].transpose("chain", "draw", *x.dims).values for x in own]
+        kept = 3 if role == "effect" else 2
+        return np.concatenate([x.reshape(*x.shape[:kept], -1) for x in drawn], axis=-1)
 
     labels = asked[block.factor.split(":")].astype(str).agg(":".join, axis=1)
     places = np.where(block.index < 0, len(block.groups), block.index)
     fresh, number = np.unique(labels[block.index < 0], return_inverse=True)
     places[block.index < 0] += number
-    effects, sigma = by_column(effect_name), by_column(sd_name)
+    effects, sigma = by_column("effect"), by_column("sd")
     if len(fresh):
         unit = np.eye(sigma.shape[-1])
         if block.is_correlated:
-            correlation = posterior[correlation_name(parameter, block.name)]
+            correlation = fitted.drawn("correlation", parameter, block.written, block.factor)
             unit = np.linalg.cholesky(correlation.transpose("chain", "draw", ...).values)
         scores = rng.normal(size=(*effects.shape[:2], len(fresh), sigma.shape[-1]))
         drawn = scores @ np.swapaxes(sigma[..., None] * unit, -1, -2)

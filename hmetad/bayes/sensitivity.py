@@ -18,7 +18,7 @@ from hmetad.base.errors import InputError, nearest
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood.priors import Prior
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.spec import ModelSpec, variables_with_prior
 
 __all__ = ["other_choices", "sensitivity"]
 
@@ -131,13 +131,13 @@ def models_of(fitted: Fitted) -> dict[str, ModelSpec]:
         for name, choices in record.alternatives.items()
     }
     focus = record.parameter_of_interest
-    of_focus = {name: x for name, x in spec.priors.items() if spec.parameter_of(name) == focus}
+    own = {spec.named(x) for x, one in variables_with_prior(spec).items() if one.parameter == focus}
+    of_focus = {name: prior for name, prior in spec.priors.items() if name in own}
     for width, factor in WIDTHS.items():
         widened = {name: widen(prior, factor) for name, prior in of_focus.items()}
         name = f"priors of {record.symbol} {width}"
         models[name] = replace(spec, priors={**spec.priors, **widened})
-    tree = fitted.tree
-    if "observed_data" in tree.children and fitted.counts.sizes["rating"] >= FEWEST_RATINGS:
+    if "observed_data" in fitted.tree.children and fitted.counts.sizes["rating"] >= FEWEST_RATINGS:
         models[COARSER] = spec
     return models
 

@@ -25,7 +25,7 @@ from hmetad.base.files import write_together
 from hmetad.base.memory import in_words
 from hmetad.base.notice import notice_of, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.base.variable_names import FACTOR_DIM
+from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.check_fit import ALLOWED, check_fit
 
 __all__ = ["load_draws", "load_fit", "load_source", "save_draws", "save_fit", "thin_draws"]
@@ -286,9 +286,9 @@ def changed_groups(tree: xr.DataTree, change: Callable[[xr.Dataset], xr.Dataset]
 
 
 def is_single(values: xr.Variable) -> bool:
-    """Whether draws are written in single precision: those of cells and of levels of groups."""
-    is_drawn = "draw" in values.dims and values.dtype == np.float64
-    return is_drawn and any(x == "cell" or str(x).endswith(FACTOR_DIM) for x in values.dims)
+    """Whether draws are written in single precision: those of cells, and effects of groups."""
+    own, is_drawn = identity_of(values.attrs), "draw" in values.dims and values.dtype == np.float64
+    return is_drawn and ("cell" in values.dims or (own is not None and own.role == "effect"))
 
 
 def written_bytes(group: xr.Dataset) -> int:

@@ -21,7 +21,6 @@ from hmetad.base.errors import InputError
 from hmetad.base.memory import in_words
 from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
-from hmetad.base.variable_names import name_parts
 from hmetad.commands.answer import Answer, Listing, as_seed, give, output_file, rows_of
 from hmetad.commands.counting import count_file
 from hmetad.commands.fits import DRAWS_FILE, notices_command
@@ -302,8 +301,8 @@ def source_of(asked: EstimatesOptions) -> Any:
 
 def variables(fit: "xr.DataTree") -> Iterator["xr.DataArray"]:
     """Variables of a population: coefficients, standard deviations and correlations."""
-    for name, values in fit["posterior"].data_vars.items():
-        if "cell" not in values.dims and name_parts(str(name)).role != "effect":
+    for values in fit["posterior"].data_vars.values():
+        if values.attrs["role"] in ("coefficient", "sd", "correlation"):
             yield values
 
 

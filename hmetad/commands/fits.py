@@ -15,7 +15,7 @@ from hmetad.base.notice_registry import about_alone, weakens
 from hmetad.base.results import about as about_quantity
 from hmetad.base.results import results
 from hmetad.base.untrusted import read_attr
-from hmetad.base.variable_names import is_dim_of
+from hmetad.base.variable_roles import is_dim_of
 from hmetad.commands.answer import as_seed
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def levels_of(fits: Fits, over: str) -> dict[str, Any]:
     for fit in fits.values():
         posterior = fit["posterior"].to_dataset()
         for name, values in posterior.coords.items():
-            if name == over or is_dim_of(str(name), over):
+            if name == over or is_dim_of(str(name), values.attrs, over):
                 found |= {str(level): level for level in values.values.ravel().tolist()}
     return found or ({name: name for name in fits} if len(fits) > 1 else {})
 

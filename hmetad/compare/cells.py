@@ -21,7 +21,7 @@ from hmetad.base.monte_carlo import INDEPENDENT, has_chains
 from hmetad.base.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.base.notice_registry import about_alone
 from hmetad.base.results import about
-from hmetad.base.variable_names import is_dim_of
+from hmetad.base.variable_roles import is_dim_of
 
 __all__ = [
     "SAMPLE_DIMS",
@@ -193,7 +193,7 @@ def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr
     """Draws of one variable, with the notices of its fit.
 
     A name in use that is no coordinate stands for the dim that a formula made of it: ``task`` for
-    ``task_dim``, ``subject`` for ``subject__factor_dim``.
+    ``task_dim``, ``subject`` for ``subject__factor_dim``, as the attrs of the dim or its name say.
     """
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
@@ -212,7 +212,7 @@ def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr
         raise InputError("draws", got, "a fit, or draws with dim draw")
     values = with_chains(draws)
     for name in names:
-        made = [dim for dim in values.dims if is_dim_of(str(dim), name)]
+        made = [dim for dim in values.dims if is_dim_of(str(dim), values[dim].attrs, name)]
         if name not in values.coords and len(made) == 1:
             values = values.rename({made[0]: name})
     return values

@@ -21,7 +21,7 @@ from hmetad.base.notice import Notice, notice_of, notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import about, is_raised_by_chance
 from hmetad.base.untrusted import read_attr
-from hmetad.base.variable_names import FACTOR_DIM
+from hmetad.base.variable_roles import factor_of_dim
 from hmetad.compare.averaging import counted_trials, trials_of
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
@@ -106,11 +106,11 @@ def shared_groups(fits: Sequence[Draws]) -> list[str]:
     levels: list[dict[str, set[Any]]] = []
     for fit in fits:
         posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
-        dims = [str(dim) for dim in posterior.dims if str(dim).endswith(FACTOR_DIM)]
-        levels.append({dim: set(posterior[dim].values.tolist()) for dim in dims})
+        factors = {dim: factor_of_dim(str(dim), posterior[dim].attrs) for dim in posterior.dims}
+        own = {name: set(posterior[dim].values.tolist()) for dim, name in factors.items() if name}
+        levels.append(own)
     common = set.intersection(*(set(one) for one in levels))
-    shared = [dim for dim in common if set.intersection(*(one[dim] for one in levels))]
-    return sorted(dim.removesuffix(FACTOR_DIM) for dim in shared)
+    return sorted(name for name in common if set.intersection(*(one[name] for one in levels)))
 
 
 def carried_notices(values: xr.DataArray, over: str) -> list[Notice]:

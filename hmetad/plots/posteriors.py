@@ -19,7 +19,7 @@ from hmetad.base.checks import probability
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about
-from hmetad.base.variable_names import name_parts
+from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.fitted import Fitted
 from hmetad.plots.frames import draws_of_cells, draws_of_population
 from hmetad.plots.marks import name_rows, row_texts, whiskers
@@ -275,8 +275,8 @@ def draw_separate(
 def correlations_of_fit(fit: xr.DataTree, labels: Mapping[str, str]) -> dict[str, Floats]:
     """Names and draws of every correlation of a fit; of several matrices also what it is of."""
     posterior = fit["posterior"].to_dataset() if "posterior" in fit.children else xr.Dataset()
-    named = {name_parts(str(name)): x for name, x in posterior.items()}
-    matrices = {parts.stem: x for parts, x in named.items() if parts.role == "correlation"}
+    known = [(identity_of(values.attrs), values) for values in posterior.values()]
+    matrices = {own.stem: x for own, x in known if own and own.role == "correlation"}
     if not matrices:
         allowed = "a fit with correlated effects, such as (0 + task | subject)"
         step = "Fit several tasks with the card multitask."

@@ -6,7 +6,7 @@ rank with the same probability. Source: Talts et al. (2018); Modrák et al. (202
 likelihood as a further quantity. `hmetad.base.uniformity` tests the ranks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from hmetad.base.errors import InputError, nearest
 from hmetad.base.monte_carlo import effective_draws, rank_rhat
 from hmetad.base.results import attrs_of
 from hmetad.base.uniformity import uniformity
-from hmetad.base.variable_names import name_parts
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.predictive import draw_prior
+from hmetad.bayes.program import build_program
 from hmetad.counts.checks import whole_number
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import given_of
@@ -128,7 +128,9 @@ def calibrate_sampler(
     # By default all variables that do not follow from others.
     known = [str(name) for name in prior.data_vars]
     following = {*spec.record.results} - {*spec.parameters}
-    names = sorted(x for x in known if x not in following and name_parts(x).role != "partial")
+    roles = {v.name: v.role for v in build_program(design, spec).layout.variables}
+    names = sorted(x for x in known if x not in following and roles.get(x) != "partial")
+    matrices = {x for x in names if roles.get(x) == "correlation"}
     for name in var or ():
         if name not in known:
             raise InputError("var", repr(name), "variables of the model", nearest(name, known))
@@ -138,8 +140,8 @@ def calibrate_sampler(
     found = []
     for i, tree in enumerate(fits_of(tables, other, seeds, options)):
         truth = {"posterior": prior.isel(draw=[i]), "observed_data": tree["observed_data"]}
-        true = parameter_values(xr.DataTree.from_dict(truth), names, spec)
-        drawn_values = parameter_values(tree, names, other)
+        true = parameter_values(xr.DataTree.from_dict(truth), names, spec, matrices)
+        drawn_values = parameter_values(tree, names, other, matrices)
         ranked = rank_simulation(drawn_values, true.isel(chain=0, draw=0), size)
         diverged = int(tree["sample_stats"].to_dataset()["diverging"].sum())
         found.append(ranked.assign(divergences=diverged))
@@ -206,7 +208,9 @@ def fits_of(
         yield xr.DataTree.from_dict({**groups, "sample_stats": together["sample_stats"]})
 
 
-def parameter_values(tree: xr.DataTree, names: Sequence[str], spec: ModelSpec) -> xr.DataArray:
+def parameter_values(
+    tree: xr.DataTree, names: Sequence[str], spec: ModelSpec, matrices: Collection[str] = ()
+) -> xr.DataArray:
     """Draws (chain, draw, parameter) of variables, and last of the log-likelihood."""
     posterior = tree["posterior"].to_dataset()
     parts, labels, owners = [], [], []
@@ -214,7 +218,7 @@ def parameter_values(tree: xr.DataTree, names: Sequence[str], spec: ModelSpec) -
         dims = [str(dim) for dim in posterior[name].dims if dim not in ("chain", "draw")]
         values = posterior[name].transpose("chain", "draw", *dims)
         places = list(np.ndindex(*values.shape[2:]))
-        if name_parts(name).role == "correlation":
+        if name in matrices:
             # Symmetric, with a diagonal of 1.
             places = [place for place in places if place[0] > place[1]]
         array = values.to_numpy()

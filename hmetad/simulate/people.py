@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import truncnorm
 
 from hmetad.base.errors import InputError
-from hmetad.base.variable_names import coefficient_name, correlation_name, sd_name
+from hmetad.base.variable_roles import Role
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.checks import whole_number
 from hmetad.norms import populations
@@ -165,26 +165,23 @@ def guesses_from(pilot: xr.DataTree | str, question: AskedQuestion) -> dict[str,
         found = populations(domain=None if pilot == "published" else pilot)
         return {guess: float(found[name].median()) for guess, name in PUBLISHED.items()}
     fitted = Fitted.of(pilot)
-
-    def mean_of(name: str) -> xr.DataArray:
-        return fitted.drawn(name).mean(["chain", "draw"])
-
+    known = fitted.identities.items()
     guesses: dict[str, Any] = {}
     for parameter, (centre, spread) in PILOTED.items():
         design = fitted.designs.get(parameter)
         levels = [] if design is None else [t.name for t in design.common if t.is_level]
-        blocks = () if design is None else design.blocks
-        sds = [sd_name(parameter, t.name, block.factor) for block in blocks for t in block.terms]
+        sds = [name for name, one in known if (one.role, one.parameter) == ("sd", parameter)]
         if not levels or len(sds) != 1:
             sd = f"{'one' if sds else 'a'} standard deviation of {parameter} between people"
             lacks = sd if levels else f"a mean of {parameter}"
             allowed = "a fit of the card group, group_comparison, multitask or regression"
             raise InputError("pilot", f"a fit without {lacks}", allowed)
-        mean = mean_of(coefficient_name(parameter, levels[0]))
+        mean = fitted.drawn("coefficient", parameter, levels[0]).mean(["chain", "draw"])
         own = ("response", "criterion")
         value = mean.mean([dim for dim in mean.dims if dim not in own]).to_numpy()
         guesses[centre] = np.exp(value) if parameter.startswith("log_") else value
-        guesses[spread] = float(np.sqrt((mean_of(sds[0]) ** 2).mean()))
+        spreads = fitted.posterior[sds[0]].mean(["chain", "draw"])
+        guesses[spread] = float(np.sqrt((spreads**2).mean()))
     return guesses | effects_from(fitted, question)
 
 
@@ -196,18 +193,19 @@ def effects_from(fitted: Fitted, question: AskedQuestion) -> dict[str, float]:
     blocks = [one for one in design.blocks if one.is_correlated and one.columns.shape[1] == 2]
     found: dict[str, float] = {}
 
-    def means(name: str) -> Floats:
-        return fitted.drawn(name).mean(["chain", "draw"]).to_numpy()
+    def means(role: Role, term: str, factor: str = "") -> Floats:
+        return fitted.drawn(role, "log_m", term, factor).mean(["chain", "draw"]).to_numpy()
 
     if len(blocks) == 1 and question in ("tasks", "correlation"):
-        found["correlation"] = float(means(correlation_name("log_m", blocks[0].name))[0, 1])
+        matrix = means("correlation", blocks[0].written, blocks[0].factor)
+        found["correlation"] = float(matrix[0, 1])
     if question == "correlation" and found:
         return {"effect": found["correlation"]}
     if len(pairs) == 1 and question == ("tasks" if blocks else "difference"):
-        first, second = means(coefficient_name("log_m", pairs[0].name))
+        first, second = means("coefficient", pairs[0].name)
         found["effect"] = float(first - second)
     if len(slopes) == 1 and question == "slope":
-        found["effect"] = float(means(coefficient_name("log_m", slopes[0].name)))
+        found["effect"] = float(means("coefficient", slopes[0].name))
     return found
 
 
@@ -222,9 +220,10 @@ def judged_draws(question: AskedQuestion, fit: xr.DataTree) -> Floats:
     term, fitted = QUESTIONS[question].term, Fitted.of(fit)
     if not term:
         (block,) = fitted.designs["log_m"].blocks
-        matrix = fitted.drawn(correlation_name("log_m", block.name))
+        matrix = fitted.drawn("correlation", "log_m", block.written, block.factor)
         return matrix.transpose("chain", "draw", ...).to_numpy()[..., 0, 1]
-    draws = fitted.drawn(coefficient_name("log_m", term)).transpose("chain", "draw", ...).to_numpy()
+    effect = fitted.drawn("coefficient", "log_m", term)
+    draws = effect.transpose("chain", "draw", ...).to_numpy()
     return draws if draws.ndim == 2 else draws[..., 0] - draws[..., 1]
 
 

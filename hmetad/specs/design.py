@@ -184,8 +184,8 @@ class Block:
 
     Parameters
     ----------
-    name : str
-        The expression as written, without its intercept, and the factor: ``"task|subject"``.
+    written : str
+        The expression, without its intercept: ``"task"``.
     factor : str
         One column of the cells, or several joined by ``:``.
     groups : array of str, shape (groups,)
@@ -196,7 +196,7 @@ class Block:
         Whether several effects of a group are correlated.
     """
 
-    name: str
+    written: str
     factor: str
     groups: NDArray[np.str_]
     index: NDArray[np.int64]
@@ -207,6 +207,11 @@ class Block:
     def columns(self) -> Floats:
         """Columns of all terms side by side, (cells, effects)."""
         return np.hstack([term.columns for term in self.terms])
+
+    @property
+    def name(self) -> str:
+        """Expression and factor: ``"task|subject"``."""
+        return f"{self.written}|{self.factor}"
 
     @property
     def is_single(self) -> bool:
@@ -471,8 +476,7 @@ class Evaluation:
         renamed = tuple(replace(t, name="1") if t.name == "Intercept" else t for t in terms)
         effects = sum(term.columns.shape[1] for term in terms)
         is_correlated = group.is_correlated and may_correlate and effects > 1
-        name = f"{group.written}|{factor}"
-        block = Block(name, factor, np.array(groups), index, renamed, is_correlated)
+        block = Block(group.written, factor, np.array(groups), index, renamed, is_correlated)
         if is_correlated and self.new is None:
             self.refuse_unseen_correlation(block)
         return block
@@ -525,7 +529,7 @@ class Evaluation:
                 return
         raise InputError(
             self.argument,
-            f"({block.name.replace('|', ' | ')}), and no {block.factor} seen under two conditions",
+            f"({block.written} | {block.factor}), and no {block.factor} seen under two conditions",
             "correlated effects of groups that have cells in two conditions or more",
             "Leave the effect out of the brackets, or write || for effects without a correlation.",
         )

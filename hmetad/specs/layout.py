@@ -14,14 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.errors import InputError
-from hmetad.base.variable_names import (
-    FACTOR_DIM,
-    Role,
-    coefficient_name,
-    correlation_name,
-    effect_name,
-    sd_name,
-)
+from hmetad.base.variable_roles import FACTOR_DIM, Identity, Role
 from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.specs.design import Block, Design, Labels
@@ -29,7 +22,6 @@ from hmetad.specs.formula import parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
 
 __all__ = [
-    "FACTOR_DIM",
     "LINK_EXP",
     "LINK_FOLDED",
     "LINK_IDENTITY",
@@ -38,14 +30,9 @@ __all__ = [
     "FormulaLayout",
     "Layout",
     "Variable",
-    "coefficient_name",
-    "correlation_name",
-    "effect_labels",
-    "effect_name",
-    "label_dim",
+    "dim_names",
     "layout_of",
     "pooled_over",
-    "sd_name",
 ]
 
 type Integers = NDArray[np.int64]
@@ -67,11 +54,11 @@ class Variable:
     ----------
     name : str
         In the posterior.
-    role : str
-        A value of every ``"cell"`` or a ``"hyperparameter"`` of them; of a formula a
-        ``"coefficient"``, or of a pair of brackets a ``"sd"``, the ``"partial"`` correlations as
-        (partial correlation + 1)/2 and the ``"offset"`` that effects are made of; ``"effect"`` and
-        ``"correlation"`` follow from these.
+    identity : Identity
+        Parameter, term, factor and role: a value of every ``"cell"`` or a ``"hyperparameter"`` of
+        them; of a formula a ``"coefficient"``, or of a pair of brackets a ``"sd"``, the
+        ``"partial"`` correlations as (partial correlation + 1)/2 and the ``"offset"`` that effects
+        are made of; ``"effect"`` and ``"correlation"`` follow from these.
     dims : tuple of str
     shape : tuple of int
     prior : Prior or None
@@ -81,11 +68,16 @@ class Variable:
     """
 
     name: str
-    role: Role
+    identity: Identity
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     prior: Prior | None
     first: int
+
+    @property
+    def role(self) -> Role:
+        """Its role alone."""
+        return self.identity.role
 
     @property
     def size(self) -> int:
@@ -151,6 +143,8 @@ class Layout:
         Of every variable that takes one, by its name in the posterior.
     coords : mapping of str to list
         Labels of all dims.
+    dims : mapping of str to Identity
+        Dims of coefficients with their terms, and dims of groups with their factors.
     """
 
     variables: tuple[Variable, ...]
@@ -158,6 +152,7 @@ class Layout:
     own: Mapping[str, tuple[Variable, ...]]
     priors: Mapping[str, Prior]
     coords: Mapping[str, list[object]]
+    dims: Mapping[str, Identity]
 
     @property
     def free(self) -> tuple[Variable, ...]:
@@ -173,6 +168,11 @@ class Layout:
     def offset_names(self) -> set[str]:
         """Names of the variables that effects are made of while they are sampled."""
         return {variable.name for variable in self.variables if variable.role == "offset"}
+
+    def variable(self, role: Role, parameter: str, term: str = "", factor: str = "") -> Variable:
+        """The variable with this role, parameter, term and factor."""
+        wanted = Identity(role, parameter, term, factor)
+        return next(variable for variable in self.variables if variable.identity == wanted)
 
 
 def effect_labels(block: Block) -> NDArray[np.str_]:
@@ -194,10 +194,15 @@ def label_dim(coords: Coords, parameter: str, dim: str, labels: Labels) -> tuple
     if labels is None:
         return ()
     own: list[object] = [str(label) for label in labels]
-    for name in (dim, f"{parameter}_{dim}"):
+    for name in dim_names(parameter, dim):
         if coords.setdefault(name, own) == own:
             return (name,)
     raise AssertionError(f"{parameter}_{dim} stands for two sets of labels")
+
+
+def dim_names(parameter: str, dim: str) -> tuple[str, str]:
+    """Name of a dim that parameters share, and of the parameter's own where labels differ."""
+    return dim, f"{parameter}_{dim}"
 
 
 def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Layout:
@@ -225,7 +230,7 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
     if "rating" in counts.dims:
         further = spec.record.layout.further_labels(counts.sizes["rating"])
         coords |= {dim: [*own] for dim, own in further.items()}
-    draft = Draft(spec, coords, {}, [])
+    draft = Draft(spec, coords, {}, [], {})
     formulas, own = dict[str, FormulaLayout](), dict[str, tuple[Variable, ...]]()
     for parameter in spec.record.parameters:
         if parameter.name in designs:
@@ -234,7 +239,7 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
             own[parameter.name] = add_own(draft, parameter)
     refuse_unfit_priors(spec, draft)
     priors = {**draft.defaults, **spec.priors}
-    return Layout(tuple(draft.variables), formulas, own, priors, coords)
+    return Layout(tuple(draft.variables), formulas, own, priors, coords, draft.dims)
 
 
 class Draft(NamedTuple):
@@ -244,16 +249,21 @@ class Draft(NamedTuple):
     coords: Coords
     defaults: dict[str, Prior]
     variables: list[Variable]
+    dims: dict[str, Identity]
 
     def add(
         self,
-        plain: str,
-        role: Role,
+        identity: Identity,
         dims: tuple[str, ...],
         prior: Prior | None = None,
+        plain: str = "",
         prior_of: str = "",
     ) -> Variable:
-        """Add a variable by its plain name; the model's own prior goes before the default."""
+        """Add a variable; a plain name other than that of its identity; where it has its prior.
+
+        The model's own prior goes before the default.
+        """
+        plain = plain or identity.name
         name = self.spec.named(plain)
         if prior is not None:
             key = self.spec.named(prior_of or plain)
@@ -261,23 +271,21 @@ class Draft(NamedTuple):
             prior = self.spec.priors.get(key, prior)
         shape = tuple(len(self.coords[dim]) for dim in dims)
         taken = sum(one.size for one in self.variables if one.first >= 0)
-        first = -1 if role in FOLLOWING else taken
-        self.variables.append(Variable(name, role, dims, shape, prior, first))
+        first = -1 if identity.role in FOLLOWING else taken
+        self.variables.append(Variable(name, identity, dims, shape, prior, first))
         return self.variables[-1]
 
 
 def add_own(draft: Draft, parameter: Parameter) -> tuple[Variable, ...]:
     """Variables of a parameter that each cell has of its own."""
     dims, priors = ("cell", *parameter.dims), free_priors(draft.spec, parameter.name)
-    if not parameter.truncated_at:
-        return (draft.add(parameter.name, "cell", dims, priors[parameter.name]),)
+    name, identity = parameter.name, Identity("cell", parameter.name)
     if parameter.hyperpriors:
-        values = draft.add(parameter.variable, "cell", dims)
-        hyper = [draft.add(name, "hyperparameter", (), own) for name, own in priors.items()]
-        return (values, *hyper)
-    # The prior says mean and SD of criteria; the values are gaps between them.
-    own = priors[parameter.name]
-    return (draft.add(parameter.variable, "cell", dims, own, prior_of=parameter.name),)
+        values = draft.add(identity, dims, plain=parameter.variable)
+        of_all = Identity("hyperparameter", name)
+        return (values, *(draft.add(of_all, (), own, plain) for plain, own in priors.items()))
+    # The prior of criteria says their mean and SD; the values are gaps between them.
+    return (draft.add(identity, dims, priors[name], parameter.variable, prior_of=name),)
 
 
 def add_formula(draft: Draft, parameter: Parameter, design: Design) -> FormulaLayout:
@@ -285,23 +293,27 @@ def add_formula(draft: Draft, parameter: Parameter, design: Design) -> FormulaLa
     name, coefficients = parameter.name, []
     for term in design.common:
         own = label_dim(draft.coords, name, f"{term.name}_dim", term.labels)
+        draft.dims.update(dict.fromkeys(own, Identity("coefficient", "", term.name)))
         prior = parameter.prior if term.is_level else parameter.slope
-        plain = coefficient_name(name, term.name)
-        coefficients.append(draft.add(plain, "coefficient", (*own, *parameter.dims), prior))
+        identity = Identity("coefficient", name, term.name)
+        coefficients.append(draft.add(identity, (*own, *parameter.dims), prior))
     blocks = [add_block(draft, parameter, block) for block in design.by_size]
     return FormulaLayout(design, tuple(coefficients), tuple(blocks))
 
 
 def add_block(draft: Draft, parameter: Parameter, block: Block) -> BlockLayout:
     """Variables of a pair of brackets."""
-    name, extra, written = parameter.name, parameter.dims, f"{parameter.name}_{block.name}"
+    name, extra = parameter.name, parameter.dims
 
     def dim_of(end: str, labels: Labels) -> tuple[str, ...]:
         return label_dim(draft.coords, name, end, labels)
 
+    def identity(role: Role, term: str = block.written) -> Identity:
+        return Identity(role, name, term, block.factor)
+
     inner = [dim_of(f"{term.name}__expr_dim", term.labels) for term in block.terms]
     sds = [
-        draft.add(sd_name(name, t.name, block.factor), "sd", (*own, *extra), parameter.sigma)
+        draft.add(identity("sd", t.name), (*own, *extra), parameter.sigma)
         for t, own in zip(block.terms, inner, strict=True)
     ]
     partial = correlation = None
@@ -309,20 +321,17 @@ def add_block(draft: Draft, parameter: Parameter, block: Block) -> BlockLayout:
     end = "effect" if block.is_correlated else "offset"
     if labels is not None and block.is_correlated:
         pairs = [f"{i + 1},{j + 1}" for i in range(len(labels)) for j in range(i)]
-        draft.coords[f"{written}_partial_dim"] = [*pairs]
-        partial = draft.add(f"{written}_partial", "partial", (f"{written}_partial_dim",))
-        both = tuple(
-            dim
-            for end in ("effect", "effect_bis")
-            for dim in dim_of(f"{block.name}__{end}", labels)
-        )
-        plain = correlation_name(name, block.name)
-        correlation = draft.add(plain, "correlation", both, CORRELATION)
+        own_dim = f"{identity('partial').name}_dim"
+        draft.coords[own_dim] = [*pairs]
+        partial = draft.add(identity("partial"), (own_dim,))
+        rows, columns = (dim_of(f"{block.name}__{end}", labels) for end in ("effect", "effect_bis"))
+        correlation = draft.add(identity("correlation"), (*rows, *columns), CORRELATION)
     groups = dim_of(f"{block.factor}{FACTOR_DIM}", block.groups)
+    draft.dims[groups[0]] = Identity("effect", "", "", block.factor)
     dims = (*groups, *dim_of(f"{block.name}__{end}", labels), *extra)
-    offset = draft.add(f"{written}_offset", "offset", dims)
+    offset = draft.add(identity("offset"), dims)
     effects = [
-        draft.add(effect_name(name, term.name, block.factor), "effect", (*groups, *own, *extra))
+        draft.add(identity("effect", term.name), (*groups, *own, *extra))
         for term, own in zip(block.terms, inner, strict=True)
     ]
     return BlockLayout(block, tuple(sds), tuple(effects), offset, partial, correlation)

@@ -12,14 +12,12 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
-from hmetad.base.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 from hmetad.likelihood.registry import REGISTERED
-from hmetad.specs.formula import block_factors, parse_formula, term_names
 from hmetad.specs.spec import (
     ModelSpec,
     as_priors,
-    free_variables,
     refuse_unknown_priors,
+    variables_with_prior,
     with_changes,
 )
 
@@ -124,43 +122,10 @@ def names_with_prior(spec: ModelSpec) -> list[str]:
     return list(map(spec.named, variables_with_prior(spec)))
 
 
-def variables_with_prior(spec: ModelSpec) -> list[str]:
-    """The same, before any is renamed."""
-    names = [
-        prior_names(parameter, formula, may_correlate=not spec.extra_dims(parameter))
-        for parameter, formula in spec.formula.items()
-    ]
-    return [*(name for own in names for name in own), *free_variables(spec)]
-
-
-def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> list[str]:
-    """Variables of a formula that take a prior, whatever the cells.
-
-    The correlation of a block is included wherever its terms could have several columns; only the
-    cells show whether they do.
-
-    Examples
-    --------
-    >>> prior_names("log_m", "1 + a*b + (1 + age | subject)")
-    ['log_m_Intercept', 'log_m_a', 'log_m_b', 'log_m_a:b', 'log_m_1|subject_sigma', \
-'log_m_age|subject_sigma', 'log_m_age|subject_corr']
-    """
-    argument = f"formula of {parameter}"
-    parsed = parse_formula(formula, argument)
-    names = [coefficient_name(parameter, term) for term in term_names(parsed.common, argument)]
-    for group in parsed.group_terms:
-        terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]
-        for factor in block_factors(group):
-            names += [sd_name(parameter, term, factor) for term in terms]
-            if group.is_correlated and may_correlate and terms != ["1"]:
-                names.append(correlation_name(parameter, f"{group.written}|{factor}"))
-    return names
-
-
 def refuse_unknown_names(spec: ModelSpec) -> None:
     """Raise where a model renames a variable that it lacks."""
     own = variables_with_prior(spec)
-    effects = [name_parts(name).stem for name in own if name_parts(name).role == "sd"]
+    effects = [one.stem for one in own.values() if one.role == "sd"]
     legal = list(dict.fromkeys([*spec.parameters, *own, *effects]))
     for name in spec.names:
         if name not in legal:

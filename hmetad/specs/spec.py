@@ -14,20 +14,22 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.frozen import FrozenMapping, freeze
 from hmetad.base.untrusted import parse_json
+from hmetad.base.variable_roles import Identity
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.specs.formula import parse_formula
+from hmetad.specs.formula import block_factors, parse_formula, term_names
 
 __all__ = [
     "CORRELATION",
     "ModelSpec",
     "as_priors",
+    "formula_variables",
     "free_priors",
-    "free_variables",
     "refuse_unknown_fields",
     "refuse_unknown_priors",
     "spec_of",
+    "variables_with_prior",
     "with_changes",
 ]
 
@@ -191,15 +193,6 @@ class ModelSpec:
         """Name that a variable bears in the posterior."""
         return self.names.get(variable, variable)
 
-    def parameter_of(self, name: str) -> str:
-        """Parameter that a variable of the posterior belongs to."""
-        plain = next((own for own, other in self.names.items() if other == name), name)
-        for parameter in self.record.parameters:
-            if plain in parameter.hyperpriors:
-                return parameter.name
-        fitting = [p for p in self.parameters if plain == p or plain.startswith(f"{p}_")]
-        return max(fitting, key=len, default=name)
-
     def to_json(self) -> str:
         """Everything in one line of text, for the attrs of a fit."""
         record: dict[str, Any] = {}
@@ -266,13 +259,13 @@ def with_changes(
         old_formulas[now] = spec.formula[of_m]
     changed = replace(bare, formula={**old_formulas, **new_formulas})
     without_prior = {*spec.parameters} - {*changed.parameters} | {*new_formulas}
-    removed = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}
-    # Keep unknown names, so that the check below reports them.
-    old_priors = {
-        name: prior
-        for name, prior in spec.priors.items()
-        if spec.parameter_of(name) not in without_prior and name not in removed
-    }
+    old_priors = {**spec.priors}
+    if old_priors:
+        left = variables_with_prior(changed)
+        # Unknown names stay, so that a check reports them.
+        for plain, own in variables_with_prior(spec).items():
+            if own.parameter in without_prior or plain not in left:
+                old_priors.pop(spec.named(plain), None)
     return replace(changed, priors={**old_priors, **as_priors(priors or {})})
 
 
@@ -310,10 +303,48 @@ def free_priors(spec: ModelSpec, parameter: str) -> Mapping[str, Prior]:
     return record.hyperpriors or {parameter: record.prior}
 
 
-def free_variables(spec: ModelSpec) -> list[str]:
-    """Variables that take a prior without a formula, before any is renamed."""
-    free = [parameter for parameter in spec.parameters if parameter not in spec.formula]
-    return [name for parameter in free for name in free_priors(spec, parameter)]
+def variables_with_prior(spec: ModelSpec) -> dict[str, Identity]:
+    """Variables that can take a prior, as far as they are known without cells.
+
+    By their names before any is renamed.
+    """
+    formulas = (
+        formula_variables(parameter, formula, may_correlate=not spec.extra_dims(parameter))
+        for parameter, formula in spec.formula.items()
+    )
+    found = {one.name: one for own in formulas for one in own}
+    for parameter in spec.record.parameters:
+        if parameter.name not in spec.formula:
+            one = Identity("hyperparameter" if parameter.hyperpriors else "cell", parameter.name)
+            found |= dict.fromkeys(free_priors(spec, parameter.name), one)
+    return found
+
+
+def formula_variables(
+    parameter: str, formula: str, *, may_correlate: bool = True
+) -> list[Identity]:
+    """Variables of a formula that take a prior, whatever the cells.
+
+    The correlation of a block is included wherever its terms could have several columns; only the
+    cells show whether they do.
+
+    Examples
+    --------
+    >>> [one.name for one in formula_variables("log_m", "1 + a*b + (1 + age | subject)")]
+    ['log_m_Intercept', 'log_m_a', 'log_m_b', 'log_m_a:b', 'log_m_1|subject_sigma', \
+'log_m_age|subject_sigma', 'log_m_age|subject_corr']
+    """
+    argument = f"formula of {parameter}"
+    parsed = parse_formula(formula, argument)
+    common = term_names(parsed.common, argument)
+    found = [Identity("coefficient", parameter, term) for term in common]
+    for group in parsed.group_terms:
+        terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]
+        for factor in block_factors(group):
+            found += [Identity("sd", parameter, term, factor) for term in terms]
+            if group.is_correlated and may_correlate and terms != ["1"]:
+                found.append(Identity("correlation", parameter, group.written, factor))
+    return found
 
 
 def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:

@@ -15,6 +15,15 @@ CHAINS, DRAWS, PEOPLE = 4, 1000, [*"abcd"]
 ROPE = (-0.1, 0.1)
 
 
+def table_of(cells, **columns):
+    """Count table of these cells, for fits whose draws are made by hand."""
+    outcomes = ["S1", "S2"], ["S1", "S2"], [1, 2]
+    coords = dict(zip(("cell", "stimulus", "response", "rating"), (cells, *outcomes), strict=True))
+    ones = np.ones((len(cells), 2, 2, 2), dtype=int)
+    table = xr.DataArray(ones, coords, [*coords])
+    return table.assign_coords({name: ("cell", own) for name, own in columns.items()})
+
+
 def fake_fit(values, diverging=0):
     """A fit with given draws of d′ (chain, draw, cell)."""
     dims = ("chain", "draw", "cell")
@@ -26,7 +35,9 @@ def fake_fit(values, diverging=0):
     flags = np.zeros(values.shape[:2], dtype=bool)
     flags.ravel()[:diverging] = True
     stats = xr.Dataset({"diverging": (dims[:2], flags)})
-    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+    observed = xr.Dataset({"counts": table_of(cells)})
+    groups = {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
+    tree = xr.DataTree.from_dict(groups)
     tree.attrs = {"spec": ModelSpec("fake").to_json()}
     return tree
 
@@ -96,7 +107,9 @@ def population_fit(is_slow):
         coords={"cell": [*"abc"], "subject": ("cell", [*"abc"])},
     )
     stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((2, 10_000), dtype=bool))})
-    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+    observed = xr.Dataset({"counts": table_of([*"abc"], subject=[*"abc"])})
+    groups = {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
+    tree = xr.DataTree.from_dict(groups)
     spec = ModelSpec("population", formula={"log_m": "1 + (1 | subject)"})
     tree.attrs = {"spec": spec.to_json()}
     return noticed(tree)
@@ -132,36 +145,39 @@ def slow(shape):
     return lfilter([1], [1, -0.97], noise, axis=1)[:, 500:]
 
 
-def group_fit(bad, how=apart):
+def group_fit(bad, how=apart, names=None):
     """A fit of four people in two tasks, in which one variable was sampled badly."""
     rng = np.random.default_rng(1)
     cells = [f"{who} | {task}" for who in PEOPLE for task in ("x", "y")]
+    named = names or {}
     shapes = {
         "dprime_task": ("task_dim",),
-        "dprime_task|subject_sigma": ("task_dim",),
-        "dprime_task|subject_correlation": (),
+        "dprime_task|subject_sigma": ("task__expr_dim",),
+        "dprime_task|subject_corr": (),
         "c_task": ("task_dim",),
         "log_m_task": ("task_dim",),
-        "log_m_task|subject_sigma": ("task_dim",),
+        "log_m_task|subject_sigma": ("task__expr_dim",),
         "dprime": ("cell",),
         "c": ("cell",),
         "log_m": ("cell",),
     }
-    sizes = {"task_dim": 2, "cell": len(cells)}
+    sizes = {"task_dim": 2, "task__expr_dim": 2, "cell": len(cells)}
     values = {}
     for name, dims in shapes.items():
         shape = (CHAINS, DRAWS, *(sizes[dim] for dim in dims))
         drawn = rng.normal(3, 0.1, shape)
-        values[name] = (("chain", "draw", *dims), how(shape) if name == bad else drawn)
+        is_bad = name == bad
+        values[named.get(name, name)] = ("chain", "draw", *dims), how(shape) if is_bad else drawn
     values["m_ratio"] = (("chain", "draw", "cell"), np.exp(values["log_m"][1]))
-    tasks = ("cell", ["x", "y"] * len(PEOPLE))
-    who = ("cell", np.repeat(PEOPLE, 2))
-    coords = {"task_dim": ["x", "y"], "cell": cells, "task": tasks, "subject": who}
+    counts = table_of(cells, task=["x", "y"] * len(PEOPLE), subject=np.repeat(PEOPLE, 2))
+    coords = {"task_dim": ["x", "y"], **counts["cell"].coords}
     posterior = xr.Dataset(values, {**coords, "chain": range(CHAINS), "draw": range(DRAWS)})
     stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((CHAINS, DRAWS), bool))})
-    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
-    formula = dict.fromkeys(("dprime", "c", "log_m"), "0 + task")
-    tree.attrs = {"spec": ModelSpec("tasks", formula=formula).to_json()}
+    observed = xr.Dataset({"counts": counts})
+    groups = {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
+    tree = xr.DataTree.from_dict(groups)
+    formula = dict.fromkeys(("dprime", "c", "log_m"), "0 + task + (0 + task | subject)")
+    tree.attrs = {"spec": ModelSpec("tasks", formula=formula, names=named).to_json()}
     return noticed(tree)
 
 
@@ -177,7 +193,7 @@ def between_tasks(fit):
 
 @pytest.mark.parametrize("how", [apart, slow])
 @pytest.mark.parametrize(
-    "bad", ["dprime_task|subject_correlation", "dprime_task|subject_sigma", "c_task", "dprime", "c"]
+    "bad", ["dprime_task|subject_corr", "dprime_task|subject_sigma", "c_task", "dprime", "c"]
 )
 def test_trouble_elsewhere_is_a_warning_that_names_it(bad, how):
     fit = group_fit(bad, how)
@@ -203,6 +219,19 @@ def test_a_coefficient_rests_on_itself_and_on_the_deviations_of_its_parameter(ho
         # d′ does not rest on what log M rests on.
         other = decide(contrast(fit, var="dprime_task", over="task"), rope=ROPE)
         assert codes(other) == [""]
+
+
+@pytest.mark.parametrize("bad", ["log_m_task", "log_m_task|subject_sigma"])
+def test_variables_that_a_card_renames_rest_on_the_same(bad):
+    names = {"log_m_task": "mu_log_m", "log_m_task|subject_sigma": "sigma_log_m"}
+    fit = group_fit(bad, names=names)
+    judged = decide(contrast(fit, var="mu_log_m", over="task"), rope=ROPE)
+    predicted = decide(contrast(predict(fit), var="m_ratio", over="task"), rope=ROPE)
+    plain = group_fit(bad)
+    assert codes(judged) == codes(between_tasks(plain)) == ["rhat, ess"]
+    assert codes(predicted) == ["rhat, ess"]
+    other = decide(contrast(fit, var="dprime_task", over="task"), rope=ROPE)
+    assert codes(other) == [""]
 
 
 def test_a_cell_rests_on_its_own_draws():

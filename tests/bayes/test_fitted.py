@@ -9,6 +9,7 @@ from saved import as_saved
 import hmetad
 from hmetad.base.errors import InputError
 from hmetad.base.notice_registry import limit
+from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.chains import Request, duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
@@ -17,11 +18,12 @@ from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
+from hmetad.plots import correlations
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.fit_report import fit_report
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
-from hmetad.specs.spec import with_changes
+from hmetad.specs.spec import ModelSpec, with_changes
 
 pytestmark = pytest.mark.integration
 
@@ -87,6 +89,47 @@ def test_observers_without_an_item_are_at_an_average_item(whole):
     effects = posterior["log_m_1|subject"].sel(subject__factor_dim=["s0", "s2"])
     expected = posterior["log_m_Intercept"] + effects
     np.testing.assert_allclose(found.values, expected.transpose("chain", "draw", ...).values)
+
+
+@pytest.fixture(scope="module")
+def renamed():
+    """A fit of HMeta-d's card, which has names of its own for three variables of log M."""
+    coords = {"subject": np.repeat(list("abcdef"), 2), "task": ["x", "y"] * 6}
+    table = simulate_counts(np.full(12, 1.5), trials=300, coords=coords, seed=1)
+    return fit(table, "hmetad_correlation", **QUIET)
+
+
+def test_attrs_say_what_a_variable_is_whatever_its_card_calls_it(renamed, tmp_path):
+    again = hmetad.load_fit(hmetad.save_fit(renamed, tmp_path / "fit.nc"))
+    for tree in (renamed, again):
+        posterior = tree["posterior"].to_dataset()
+        known = {name: identity_of(own.attrs) for name, own in posterior.items()}
+        assert known["mu_log_m"] == ("coefficient", "log_m", "task", "")
+        assert known["sigma_log_m"] == ("sd", "log_m", "task", "subject")
+        assert known["rho"] == ("correlation", "log_m", "task", "subject")
+        assert known["log_m_task|subject"] == ("effect", "log_m", "task", "subject")
+        assert known["mu_c2"] == ("hyperparameter", "criteria", "", "")
+        assert known["m_ratio"] == ("cell", "log_m", "", "")
+        assert None not in known.values()
+        assert contrast(tree, var="mu_log_m", over="task")["pair"].values.tolist() == ["x − y"]
+        assert len(correlations(tree).get_yticklabels()) == 1
+
+
+def test_draws_without_attrs_are_those_of_the_formulas_of_their_fit(renamed):
+    bare = renamed.assign(posterior=xr.DataTree(renamed["posterior"].to_dataset().drop_attrs()))
+    assert Fitted.of(bare).identities.items() >= Fitted.of(renamed).identities.items()
+    by_name = contrast(bare, var="mu_log_m", over="task")
+    np.testing.assert_array_equal(by_name, contrast(renamed, var="mu_log_m", over="task"))
+
+
+def test_a_fit_is_read_whose_renamed_correlation_the_cells_do_not_have(tmp_path):
+    coords = {"subject": list("abcdef"), "task": ["x"] * 6}
+    table = simulate_counts([1.5] * 6, coords=coords, seed=1)
+    formula = {"log_m": "1 + (0 + task | subject)"}
+    spec = ModelSpec("mine", formula=formula, names={"log_m_task|subject_corr": "rho"})
+    alone = fit(table, spec, **QUIET)
+    again = hmetad.load_fit(hmetad.save_fit(alone, tmp_path / "fit.nc"))
+    assert "rho" not in again["posterior"]
 
 
 def test_it_is_saved_and_read_as_it_is(without, tmp_path):

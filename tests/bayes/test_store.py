@@ -90,7 +90,7 @@ def test_what_is_made_of_a_fit_is_the_same_of_its_file(grouped, tmp_path):
 
 def test_formulas_are_evaluated_once(tmp_path, monkeypatch):
     evaluated = []
-    for module in ("fitted", "finish", "program"):
+    for module in ("fitted", "program"):
         name = f"hmetad.bayes.{module}.designs_of"
         monkeypatch.setattr(name, lambda *given: evaluated.append(given) or designs_of(*given))
     counts = simulate_counts([1.2, 1.6], coords={"subject": ["x", "y"]}, trials=400, seed=1)

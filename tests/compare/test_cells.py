@@ -6,6 +6,7 @@ import xarray as xr
 from drawn_cells import said
 
 from hmetad import InputError, contrast
+from hmetad.base.variable_roles import Identity
 from hmetad.compare import leave_out
 
 
@@ -48,6 +49,15 @@ def test_levels_of_a_coefficient_and_group_effects_go_by_the_name_of_their_facto
             result = contrast(fit, var=effect.name, over=over, against=levels[0])
             assert result["left"].values.tolist() == levels[1:]
             np.testing.assert_array_equal(result[..., 1], effect[..., 2] - effect[..., 0])
+
+
+def test_where_attrs_say_whose_levels_a_dim_has_its_name_does_not_count():
+    said = xr.Variable("d", ["b", "c"], Identity("coefficient", "", "task").attrs)
+    effect = of_factor("d", said, "log_m_task")
+    assert contrast(effect, over="task")["pair"].values.tolist() == ["b − c"]
+    other = xr.Variable("my_task_dim", ["b", "c"], Identity("coefficient", "", "my_task").attrs)
+    with pytest.raises(InputError, match="task"):
+        contrast(of_factor("my_task_dim", other, "log_m_my_task"), over="task")
 
 
 def test_errors_of_sampling_concern_a_coefficient_whole_and_those_of_signs_do_not():

@@ -7,10 +7,10 @@ import xarray as xr
 from formulae import design_matrices
 
 from hmetad.base.errors import InputError
+from hmetad.base.variable_roles import Identity
 from hmetad.specs.design import designs_of, parse_design
 from hmetad.specs.layout import layout_of
-from hmetad.specs.loading import prior_names
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.spec import ModelSpec, formula_variables
 
 CELLS = pd.DataFrame(
     {
@@ -31,7 +31,8 @@ def variables_with_prior(parameter, formula):
     counts = counts.assign_coords({dim: np.arange(n) for dim, n in counts.sizes.items()})
     spec = ModelSpec("own", formula={parameter: formula})
     layout = layout_of(counts, spec, designs_of(counts, spec))
-    return [name for name in layout.priors if name.startswith(f"{parameter}_")]
+    known = {variable.name: variable.identity for variable in layout.variables}
+    return [known[name] for name in layout.priors if known[name].parameter == parameter]
 
 
 @pytest.mark.parametrize(
@@ -51,14 +52,16 @@ def variables_with_prior(parameter, formula):
     ],
 )
 def test_variables_that_take_a_prior_are_known_without_the_cells(formula):
-    assert prior_names("log_m", formula) == variables_with_prior("log_m", formula)
+    assert formula_variables("log_m", formula) == variables_with_prior("log_m", formula)
 
 
 def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
     formula = "1 + (0 + I(age) | subject)"
     known = {*variables_with_prior("dprime", formula)}
-    assert {*prior_names("dprime", formula)} - known == {"dprime_I(age)|subject_corr"}
-    assert {*prior_names("dprime", formula, may_correlate=False)} == known
+    assert {*formula_variables("dprime", formula)} - known == {
+        Identity("correlation", "dprime", "I(age)", "subject")
+    }
+    assert {*formula_variables("dprime", formula, may_correlate=False)} == known
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_signs_and_back_ticks_are_read_as_formulae_reads_them(formula):
 def test_two_terms_of_one_name_are_refused(formula):
     rng = np.random.default_rng(1)
     cells = CELLS.assign(**{name: rng.normal(size=len(CELLS)) for name in ("a", "b", "a:b")})
-    for read in (prior_names, lambda *given: parse_design(*given, cells)):
+    for read in (formula_variables, lambda *given: parse_design(*given, cells)):
         with pytest.raises(InputError, match=r"two terms called 'a:b'.*Rename the column"):
             read("log_m", formula)
 
@@ -112,6 +115,6 @@ def test_two_terms_of_one_name_are_refused(formula):
     ],
 )
 def test_what_no_cells_could_mend_is_refused_without_them(formula, message):
-    for read in (prior_names, lambda *given: parse_design(*given, CELLS)):
+    for read in (formula_variables, lambda *given: parse_design(*given, CELLS)):
         with pytest.raises(InputError, match=f"formula of c: got .*{message}"):
             read("c", formula)

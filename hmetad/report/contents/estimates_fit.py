@@ -12,7 +12,7 @@ import xarray as xr
 from scipy.special import ndtri
 
 from hmetad.base.notice_registry import limit
-from hmetad.base.variable_names import name_parts
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import LINKS
 from hmetad.report.contents.estimates import estimate_table
@@ -104,8 +104,8 @@ def estimates_blocks(
 def group_columns(fit: xr.DataTree) -> list[str]:
     """Columns of the groups of a formula that have no coefficients."""
     common = formula_columns([fit.attrs["formula"].partition(" ~ ")[2]])
-    named = (name_parts(str(name)) for name in fit["posterior"].data_vars)
-    columns = dict.fromkeys(x for one in named if one.role == "sd" for x in one.factor.split(":"))
+    factors = [x.factor for x in Fitted.of(fit).identities.values() if x.role == "sd"]
+    columns = dict.fromkeys(x for factor in factors for x in factor.split(":"))
     known = cell_table(fit["posterior"].to_dataset())
     return [x for x in columns if x in known and x not in common]
 

@@ -15,16 +15,15 @@ from hmetad.base.checks import probability, with_posterior
 from hmetad.base.errors import InputError
 from hmetad.base.labels import number_text
 from hmetad.base.monte_carlo import has_chains
-from hmetad.base.variable_names import coefficient_name, correlation_name, name_parts, sd_name
+from hmetad.base.variable_roles import Identity
 from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict
 from hmetad.bayes.predicted_estimates import predict_estimates
-from hmetad.likelihood.families.normal import parameter_name
 from hmetad.norms import describe
 from hmetad.rows.duplicates import is_people_name
-from hmetad.specs.design import cell_table, designs_of, reference_level
+from hmetad.specs.design import cell_table, reference_level
 from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
@@ -163,32 +162,32 @@ def conditions(fit: xr.DataTree, spec: ModelSpec) -> pd.DataFrame | None:
 
 def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
     """Coefficients, standard deviations and correlations, as the posterior has them."""
-    posterior = fit["posterior"].to_dataset()
-    designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
-    table = cell_table(posterior)
-    single = [p for p in spec.record.parameters if p.name in designs and not p.dims]
-    single.sort(key=lambda p: p.name != spec.record.parameter_of_interest)
-    for parameter in single:
-        differences = [term for term in designs[parameter.name].common if not term.is_level]
-        for term in differences:
-            variable = spec.named(coefficient_name(parameter.variable, term.name))
-            said = {"kind": "effect", "quantity": f"Effect on {symbol(parameter.name)}"}
-            reference = reference_level(term, table)
-            yield from elements(said, posterior[variable], term.name, labels, reference)
-    for parameter in single:
-        for block in designs[parameter.name].blocks:
-            by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
-            for term in block.terms:
-                variable = spec.named(sd_name(parameter.variable, term.name, block.factor))
-                said = {"kind": "sd", "quantity": f"SD of {by}"}
-                yield from elements(said, posterior[variable], term.name, labels)
-    for parameter in single:
-        for block in designs[parameter.name].blocks:
-            variable = spec.named(correlation_name(parameter.variable, block.name))
-            if variable in posterior:
-                by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
-                said = {"kind": "correlation", "quantity": f"Correlation of {by}"}
-                yield from pairs(said, posterior[variable], labels)
+    fitted = Fitted.of(fit)
+    posterior, formulas = fitted.posterior, fitted.layout.formulas
+    single = [p.name for p in spec.record.parameters if p.name in formulas and not p.dims]
+    single.sort(key=lambda name: name != spec.record.parameter_of_interest)
+    for name in single:
+        said = {"kind": "effect", "quantity": f"Effect on {symbol(name)}"}
+        terms = zip(formulas[name].design.common, formulas[name].coefficients, strict=True)
+        for term, variable in terms:
+            if not term.is_level:
+                reference = reference_level(term, fitted.cells)
+                yield from elements(said, posterior[variable.name], term.name, labels, reference)
+    blocks = [
+        (name, block, f"{symbol(name)} by {labels.get(block.factor, block.factor)}")
+        for name in single
+        for block in formulas[name].design.blocks
+    ]
+    for name, block, by in blocks:
+        said = {"kind": "sd", "quantity": f"SD of {by}"}
+        for term in block.terms:
+            values = fitted.drawn("sd", name, term.name, block.factor)
+            yield from elements(said, values, term.name, labels)
+    for name, block, by in blocks:
+        if block.is_correlated:
+            values = fitted.drawn("correlation", name, block.written, block.factor)
+            said = {"kind": "correlation", "quantity": f"Correlation of {by}"}
+            yield from pairs(said, values, labels)
 
 
 def elements(
@@ -230,11 +229,12 @@ def estimates_rows(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]
         words = " | ".join(labels.get(part, part) for part in label.split(" | "))
         said = {"kind": "population", "quantity": symbol(quantity), "variable": quantity}
         yield {**said, "term": "" if label == "population" else words}, predicted.isel(cell=place)
-    parameter = parameter_name(quantity, fit.attrs["link"])
     scale = SCALES.get(fit.attrs["link"], "") + symbol(quantity)
-    for name, values in fit["posterior"].to_dataset().items():
-        said = variable_words(str(name), parameter, scale, labels)
-        if not said or "cell" in values.dims:
+    fitted = Fitted.of(fit)
+    for name, values in fitted.posterior.items():
+        identity = fitted.identities.get(str(name))
+        said = variable_words(identity, scale, labels) if identity else {}
+        if not said:
             continue
         places = [str(dim) for dim in values.dims if dim not in ("chain", "draw")]
         shown = dict(labels)
@@ -249,19 +249,15 @@ def estimates_rows(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]
             yield {**said, "term": term, "variable": str(name)}, one
 
 
-def variable_words(
-    name: str, parameter: str, scale: str, labels: Mapping[str, str]
-) -> dict[str, str]:
+def variable_words(own: Identity, scale: str, labels: Mapping[str, str]) -> dict[str, str]:
     """Kind and quantity of a variable; empty for effects of single groups and for cells."""
-    parts, start = name_parts(name), coefficient_name(parameter, "")
-    term = parts.term.removeprefix(start)
-    groups = " and ".join(labels.get(x, x) for x in parts.factor.split(":"))
-    if parts.role == "coefficient" and name.startswith(start):
-        return {"kind": "effect", "quantity": f"{scale}: {term}"}
-    if parts.role == "sd":
-        of = "" if term == "1" else f", {term},"
+    groups = " and ".join(labels.get(x, x) for x in own.factor.split(":"))
+    if own.role == "coefficient":
+        return {"kind": "effect", "quantity": f"{scale}: {own.term}"}
+    if own.role == "sd":
+        of = "" if own.term == "1" else f", {own.term},"
         return {"kind": "sd", "quantity": f"SD of {scale}{of} by {groups}"}
-    if parts.role == "correlation":
+    if own.role == "correlation":
         return {"kind": "correlation", "quantity": f"Correlation of effects by {groups}"}
     return {}
 
