@@ -122,7 +122,6 @@ class Request:
             may_go_on=self.may_go_on,
             targets=(given["target_accept"],) if "target_accept" in given else TARGETS,
             has_bar=bool(given.get("progressbar", True)) and not given.get("quiet", False),
-            adaptation=given.get("adaptation", "diag"),
         )
 
 

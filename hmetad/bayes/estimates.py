@@ -17,18 +17,17 @@ from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.errors import InputError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
-from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.base.threads import usable_cpus
 from hmetad.bayes.chains import Request, sample_together
 from hmetad.bayes.convergence import convergence_notices, sampling_flags
 from hmetad.bayes.estimates_data import Estimates, read_estimates
-from hmetad.bayes.estimates_importance import sample_by_integration
 from hmetad.bayes.finish import with_variable_notices
-from hmetad.bayes.fit import fit_attributes
+from hmetad.bayes.fit import TUNE, fit_attributes
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.program import Program
+from hmetad.bayes.rounds import MOST_DRAWS
 from hmetad.bayes.start import mixed_start
 from hmetad.counts.resample import seed_entropy
 from hmetad.likelihood.families.normal import parameter_name
@@ -45,9 +44,6 @@ BYTES = 8
 WIDE = 5.0
 # Least eigenvalue of a correlation matrix of estimates of which none follows from others.
 SINGULAR = 1e-10
-# Few estimates say little of many standard deviations: near 0 steps have to be small, and which
-# coefficients and effects go together takes a mass matrix that is not diagonal, and time, to learn.
-OF_CHAINS = {"tune": 1500, "target_accept": 0.99, "adaptation": "low_rank", "quiet": True}
 
 
 @check_inputs(skip=("estimates",), draws=whole(50), chains=whole(1, 100), seed=seed_or_none)
@@ -91,8 +87,8 @@ def fit_estimates(
         LogNormal, UniformTimesHalfNormal, or StudentT with mu=0, of which the positive half counts
         (nu=1 is half-Cauchy); correlations LKJ.
     draws, chains : int, optional
-        Draws of each chain, and chains. Those of importance sampling are independent, and called
-        chains as in other fits; those of a sampler follow 1,500 of tuning.
+        Draws of each chain that are kept, and chains of nutpie. With 400 draws and more, chains go
+        on to 8,000 draws each at most if R̂ is above 1.01 or effective draws are below 400.
     seed : int, optional
         Seed; a random one, found in the attrs, where none is given.
 
@@ -104,11 +100,10 @@ def fit_estimates(
         observed_data: estimate, se, covariance, and trials where they are known; sample_stats:
         those of any fit, and p_fit, the probability of a worse fit. `contrast`, `decide`, `rank`,
         `predict`, `save_fit`, `load_fit` and `bayes.predict_estimates` take it. attrs: formula,
-        link, spec with the priors, method ("importance" or "nuts"), seed, versions and notices:
-        those of chains; ``"undefined-draws"`` of cells of which up to 5 % of the draws are
-        undefined, which are left out of that cell alone; ``"estimates-left-out"`` of cells of which
-        more are, or without an error; ``"estimates-at-edge"``; ``"estimates-misfit"`` where p_fit
-        is below .01.
+        link, spec with the priors, seed, versions and notices: those of chains;
+        ``"undefined-draws"`` of cells of which up to 5 % of the draws are undefined, which are left
+        out of that cell alone; ``"estimates-left-out"`` of cells of which more are, or without an
+        error; ``"estimates-at-edge"``; ``"estimates-misfit"`` where p_fit is below .01.
 
     Raises
     ------
@@ -123,12 +118,9 @@ def fit_estimates(
 
     Default priors, with s the standard deviation of the estimates on the scale of the link:
     intercepts and means of levels Normal(mean of the estimates, 5 s), other coefficients Normal(0,
-    5 s / SD of their column), group SDs HalfNormal(s), correlations LKJ(2). The spec has them. β
-    and u are integrated out; SDs and correlations are drawn by importance sampling from their exact
-    density, β and u given them exactly, so that draws are independent. Where weights are bad, as of
-    many SDs and correlations, nutpie's chains draw all. The covariance of n cells from N draws is
-    multiplied by (N - 1)/(N - n - 2), since its inverse is too large (Hartlap et al. 2007). Source:
-    Rubin (1981b); Gelman et al. (2013), section 5.4.
+    5 s / SD of their column), group SDs HalfNormal(s), correlations LKJ(2). The spec has them. The
+    covariance of n cells from N draws is multiplied by (N - 1)/(N - n - 2), since its inverse is
+    too large (Hartlap et al. 2007). Source: Rubin (1981b); Gelman et al. (2013), section 5.4.
 
     Examples
     --------
@@ -149,18 +141,22 @@ def fit_estimates(
     kept = sum(variable.size for variable in program.layout.variables)
     refuse_memory("draws", str(draws), BYTES * draws * chains * (2 * len(data.values) + kept))
     entropy = seed_entropy(seed)
-    options = {"draws": draws, "chains": chains, "random_seed": entropy}
-    request = Request(options, may_go_on=True)
-    tree, method = sample_by_integration(program, data.covariance, request), "importance"
-    if tree is None:
+    options = {
+        "draws": draws,
+        "tune": TUNE,
+        "chains": chains,
+        "cores": min(chains, usable_cpus()),
         # nutpie takes seeds of 64 bits.
-        of_chains = int(np.random.default_rng(entropy).integers(2**31))
-        own = {"cores": min(chains, usable_cpus()), "random_seed": of_chains}
-        request = replace(request, options={**request.options, **OF_CHAINS, **own})
-        [of_formula] = program.layout.formulas.values()
-        start = mixed_start(of_formula, data.values, data.covariance.diagonal(), None)
-        tree, method = sample_together(replace(program, known_start=start), request), "nuts"
-    said = {"formula": f"{name} ~ {right}", "seed": str(entropy), "method": method}
+        "random_seed": int(np.random.default_rng(entropy).integers(2**31)),
+        "quiet": True,
+    }
+    [of_formula] = program.layout.formulas.values()
+    start = mixed_start(of_formula, data.values, data.covariance.diagonal(), None)
+    # Fewer draws are never enough, and more are drawn as they are requested.
+    may_go_on = draws * chains >= limit("ess") and draws <= MOST_DRAWS
+    request = Request(options, may_go_on=may_go_on)
+    tree = sample_together(replace(program, known_start=start), request)
+    said = {"formula": f"{name} ~ {right}", "seed": str(entropy), "method": "nuts"}
     return finish_estimates(tree, data, program, said)
 
 
@@ -240,23 +236,19 @@ def finish_estimates(
     scores = np.linalg.solve(np.linalg.cholesky(data.covariance), rest.reshape(-1, len(labels)).T)
     # Posterior predictive, with χ² as the discrepancy: Gelman et al. (2013), section 6.3.
     p_fit = float(gammaincc(len(labels) / 2, (scores**2).sum(axis=0) / 2).mean())
-    groups["sample_stats"] = stats = groups["sample_stats"].assign(p_fit=p_fit)
+    groups["sample_stats"] = groups["sample_stats"].assign(p_fit=p_fit)
     for name in ("posterior", "observed_data"):
         groups[name] = groups[name].assign_coords(columns)
     tree = xr.DataTree.from_dict(groups)
-    number = stats.sizes["chain"] * stats.sizes["draw"]
-    # Draws with uneven weights come more than once.
-    are_even = "pareto_k" in stats and float(stats["effective_draws"][0]) >= number
     tree.attrs = {
         **fit_attributes(spec, {"random_seed": said["seed"]}),
         **{**spec.choices, **said, "density": "compiled"},
         **{"source": data.source, "kind": "posterior", "cluster": ""},
         "sampler": str(groups["posterior"].attrs["inference_library"]),
-        **(INDEPENDENT if are_even else {}),
     }
     fitted = Fitted(tree, spec, program.layout)
-    flags = sampling_flags(fitted) if said["method"] == "nuts" else {}
-    of_chains = convergence_notices(fitted, flags) if said["method"] == "nuts" else []
+    flags = sampling_flags(fitted)
+    of_chains = convergence_notices(fitted, flags)
     is_worse = p_fit < limit("estimates-misfit")
     misfit = [notice_of("estimates-misfit", p=f"{p_fit:.2g}")] if is_worse else []
     return with_variable_notices(fitted.saying([*data.found, *of_chains, *misfit]), flags)

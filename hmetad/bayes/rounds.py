@@ -28,6 +28,7 @@ from hmetad.base.errors import InputError
 __all__ = [
     "LARGE",
     "MILLISECONDS",
+    "MOST_DRAWS",
     "STATISTICS",
     "TARGETS",
     "Drawn",
@@ -73,8 +74,6 @@ class Plan:
         How often steps are to be accepted, one after the other.
     has_bar : bool
         Whether progress is shown on a terminal.
-    adaptation : str
-        nutpie's way of finding scales.
     """
 
     tune: int
@@ -85,7 +84,6 @@ class Plan:
     may_go_on: bool
     targets: tuple[float, ...]
     has_bar: bool = False
-    adaptation: str = "diag"
 
     @property
     def seeds(self) -> list[int]:
@@ -262,7 +260,7 @@ def sample_rounds(
         If there is no density where chains begin.
     """
     numbers = plan.rounds(size)
-    options = {"target_accept": target, "adaptation": plan.adaptation, "tune": plan.tune}
+    options = {"target_accept": target, "tune": plan.tune}
     begin = partial(start, draws=numbers[-1], **options)
     chains = [Chain(partial(begin, seed=seed), plan.tune) for seed in plan.seeds]
     try:

@@ -12,13 +12,9 @@ from scipy.stats import halfnorm, norm
 import hmetad
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notice_of, notices, with_notices
-from hmetad.bayes.density import log_prior
-from hmetad.bayes.estimates import estimates_program, fit_estimates
-from hmetad.bayes.estimates_data import read_estimates
-from hmetad.bayes.estimates_importance import LOG_PRIORS, integrated_model, log_posterior
+from hmetad.bayes.estimates import fit_estimates
 from hmetad.bayes.predicted_estimates import predict_estimates
-from hmetad.bayes.program import prior_code
-from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
+from hmetad.likelihood.priors import Prior
 from hmetad.specs.spec import spec_of
 
 MODELS, SETS = list("abc"), [f"s{i}" for i in range(6)]
@@ -75,12 +71,11 @@ def test_eight_schools_are_those_of_stan(schools):
     np.testing.assert_allclose(moments(posterior["y_1|school_sigma"]), [3.6, 3.2], atol=0.15)
     means = [6.2, 4.9, 3.9, 4.8, 3.6, 4.0, 6.3, 4.9]
     np.testing.assert_allclose(moments(posterior["y"])[0], means, atol=0.2)
-    assert fit["sample_stats"]["pareto_k"].max() < 0.5
     assert notices(fit) == []
 
 
 def test_draws_follow_quadrature_over_the_sd_and_closed_forms_given_it(schools):
-    fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", draws=20_000, chains=2, seed=2)
+    fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", draws=40_000, chains=4, seed=2)
     prior = {name: one.parameters for name, one in spec_of(fit).priors.items()}
     mu0, sd0 = (prior["y_Intercept"][name] for name in ("mu", "sigma"))
     scale = prior["y_1|school_sigma"]["sigma"]
@@ -104,41 +99,6 @@ def test_draws_follow_quadrature_over_the_sd_and_closed_forms_given_it(schools):
     kept = tau**2 / (se**2 + tau**2)
     shrunk = (share[:, None] * (kept * y + (1 - kept) * centre[:, None])).sum(axis=0)
     np.testing.assert_allclose(moments(posterior["y"])[0], shrunk, atol=0.12)
-
-
-def test_the_density_of_sds_is_that_of_the_joint_model_integrated(table):
-    formula = "1 + model + (1 + model | set)"
-    data = read_estimates(table, "y", "se", "identity", ["model", "set"])
-    model = integrated_model(estimates_program(data, "y", "identity", formula, {}), data.covariance)
-    points = np.random.default_rng(1).uniform([0.1] * 3 + [-1] * 3, [0.5] * 3 + [1] * 3, (4, 6))
-    found = log_posterior(model, points)
-    # The joint density at any coefficients and effects over their conditional density.
-    expected = [dense_log_density(model, table, point) for point in points]
-    np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], atol=1e-8)
-
-
-def dense_log_density(model, table, point):
-    """The same by one large normal distribution of all that is normal, and SciPy's densities."""
-    sigma, logits = point[:3], point[3:]
-    partial = 2 / (1 + np.exp(-logits)) - 1
-    factor = np.eye(3)
-    factor[1, :2] = [partial[0], np.sqrt(1 - partial[0] ** 2)]
-    left = np.sqrt(1 - partial[1] ** 2)
-    factor[2] = [partial[1], left * partial[2], left * np.sqrt(1 - partial[2] ** 2)]
-    omega = np.diag(sigma) @ factor @ factor.T @ np.diag(sigma)
-    common = np.column_stack([np.ones(len(table)), *(table["model"] == m for m in "bc")])
-    sets = (table["set"].to_numpy()[:, None] == np.array(SETS)).astype(float)
-    z = np.einsum("ig,ik->igk", sets, common).reshape(len(table), -1)
-    whole = np.diag(table["se"] ** 2) + common @ np.diag(model.sd**2) @ common.T
-    whole += z @ np.kron(np.eye(len(SETS)), omega) @ z.T
-    rest = table["y"] - common @ model.mean
-    total = -np.linalg.slogdet(whole)[1] / 2 - rest @ np.linalg.solve(whole, rest) / 2
-    total += halfnorm.logpdf(sigma, scale=model.scale).sum()
-    # LKJ(2): |R|^(2 - 1), times the slopes of R by the partial correlations and of these.
-    correlation = factor @ factor.T
-    slope = np.log(1 - partial[0] ** 2) / 2 + np.log(1 - partial[1] ** 2) / 2
-    slopes = np.log((1 - partial**2) / 2).sum()
-    return total + np.linalg.slogdet(correlation)[1] + slope + slopes
 
 
 @pytest.mark.slow
@@ -244,7 +204,9 @@ def test_a_link_takes_errors_along_and_comes_back(table, fitted):
     fit = fit_estimates(frame, BOTH.replace("y ~", "auroc2 ~"), se="se", link="logit", seed=1)
     posterior = fit["posterior"]
     # Rounding of the scale is all that differs.
-    np.testing.assert_allclose(posterior["logit_auroc2"], fitted["posterior"]["y"], atol=1e-6)
+    for name in ("estimate", "se"):
+        observed = fit["observed_data"][name], fitted["observed_data"][name]
+        np.testing.assert_allclose(*observed, atol=1e-6)
     back = 1 / (1 + np.exp(-posterior["logit_auroc2"]))
     np.testing.assert_allclose(posterior["auroc2"], back)
     assert "logit_auroc2_1|set_sigma" in posterior
@@ -271,7 +233,7 @@ def areas(edge=0, undefined=0):
 
 
 def fit_areas(drawn, link="logit"):
-    return fit_estimates(drawn, "auroc2 ~ 1 + (1 | set)", link=link, draws=50, seed=1)
+    return fit_estimates(drawn, "auroc2 ~ 1 + (1 | set)", link=link, draws=500, seed=1)
 
 
 @pytest.mark.parametrize("link", ["identity", "logit"])
@@ -305,7 +267,8 @@ def test_draws_at_the_edge_are_moved_in_by_half_a_unit():
     drawn = areas(edge=200)["auroc2"].values[5].clip(0.01, 0.99)
     estimate = float(fit["observed_data"]["estimate"][5])
     assert estimate == pytest.approx(np.log(drawn / (1 - drawn)).mean())
-    [notice] = notices(fit)
+    # Divergences that do no harm are information.
+    [notice] = [one for one in notices(fit) if one.severity != "info"]
     assert (notice.code, notice.cells) == ("estimates-at-edge", ("s5",))
     assert "20.0%" in notice.message
     # Without trials, by half the distance of the nearest draw.
@@ -402,33 +365,6 @@ def test_too_few_draws_for_their_covariance_are_refused():
             fit_estimates(draws, "y ~ 1")
 
 
-def test_people_in_conditions_are_blocks_of_their_own_with_the_same_density():
-    rng = np.random.default_rng(8)
-    people = [f"p{i}" for i in range(5)]
-    frame = pd.DataFrame([(p, c) for p in people for c in "xyz"], columns=["person", "condition"])
-    frame["y"], frame["se"] = rng.normal(size=15), rng.uniform(0.2, 0.5, 15)
-    data = read_estimates(frame, "y", "se", "identity", ["person", "condition"])
-    formula = "condition + (1 + condition || person)"
-    program = estimates_program(data, "y", "identity", formula, {})
-    model = integrated_model(program, data.covariance)
-    assert [one.shape for one in model.members] == [(5, 3)]
-    points = rng.uniform(0.1, 1, (3, 3))
-    common = np.column_stack([np.ones(15), *(frame["condition"] == c for c in "yz")])
-    same = frame["person"].to_numpy()[:, None] == frame["person"].to_numpy()
-    rest = frame["y"] - common @ model.mean
-    expected = []
-    for point in points:
-        whole = np.diag(frame["se"] ** 2) + common @ np.diag(model.sd**2) @ common.T
-        whole = whole + (common @ np.diag(point**2) @ common.T) * same
-        found = -np.linalg.slogdet(whole)[1] / 2 - rest @ np.linalg.solve(whole, rest) / 2
-        expected.append(found + halfnorm.logpdf(point, scale=model.scale).sum())
-    found, expected = log_posterior(model, points), np.array(expected)
-    np.testing.assert_allclose(found - found[0], expected - expected[0])
-    # Errors that are correlated tie people together.
-    tied = integrated_model(program, data.covariance + 0.01)
-    assert [one.shape for one in tied.members] == [(1, 15)]
-
-
 def test_errors_of_cells_that_are_kept_withhold_verdicts(table):
     values = np.random.default_rng(1).normal(table["y"].to_numpy()[:, None], 0.1, (18, 500))
     values[3] = np.nan
@@ -455,39 +391,6 @@ def test_files_with_variables_of_other_sizes_are_refused(table):
     assert predict_estimates(fit, new="set", seed=1)["y"].sizes["cell"] == 3
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_chains_draw_the_same_posterior_in_any_unit(table, monkeypatch, unit):
-    values = np.random.default_rng(6).normal(0, 0.1, (len(table), 2000))
-    values = unit * (table["y"].to_numpy()[:, None] + values + values[:1])
-    drawn = drawn_of(table, values)
-    scaled = table.assign(y=unit * table["y"], se=unit * table["se"])
-    for source, se in ((scaled, "se"), (drawn, None)):
-        with monkeypatch.context() as patch:
-            weighed = fit_estimates(source, BOTH, se=se, seed=1)
-            patch.setattr("hmetad.bayes.estimates.sample_by_integration", lambda *_: None)
-            chains = fit_estimates(source, BOTH, se=se, seed=1)
-        assert (weighed.attrs["method"], chains.attrs["method"]) == ("importance", "nuts")
-        assert notices(chains) == []
-        for name in ("y_model", "y_1|set_sigma", "y_1|model:set_sigma", "y"):
-            found, expected = (moments(one["posterior"][name]) for one in (chains, weighed))
-            # Four standard errors of means of 500 effective draws.
-            np.testing.assert_allclose(found[0], expected[0], atol=0.18 * expected[1].max())
-            np.testing.assert_allclose(found[1], expected[1], rtol=0.2)
-
-
-def test_where_weights_are_bad_chains_draw_and_are_checked(tmp_path):
-    rng, levels = np.random.default_rng(1), [f"m{i}" for i in range(6)]
-    frame = pd.DataFrame([(m, s) for m in levels for s in "abcdefgh"], columns=["model", "set"])
-    frame["se"] = 0.1
-    frame["y"] = rng.normal(frame["model"].map(levels.index), 0.3)
-    fit = fit_estimates(frame, "y ~ model + (1 + model | set)", se="se", draws=500, seed=1)
-    assert fit.attrs["method"] == "nuts"
-    assert hmetad.report.convergence_record(fit)["rhat"] < 1.02
-    assert "chains were sampled by nutpie" in hmetad.report.fit_report(fit).html()
-    again = hmetad.load_fit(hmetad.save_fit(fit, tmp_path / "fit.nc"))
-    assert predict_estimates(again, new="set", seed=1)["y"].sizes["cell"] == 6
-
-
 def test_what_needs_counts_is_refused_of_a_fit_of_estimates(fitted):
     for ask in (hmetad.loo, hmetad.sensitivity, hmetad.bayes.predicted_counts):
         with pytest.raises(InputError, match="fit of estimates"):
@@ -500,20 +403,25 @@ def test_a_column_named_like_a_result_is_refused(table, name):
         fit_estimates(table.rename(columns={"set": name}), f"y ~ 1 + (1 | {name})", se="se")
 
 
-@pytest.mark.parametrize(
-    ("dist", "parameters"),
-    [
-        ("HalfNormal", {"sigma": 0.7}),
-        ("StudentT", {"nu": 3, "mu": 0, "sigma": 0.7}),
-        ("Exponential", {"lam": 1.5}),
-        ("Gamma", {"alpha": 2, "beta": 3}),
-        ("LogNormal", {"mu": -0.5, "sigma": 0.8}),
-        ("UniformTimesHalfNormal", {"sigma": 0.7}),
-    ],
-)
-def test_priors_of_standard_deviations_are_those_of_chains_but_for_a_constant(dist, parameters):
-    x = np.array([0.05, 0.4, 1.3, 2.0])
-    own = LOG_PRIORS[dist](x, **parameters)
-    given = [*(float(parameters[name]) for name in DISTRIBUTIONS[dist]), 0.0, 0.0][:3]
-    compiled = [log_prior(prior_code(dist), value, *given)[0] for value in x]
-    np.testing.assert_allclose(np.diff(own), np.diff(compiled), rtol=1e-12)
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_chains_draw_the_same_posterior_in_any_unit(table, fitted, unit):
+    scaled = table.assign(y=unit * table["y"], se=unit * table["se"])
+    fit = fit_estimates(scaled, BOTH, se="se", seed=1)
+    assert notices(fit) == []
+    for name in ("y_model", "y_1|set_sigma", "y_1|model:set_sigma", "y"):
+        found, expected = moments(fit["posterior"][name]) / unit, moments(fitted["posterior"][name])
+        # Four standard errors of means of 500 effective draws.
+        np.testing.assert_allclose(found[0], expected[0], atol=0.18 * expected[1].max())
+        np.testing.assert_allclose(found[1], expected[1], rtol=0.2)
+
+
+def test_many_correlated_effects_are_drawn_and_checked(tmp_path):
+    rng, levels = np.random.default_rng(1), [f"m{i}" for i in range(6)]
+    frame = pd.DataFrame([(m, s) for m in levels for s in "abcdefgh"], columns=["model", "set"])
+    frame["se"] = 0.1
+    frame["y"] = rng.normal(frame["model"].map(levels.index), 0.3)
+    fit = fit_estimates(frame, "y ~ model + (1 + model | set)", se="se", draws=500, seed=1)
+    assert hmetad.report.convergence_record(fit)["rhat"] < 1.02
+    assert "chains were sampled by nutpie" in hmetad.report.fit_report(fit).html()
+    again = hmetad.load_fit(hmetad.save_fit(fit, tmp_path / "fit.nc"))
+    assert predict_estimates(again, new="set", seed=1)["y"].sizes["cell"] == 6

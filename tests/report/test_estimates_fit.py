@@ -79,13 +79,13 @@ def test_estimates_stand_beside_what_shrinkage_makes_of_them(page, table, fit):
     assert (by_model[4].std() < by_model[1].std()).all()
 
 
-def test_terms_are_those_of_the_posterior_without_checks_of_chains(fit):
+def test_terms_are_those_of_the_posterior_with_checks_of_chains(fit):
     found = hmetad.report.population_table(fit)
     assert found["kind"].tolist() == ["population"] * 2 + ["effect"] * 2 + ["sd"]
     sd = found.iloc[-1]
     assert sd["quantity"] == "SD of logit of AUROC2 by set"
     assert sd["mean"] == pytest.approx(float(fit["posterior"][sd["variable"]].mean()))
-    assert found["rhat"].isna().all()
+    assert (found["rhat"] < 1.02).all()
 
 
 def test_a_model_that_explains_too_little_is_told_with_what_to_do(table):

@@ -45,17 +45,9 @@ FITS = "Below {limit} the estimates would differ by more than the formula and th
 MISFITS = "Below {limit}: the estimates differ by more than the formula and their errors explain."
 METHOD = (
     "{number} estimates with {errors} were modelled by a hierarchical normal model, {formula}{on} "
-    "(Rubin, 1981; Gelman et al., 2013). {draws} {sampled}."
-)
-BY_WEIGHTS = (
-    "independent draws were made by importance sampling of the standard deviations of groups and "
-    "of their correlations (seed {seed}; Pareto k {k}, weights worth {effective} draws), and given "
-    "these the coefficients and effects are exact"
-)
-BY_CHAINS = (
-    "draws of {chains} chains were sampled by nutpie (seed {seed}) and checked by rank-normalised "
-    "R̂ and effective sample sizes (Vehtari et al., 2021), since weights of importance sampling are "
-    "uneven"
+    "(Rubin, 1981; Gelman et al., 2013). {draws} draws of {chains} chains "
+    "were sampled by nutpie (seed {seed}) and checked by rank-normalised R̂ and effective sample "
+    "sizes (Vehtari et al., 2021)."
 )
 
 
@@ -203,17 +195,14 @@ def check_block(fit: xr.DataTree) -> Prose:
 
 def method_text(fit: xr.DataTree) -> str:
     """How estimates were modelled, and the posterior sampled."""
-    attrs, posterior, stats = fit.attrs, fit["posterior"], fit["sample_stats"]
-    said = {"chains": str(posterior.sizes["chain"]), "seed": attrs["seed"]}
-    by_chains, is_drawn = "pareto_k" not in stats, attrs.get("source") == "draws"
-    if not by_chains:
-        said["k"] = format_cell(float(stats["pareto_k"].max()), ".2f")
-        said["effective"] = format_cell(float(stats["effective_draws"].min()), ",.0f")
+    attrs, posterior = fit.attrs, fit["posterior"]
+    is_drawn = attrs.get("source") == "draws"
     return METHOD.format(
         number=posterior.sizes["cell"],
         errors="the covariance of their draws" if is_drawn else "their standard errors",
         formula=attrs["formula"],
         on="" if attrs["link"] == "identity" else f", on the scale of the {attrs['link']}",
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
-        sampled=(BY_CHAINS if by_chains else BY_WEIGHTS).format(**said),
+        chains=posterior.sizes["chain"],
+        seed=attrs["seed"],
     )

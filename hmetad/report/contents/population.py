@@ -67,8 +67,7 @@ def population_table(
         parameter; ``"sd"``, standard deviations between the members of a group;
         ``"correlation"``, of their effects. quantity and term in words; mean, sd, lower and upper
         of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary); variable of
-        the posterior. Criteria of confidence are left out. Draws of estimates are independent, and
-        have no rhat and ESS.
+        the posterior. Criteria of confidence are left out.
 
     Raises
     ------
