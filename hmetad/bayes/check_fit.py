@@ -192,9 +192,9 @@ def check_estimates(fit: xr.DataTree, source: str) -> ModelSpec:
     [right] = spec.formula.values()
     if fit.attrs.get("formula") != f"{spec.record.plotted} ~ {right}":
         raise InputError(f"{source}, attrs['formula']", "no text of its model", ALLOWED)
-    stats, is_weighed = fit["sample_stats"].to_dataset(), fit.attrs.get("method") == "importance"
+    stats = fit["sample_stats"].to_dataset()
     check_stats(stats, posterior)
-    if "p_fit" not in stats or ("pareto_k" in stats) != is_weighed:
+    if "p_fit" not in stats:
         raise InputError(f"{source}, sample_stats", "statistics of another fit", ALLOWED)
     for name in ("estimate", "se"):
         if name not in observed or observed[name].dims != ("cell",):
