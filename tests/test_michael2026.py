@@ -26,7 +26,7 @@ def test_from_a_csv_to_verdicts(folder):
     # Maximum likelihood on padded counts, computed elsewhere: M .41 to .82 and .57 to .99.
     assert all(0.3 < row["m_ratio"] < 1.1 for row in usual)
     below = next(line for line in done.stderr.splitlines() if "dprime-sign" in line)
-    assert "M-ratio = meta-d′/d′ has no meaning there" in below
+    assert "M-ratio = meta-d′/d′ is meaningless there" in below
     assert BELOW_CHANCE in below
 
     compare = "compare fit.nc --over llm --within task --rope=-0.1,0.1 -o report.html --json"

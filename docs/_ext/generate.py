@@ -182,9 +182,10 @@ def notice_list() -> str:
         may_withhold = not severities or "error" in severities
         withheld = f" {subject} withholds {verdicts.get(code.about, 'verdicts')}."
         withheld = withheld if may_withhold else ""
-        withheld += " A comparison says it again." if code.weakens else ""
+        withheld += " A comparison prints it again." if code.repeat_in_comparison else ""
         lines += [" · ".join([f"`{name}`{{#notice-{name}}}", kinds, *traps])]
-        lines += [f": {code.means}{withheld} *Do*: {code.do}", ""]
+        shell = "" if code.shell_do == code.do else f" *Command line*: {code.shell_do}"
+        lines += [f": {code.means}{withheld} *Do*: {code.do}{shell}", ""]
     return "\n".join(lines)
 
 

@@ -55,19 +55,21 @@ class Notice:
     severity : {"info", "warning", "error"}
         ``"error"``: the result must not be used for a verdict.
     message : str
-        A sentence for a reader. It does not list the cells: show `cells` beside it.
+        A sentence for a reader. It does not list the cells: show `cells` with it.
     cells : tuple of str, optional
         Labels of the cells concerned, or of the pairs, where pairs of cells are compared; empty
         when it concerns the whole result.
     source : str, optional
         Where the rule comes from.
     next_step : str, optional
-        A sentence on what to do about it.
+        What to do about it; it names arguments of Python.
+    shell_step : str, optional
+        The same for the command line, with options; empty if `next_step` serves there too.
 
     Raises
     ------
     InputError
-        If the severity is none of the three words.
+        If the severity is not one of the three words.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Notice:
     cells: tuple[str, ...] = ()
     source: str = ""
     next_step: str = ""
+    shell_step: str = ""
 
     def __post_init__(self) -> None:
         if self.severity not in get_args(Severity):
@@ -91,8 +94,8 @@ class Notice:
     def __str__(self) -> str:
         cells = f"cell{'s' * (len(self.cells) > 1)} {first_few(self.cells)}" if self.cells else ""
         origin = "; ".join(filter(None, [self.code, cells, self.source]))
-        said = " ".join(filter(None, [self.message, self.next_step]))
-        line = f"{self.severity}: {said} [{origin}]"
+        text = " ".join(filter(None, [self.message, self.next_step]))
+        line = f"{self.severity}: {text} [{origin}]"
         # Labels come from data: a line break or an escape code in them must not reach a terminal.
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
@@ -235,11 +238,11 @@ def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Noti
     Examples
     --------
     >>> notice_of("left-out", strata="A | 1").message
-    'Left out, since cells are missing: A | 1.'
+    'Excluded, because cells are missing: A | 1.'
     """
     text = text_of(name, values)
-    code = name.partition(".")[0]
-    return Notice(code, text.severity, text.message, tuple(cells), text.source, text.next_step)
+    code, steps = name.partition(".")[0], (text.next_step, text.shell_step)
+    return Notice(code, text.severity, text.message, tuple(cells), text.source, *steps)
 
 
 def notice_where(mask: xr.DataArray, name: str, /, **values: object) -> list[Notice]:

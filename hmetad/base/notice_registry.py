@@ -18,26 +18,33 @@ __all__ = [
     "about_alone",
     "codes",
     "limit",
+    "repeat_in_comparison",
     "sentence",
     "short_words",
+    "step_values",
     "text_of",
-    "weakens",
 ]
 
 Severity = Literal["info", "warning", "error"]
 
 TABLE = Path(__file__).with_name("notices.toml")
-IN_TEXT = ("severity", "message", "next_step", "source")
+IN_TEXT = ("severity", "message", "next_step", "shell_step", "source")
+# A sentence whose name ends in this is the form for the command line of the one without.
+SHELL = "-shell"
 
 
 @dataclass(frozen=True)
 class Text:
-    """Text of a notice; names in braces stand for data until they are filled in."""
+    """Text of a notice; names in braces stand for data until they are filled in.
+
+    `shell_step` is the next step for the command line, or empty if that is the same.
+    """
 
     severity: Severity
     message: str = ""
     next_step: str = ""
     source: str = ""
+    shell_step: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,9 @@ class Code:
     ----------
     name : str
     texts : mapping of str to Text
-        By "code" or "code.case"; empty for a code that is no notice.
-    means, do : str
-        Meaning and next step in general.
+        By "code" or "code.case"; empty for a code that is not a notice.
+    means, do, shell_do : str
+        Meaning, and next step in general: for Python, and for the command line.
     about : {"", "M", "meta-d′"}
         Whether it concerns only M, or only M and meta-d′, in the cells that it names.
     limit : float or None
@@ -58,19 +65,20 @@ class Code:
     short : str
         Words for a table.
     traps : tuple of int
-    weakens : bool
-        Whether verdicts have to be read with it, where it withholds none.
+    repeat_in_comparison : bool
+        Whether verdicts have to be read with it, though it withholds none.
     """
 
     name: str
     texts: Mapping[str, Text]
     means: str
     do: str
+    shell_do: str
     about: Literal["", "M", "meta-d′"] = ""
     limit: float | None = None
     short: str = ""
     traps: tuple[int, ...] = ()
-    weakens: bool = False
+    repeat_in_comparison: bool = False
 
 
 def text_of(name: str, values: Mapping[str, object]) -> Text:
@@ -85,13 +93,14 @@ def text_of(name: str, values: Mapping[str, object]) -> Text:
 
     Examples
     --------
-    >>> text_of("partial.draws", {"done": 3, "wanted": 2000}).message
-    'The run was cut short: 3 of 2,000 draws a chain.'
+    >>> text_of("rhat", {"names": "dprime, c"}).message
+    'R̂ above 1.01 for dprime, c: the chains disagree.'
     """
     code = codes()[name.partition(".")[0]]
     text, known = code.texts[name], {"limit": code.limit, **values}
-    message, step = filled_in(text.message, known), filled_in(text.next_step, known)
-    return Text(text.severity, message, step, text.source)
+    written = (text.message, text.next_step, text.shell_step)
+    message, step, shell_step = (filled_in(one, known) for one in written)
+    return Text(text.severity, message, step, text.source, shell_step)
 
 
 def limit(code: str) -> float:
@@ -118,15 +127,16 @@ def about_alone(code: str) -> str:
     return codes()[code].about if code in codes() else ""
 
 
-def weakens(code: str) -> bool:
-    """Whether verdicts have to be read with a notice of this code; of an unknown one they have.
+def repeat_in_comparison(code: str) -> bool:
+    """Whether verdicts have to be read with a notice of this code, as with every unknown code.
 
     Examples
     --------
-    >>> [weakens(code) for code in ("same-effect", "few-trials", "of-another-package")]
+    >>> names = ("same-effect", "few-trials", "of-another-package")
+    >>> [repeat_in_comparison(code) for code in names]
     [True, False, True]
     """
-    return code not in codes() or codes()[code].weakens
+    return code not in codes() or codes()[code].repeat_in_comparison
 
 
 def short_words(code: str) -> str:
@@ -156,21 +166,42 @@ def record_of(name: str, entry: Mapping[str, Any]) -> Code:
     """Record of a code, from its part of the table."""
     own = {key: entry[key] for key in IN_TEXT if key in entry}
     cases = {f"{name}.{case}": x for case, x in entry.items() if isinstance(x, dict)}
-    texts = {case: Text(**{**own, **other}) for case, other in cases.items()}
+    texts = {case: Text(**with_shell_step(own, other)) for case, other in cases.items()}
     if "message" in own:
-        texts[name] = Text(**own)
+        texts[name] = Text(**with_shell_step(own, {}))
     rule = {"limit": entry.get("limit")}
+    do = entry.get("do", own.get("next_step", ""))
+    shell_step = "" if "do" in entry else with_shell_step(own, {}).get("shell_step", "")
+    shell_do = entry.get("shell_do", shell_step)
     return Code(
         name,
         texts,
         filled_in(entry.get("means", own.get("message", "")), rule),
-        filled_in(entry.get("do", own.get("next_step", "")), rule),
+        filled_in(do, rule),
+        filled_in(shell_do or do, rule),
         entry.get("about", ""),
         entry.get("limit"),
         filled_in(entry.get("short", ""), rule),
         tuple(entry.get("traps", ())),
-        entry.get("weakens", False),
+        entry.get("repeat_in_comparison", False),
     )
+
+
+def with_shell_step(own: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, Any]:
+    """Texts of a case, with the shell step that belongs to its next step.
+
+    Examples
+    --------
+    >>> with_shell_step({"next_step": "Set n=.", "shell_step": "Set --n."}, {"next_step": "Wait."})
+    {'next_step': 'Wait.', 'shell_step': ''}
+    """
+    merged = {**own, **case}
+    if "next_step" in case and "shell_step" not in case:
+        merged["shell_step"] = ""
+    shared = merged.get("next_step", "") + SHELL
+    if not merged.get("shell_step") and shared.removeprefix("@") in table()["sentences"]:
+        merged["shell_step"] = shared
+    return merged
 
 
 def sentence(name: str) -> str:
@@ -178,14 +209,25 @@ def sentence(name: str) -> str:
 
     Examples
     --------
-    >>> sentence("exchanged-labels")
-    'Check whether the labels of stimuli or responses were exchanged.'
+    >>> sentence("untied-measure")
+    'Use auroc2, which counts ties, or more ratings.'
     """
     return str(table()["sentences"][name])
 
 
+def step_values(name: str) -> dict[str, str]:
+    """Shared sentence as the values `step` and `shell_step` of a notice.
+
+    Examples
+    --------
+    >>> step_values("swapped-labels")["shell_step"]
+    'Check whether the labels of stimuli or responses were swapped (--labels).'
+    """
+    return {"step": sentence(name), "shell_step": table()["sentences"].get(name + SHELL, "")}
+
+
 class Count(int):
-    """A whole number that a text has with commas between thousands."""
+    """An integer that a text has with commas between thousands."""
 
     def __format__(self, spec: str) -> str:
         """The number as the text wants it, by default with commas."""

@@ -12,7 +12,8 @@ from hmetad.base.errors import InputError
 __all__ = ["MAX_CHARACTERS", "parse_json", "read_attr"]
 
 MAX_CHARACTERS = 20_000_000
-NOTICE = dict.fromkeys(("code", "severity", "message", "source", "next_step"), str)
+TEXTS = ("code", "severity", "message", "source", "next_step", "shell_step")
+NOTICE = dict.fromkeys(TEXTS, str)
 # What attrs say in JSON: a type, or a list or dict of one. Of a dict with names, those that are
 # listed as needed may not be missing: older files have fewer.
 NEEDED = {"code", "severity", "cells"}

@@ -236,7 +236,7 @@ def round_of_longer_steps(
 
 
 def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
-    """Which elements of what is judged have a bad R̂ or too few effective draws.
+    """Which elements of what is judged have a high R̂ or a low ESS.
 
     Cells, of which there may be thousands, are looked at where nothing else is bad.
     """

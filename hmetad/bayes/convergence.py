@@ -93,7 +93,7 @@ def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr
 
 
 def flagged_elements(sampled: xr.Dataset) -> Flags:
-    """Which elements of each variable have a bad R̂ or too few effective draws."""
+    """Which elements of each variable have a high R̂ or a low ESS."""
     least = limit("ess")
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
     for name, values in sampled.items():
@@ -156,8 +156,8 @@ def divergence_notices(fitted: Fitted) -> list[Notice]:
     within, nowhere = stats["divergences_within"], int(stats["divergences_nowhere"])
     most = within.sortby(within, ascending=False)
     where = [f"{cell} ({n})" for cell, n in zip(most["cell"].values, most.values, strict=True) if n]
-    where += [f"nobody ({nowhere})"] if nowhere else []
-    return [notice_of("divergences", where=f" By whose part: {first_few(where, ', ')}.", **said)]
+    where += [f"none ({nowhere})"] if nowhere else []
+    return [notice_of("divergences", where=f" Attributed to: {first_few(where, ', ')}.", **said)]
 
 
 def charged_cells(fitted: Fitted, stats: xr.Dataset, number: int) -> list[str]:

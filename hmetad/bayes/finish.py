@@ -21,7 +21,7 @@ from hmetad.base.notice import (
     notice_where,
     notices,
 )
-from hmetad.base.notice_registry import limit, sentence
+from hmetad.base.notice_registry import limit, sentence, step_values
 from hmetad.bayes.convergence import (
     ENOUGH,
     Flags,
@@ -174,11 +174,11 @@ def sign_notices(
     """
     on_log = fitted.record.parameter_of_interest == "log_m"
     is_pooled = "meta_d" in fitted.shrunk_over
-    pooled_step = "keep-on-log" if on_log else "keep-or-judge-m"
-    step = sentence(pooled_step if is_pooled else "more-trials")
-    backward_step = step if is_pooled else sentence("by-itself")
+    pooled_step = "keep-on-log" if on_log else "keep-and-compare-m"
+    step = step_values(pooled_step if is_pooled else "more-trials")
+    backward_step = step if is_pooled else step_values("fit-separately")
     whole = f" {sentence('near-0-in-population')}" if is_pooled else ""
-    dprime_step = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
+    of_dprime = "keep-and-report" if "dprime" in fitted.shrunk_over else "fit-separately"
     # One observer has too few trials of one item to show a sign.
     if fitted.has_cells:
         counts = items_together(counts)
@@ -200,8 +200,8 @@ def sign_notices(
     said_of_people = [
         *notice_where((right == total) & (total > 0), "no-errors.fitted"),
         *notice_where(is_flat, "all-one-rating.fitted"),
-        *notice_where(negative, "dprime-sign.fitted", step=dprime_step),
-        *notice_where(unclear & ~negative, "dprime-sign.near", step=dprime_step),
+        *notice_where(negative, "dprime-sign.fitted", **step_values(of_dprime)),
+        *notice_where(unclear & ~negative, "dprime-sign.near", **step_values(of_dprime)),
     ]
     # Where the whole scale is reversed, what that does to M of single cells is no news.
     if is_reversed:
@@ -211,10 +211,10 @@ def sign_notices(
     return [
         *said_of_people,
         *notice_where(
-            backward & on_log, "meta-d-sign.backward-on-log", step=backward_step, whole=whole
+            backward & on_log, "meta-d-sign.backward-on-log", **backward_step, whole=whole
         ),
-        *notice_where(backward & (not on_log), "meta-d-sign.backward", step=step),
-        *notice_where(faint & ~backward, "meta-d-sign.faint", step=step),
+        *notice_where(backward & (not on_log), "meta-d-sign.backward", **step),
+        *notice_where(faint & ~backward, "meta-d-sign.faint", **step),
     ]
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from hmetad.base.errors import InputError
 from hmetad.base.files import found_in, is_table, refuse_place, would_find, write_together
-from hmetad.commands.options import Format, as_options
+from hmetad.commands.options import Format
 from hmetad.report.terminal import (
     csv_table,
     json_text,
@@ -172,9 +172,7 @@ def say_notices(answer: Answer) -> None:
     for group in causes(found) if is_short else ():
         say(cause_line(group, min(LINE, shutil.get_terminal_size((LINE, 24)).columns)))
     for notice in () if is_short else found:
-        # What is a function or its argument in Python is an option here.
-        step = as_options(notice.next_step.replace("Use bin_confidence", "Use --quantiles"))
-        say(str(replace(notice, next_step=step)))
+        say(str(replace(notice, next_step=notice.shell_step or notice.next_step)))
     left = len(joined(answer.notices)) - len(found)
     rest = [f"{left} more that bear{'s' * (left == 1)} on no verdict here"] if left else []
     meant = ["what they mean and what to do"] if is_short else []

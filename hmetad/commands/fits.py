@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.base.errors import InputError
-from hmetad.base.notice_registry import about_alone, weakens
+from hmetad.base.notice_registry import about_alone, repeat_in_comparison
 from hmetad.base.results import about as about_quantity
 from hmetad.base.results import results
 from hmetad.base.untrusted import read_attr
@@ -138,14 +138,10 @@ def bearing_notices(
     """
     known = {one.code for fit in fits.values() for one in hmetad.notices(fit)}
     codes = {code for text in withheld for code in text.split(", ")}
-    of = about_quantity(quantity)
-    return [
-        one
-        for one in found
-        if one.code not in known
-        or one.code in codes
-        or (one.severity == "warning" and weakens(one.code) and about_alone(one.code) in ("", of))
-    ]
+    of, found = about_quantity(quantity), [*found]
+    again = [x for x in found if x.severity == "warning" and repeat_in_comparison(x.code)]
+    again = [x for x in again if about_alone(x.code) in ("", of)]
+    return [x for x in found if x.code not in known or x.code in codes or x in again]
 
 
 def levels_of(fits: Fits, over: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["notices"]
 
-SHOWN = {"code": "code", "severity": "severity", "means": "meaning", "do": "what to do"}
+SHOWN = {"code": "code", "severity": "severity", "means": "meaning", "shell_do": "what to do"}
 OF_FITS = {"code": "code", "notice": "notice"}
 Codes = Annotated[list[str] | None, typer.Argument(metavar="[CODE|FILE]...", show_default=False)]
 
@@ -67,6 +67,7 @@ def notices(asked: NoticeOptions) -> None:
             "severity": min((x.severity for x in known[name].texts.values()), key=SEVERITIES.index),
             "means": known[name].means,
             "do": known[name].do,
+            "shell_do": known[name].shell_do,
         }
         for name in names or known
     ]
@@ -76,5 +77,6 @@ def notices(asked: NoticeOptions) -> None:
 def row_of(notice: "Notice") -> dict[str, Any]:
     """A notice whole, with its cells, in one text and in parts."""
     cells = f" Cells: {', '.join(notice.cells)}." if notice.cells else ""
-    text = f"{notice.severity}: {notice.message} {notice.next_step}".rstrip() + cells
+    step = notice.shell_step or notice.next_step
+    text = f"{notice.severity}: {notice.message} {step}".rstrip() + cells
     return {"code": notice.code, "notice": text, **asdict(notice)}

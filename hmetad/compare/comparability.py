@@ -166,7 +166,7 @@ def unlike_sides(inverse: Floats | None, weights: csr_array) -> Flags:
 
 
 def raised_notices(values: xr.DataArray, concerned: Sequence[str]) -> list[Notice]:
-    """Notice of contrasts or cells with unlike numbers of trials, where there are any."""
+    """Notice of contrasts or cells with unequal numbers of trials, if there are any."""
     return [notice_of("raised-by-chance", concerned, name=str(values.name))] if concerned else []
 
 

@@ -151,7 +151,7 @@ def contrast(
         or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
         given the same items, ``"type1-differs"`` with the pairs whose M is compared though they
         clearly differ in d′ or c (Guggenmos 2021), and ``"raised-by-chance"`` with those of which
-        chance raises a resampled quantity on sides with unlike numbers of trials.
+        chance raises a resampled quantity on sides with unequal numbers of trials.
 
     Raises
     ------

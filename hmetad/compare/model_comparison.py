@@ -69,7 +69,7 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     -----
     In words: a difference of elpd below 4 is small whatever its standard error; a larger one
     counts if it is more than 2 standard errors. Results with high Pareto k, and those of fits with
-    divergences, R̂ above 1.01 or few effective draws, are named as unreliable.
+    divergences, R̂ above 1.01 or a low ESS, are named as unreliable.
 
     Examples
     --------

@@ -287,7 +287,7 @@ def shares_text(row: Mapping[Hashable, Any]) -> str:
     stated = f"{right_with / with_it:.0%} with, " if with_it else ""
     unstated = row["right_without"] / row["without"]
     shown = (
-        f"{row['share']:.0%} of {row['all']:,.0f} answers; right are {stated}"
+        f"{row['share']:.0%} of {row['all']:,.0f} answers; correct: {stated}"
         f"{unstated:.0%} without, {row['right'] / row['all']:.0%} of all"
     )
     return f"{row['cell']} ({shown.replace('%', ' %')})"

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from hmetad.base.errors import InputError
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
-from hmetad.base.notice_registry import sentence
+from hmetad.base.notice_registry import step_values
 from hmetad.base.results import attrs_of, names_of
 from hmetad.base.threads import in_threads
 from hmetad.counts.checks import has_more_options
@@ -323,7 +323,7 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
         *reversed_scale(counts, "reversed-scale.measured"),
         *at_chance(counts, result),
         *notice_where(is_below, "dprime-sign.below-chance"),
-        *notice_where(is_near & ~is_below, "dprime-sign.near", step=sentence("compare-meta-d")),
+        *notice_where(is_near & ~is_below, "dprime-sign.near", **step_values("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),
     ]
 

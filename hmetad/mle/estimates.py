@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import InputError
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, notice_where, notices_where
-from hmetad.base.notice_registry import limit, sentence
+from hmetad.base.notice_registry import limit, step_values
 from hmetad.base.results import attrs_of
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
 from hmetad.measures.table_checks import CLEAR_Z
@@ -116,7 +116,7 @@ def problems(fitted: xr.Dataset, has_z: xr.DataArray) -> list[Notice]:
         "dprime-sign.below-with-m": fitted["dprime"] < 0,
     }
     is_near = (fitted["dprime"] > 0) & (fitted["dprime"] < CLEAR_Z * fitted["dprime_se"])
-    near = notice_where(is_near, "dprime-sign.near", step=sentence("compare-meta-d"))
+    near = notice_where(is_near, "dprime-sign.near", **step_values("compare-meta-d"))
     return [*notices_where(masks), *near]
 
 

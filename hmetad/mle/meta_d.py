@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, copy_notices, notice_where
-from hmetad.base.notice_registry import sentence
+from hmetad.base.notice_registry import step_values
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
@@ -210,7 +210,7 @@ def faint_confidence(counts: xr.DataArray, result: xr.Dataset) -> list[Notice]:
     A negative meta-d′ has a notice of its own.
     """
     faint = (confidence_z(items_together(counts)) < CLEAR_Z) & ~said_to_be_negative(result)
-    return notice_where(faint, "meta-d-sign.faint", step=sentence("more-trials"))
+    return notice_where(faint, "meta-d-sign.faint", **step_values("more-trials"))
 
 
 def assemble(fitted: CellEstimates) -> dict[str, Floats]:

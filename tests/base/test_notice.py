@@ -92,6 +92,6 @@ def test_a_mask_becomes_one_notice_for_all_its_cells():
     mask = mask.assign_coords(cell=["a", "b", "c"])
     (notice,) = notice_where(mask, "no-members")
     text = "A trial that no member answered gets the response and the confidence of the prior."
-    expected = Notice("no-members", "warning", text, ("a", "c"), "", "Leave the trial out.")
+    expected = Notice("no-members", "warning", text, ("a", "c"), "", "Exclude the trial.")
     assert notice == expected
     assert notice_where(~mask & mask, "no-members") == []

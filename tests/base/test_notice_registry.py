@@ -1,15 +1,19 @@
 """One table says what every code of a notice means; nothing else does, and all of it is used."""
 
 import ast
+import inspect
+import re
 from functools import cache
 from pathlib import Path
 from string import Formatter
 
 import numpy as np
 import pytest
+import typer
 import xarray as xr
 
 import hmetad
+from hmetad.base.lazy import homes_in
 from hmetad.base.notice import notice_of, notice_where, notices_where
 from hmetad.base.notice_registry import (
     about_alone,
@@ -18,13 +22,22 @@ from hmetad.base.notice_registry import (
     limit,
     sentence,
     short_words,
+    step_values,
     table,
     text_of,
 )
+from hmetad.cli import app
+from hmetad.logs.choices import Choices
 
 PACKAGE = Path(hmetad.__file__).parent
 KEYS = {"severity", "about", "message", "next_step", "source", "limit", "short", "traps", "means"}
-KEYS |= {"do", "weakens"}
+KEYS |= {"do", "shell_step", "shell_do", "repeat_in_comparison"}
+IN_CASES = {"severity", "message", "next_step", "shell_step", "source"}
+# Arguments of xarray and PyMC that a next step may name.
+OF_OTHERS = {"cell", "target_accept"}
+OPTION = re.compile(r"--[a-z][a-z-]*")
+# An option with its value, in quotes or not.
+WITH_VALUE = re.compile(r"--[a-z][a-z-]*[= ](?:'[^']*'|\S+)")
 ENTRIES = {name: entry for name, entry in table().items() if name != "sentences"}
 
 
@@ -72,8 +85,9 @@ def test_every_text_of_the_table_is_used_in_the_code_and_no_other():
 
 def test_every_shared_sentence_is_used():
     used = {x for entry in ENTRIES.values() for x in values_of(entry)}
-    named = {text.removeprefix("@") for text in used if text.startswith("@")}
-    assert sorted(set(table()["sentences"]) - named - written_in_code()) == []
+    named = {text.removeprefix("@") for text in used if text.startswith("@")} | written_in_code()
+    sentences = {name.removesuffix("-shell") for name in table()["sentences"]}
+    assert sorted(sentences - named) == []
 
 
 def values_of(entry):
@@ -82,21 +96,22 @@ def values_of(entry):
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_a_record_is_whole_and_says_nothing_twice(name):
+def test_a_record_is_complete_and_has_no_text_twice(name):
     entry, code = ENTRIES[name], codes()[name]
     cases = [value for value in entry.values() if isinstance(value, dict)]
     own = {key for key, value in entry.items() if not isinstance(value, dict)}
     assert own <= KEYS
-    assert all(set(case) <= {"severity", "message", "next_step", "source"} for case in cases)
+    assert all(set(case) <= IN_CASES for case in cases)
     assert set(code.traps) <= set(range(1, 13))
-    for text in (code.means, code.do):
+    for text in (code.means, code.do, code.shell_do):
         assert text.endswith((".", "!", "?", ")"))
         assert names_in(text) == set()
-    assert not code.weakens or "warning" in {said.severity for said in code.texts.values()}
+    severities = {text.severity for text in code.texts.values()}
+    assert not code.repeat_in_comparison or "warning" in severities
     for said in code.texts.values():
         assert said.message
         assert said.severity in ("info", "warning", "error")
-    # A meaning of its own only where a message cannot stand for it.
+    # A separate meaning only if a message cannot serve as one.
     for general, particular in (("means", "message"), ("do", "next_step")):
         varies = any(particular in case for case in cases)
         is_filled = names_in(entry.get(particular, "")) - {"limit"}
@@ -129,9 +144,10 @@ def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name
         filled_in("@all-tide", {})
     said = notice_of("mixed-items", columns="{first}, @all-tied")
     assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
-    assert notice_of("meta-d-sign.faint", step="@cf/meta/llama").next_step == "@cf/meta/llama"
-    # A next step may be given where it is noticed.
-    said = notice_of("meta-d-sign.faint", ["a"], step=sentence("more-trials"))
+    steps = {"step": "@cf/meta/llama", "shell_step": ""}
+    assert notice_of("meta-d-sign.faint", **steps).next_step == "@cf/meta/llama"
+    # The function that raises a notice may give its next step.
+    said = notice_of("meta-d-sign.faint", ["a"], **step_values("more-trials"))
     assert said.next_step == "Collect more trials, or compare meta_d, which may be negative."
     assert (said.code, said.severity, said.cells) == ("meta-d-sign", "warning", ("a",))
 
@@ -140,6 +156,46 @@ def test_a_case_says_otherwise_and_has_the_code_and_the_rest_of_its_record():
     some, much = (notice_of(f"correction-moves-m{x}", by="", owed="") for x in ("", ".large"))
     assert (some.severity, much.severity) == ("info", "warning")
     assert (some.code, some.message, some.source) == (much.code, much.message, much.source)
+
+
+def test_a_next_step_names_arguments_that_exist_and_a_shell_step_options_that_exist():
+    options, arguments = options_of(typer.main.get_command(app)), parameters() | OF_OTHERS
+    for code in codes().values():
+        pairs = [(code.do, code.shell_do)]
+        pairs += [(x.next_step, x.shell_step) for x in code.texts.values()]
+        for written, in_shell in pairs:
+            step = sentence(written[1:]) if written.startswith("@") else written
+            shell = sentence(in_shell[1:]) if in_shell.startswith("@") else in_shell
+            assert not OPTION.search(step), step
+            assert set(re.findall(r"\b([a-z_]+)=", step)) <= arguments, step
+            assert set(OPTION.findall(shell)) <= options, shell
+            if shell != step:
+                assert not re.search(r"\w\(|\b[a-z_]+=", WITH_VALUE.sub("", shell)), shell
+
+
+def options_of(command):
+    """Options of a command, or of all in a group."""
+    if isinstance(command, typer.core.TyperGroup):
+        return set().union(*map(options_of, command.commands.values()))
+    return {name for given in command.params for name in given.opts + given.secondary_opts}
+
+
+def parameters():
+    """Names of the parameters of all public functions and classes, and of the readers of logs."""
+    modules = (getattr(hmetad, name) for name in set(dir(hmetad)) - set(hmetad.__all__))
+    names = homes_in(str(Path(hmetad.__file__).with_suffix(".pyi")))
+    public = [getattr(hmetad, name) for name in names]
+    public += [getattr(module, name) for module in modules for name in module.__all__]
+    functions = [x for x in public if inspect.isfunction(x) or inspect.isclass(x)]
+    functions.append(Choices)  # what the readers of logs take as **options
+    return {name for function in functions for name in inspect.signature(function).parameters}
+
+
+def test_a_case_with_its_own_next_step_does_not_take_the_shell_step_of_its_code():
+    whole, few = (codes()["ess"].texts[name] for name in ("ess", "ess.cells"))
+    assert whole.shell_step == few.shell_step == "Increase --draws."
+    assert codes()["not-probabilities"].texts["not-probabilities.few"].shell_step == ""
+    assert text_of("empty-ratings", {}).shell_step == sentence("fewer-ratings-shell")
 
 
 def test_masks_of_several_codes_become_notices_in_their_order():

@@ -118,7 +118,7 @@ def test_a_unit_is_that_of_the_result_else_of_its_section_else_of_the_first_of_i
 def test_names_on_axes_pages_and_terminals_come_from_one_entry():
     assert (symbol("auroc2"), heading("auroc2"), column_name("auroc2")) == ("AUROC2",) * 3
     assert (symbol("hit_rate"), heading("hit_rate")) == ("hit_rate", "Hits")
-    assert (column_name("share_right"), column_name("rank_lower", "rank")) == ("right", "from")
+    assert (column_name("share_right"), column_name("rank_lower", "rank")) == ("correct", "from")
     assert axis_name("meta_i") == "meta-I (bit)"
 
 

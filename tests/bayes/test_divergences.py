@@ -78,7 +78,7 @@ def test_steps_too_long_for_all_are_nobodys(seed):
     found = drawn(people(seed, number=6, trials=60), seed, target_accept=0.3)
     (said,) = divergences(found)
     assert said.cells == ()
-    assert "By whose part: p0" in said.message
+    assert "Attributed to: p0" in said.message
     judged = decide(contrast(found, var="log_m", over="subject"), rope=ROPE).table()
     assert judged["withheld"].str.contains("divergences").all()
 

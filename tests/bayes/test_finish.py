@@ -47,7 +47,7 @@ def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
     draws = fit(counts, **{**OPTIONS, "draws": 200}, **QUIET)
     assert float(draws["posterior"]["m_ratio"].mean()) > 0
     (notice,) = said(draws, "meta-d-sign", "error")
-    assert "Leave the cell out" in notice.next_step
+    assert "Exclude the cell" in notice.next_step
     assert not said(draws, "negative-in-population", "warning")
     verdict = decide(draws["posterior"]["log_m"], rope=(-0.1, 0.1)).table()["verdict"]
     assert verdict.tolist() == ["unreliable"]
@@ -58,7 +58,7 @@ def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_l
     (notice,) = said(on_log, "meta-d-sign", "error")
     assert notice.cells == ("f | y",)
     assert "Keep the cell" in notice.next_step
-    assert "Leave" not in notice.next_step
+    assert "Exclude" not in notice.next_step
 
 
 @pytest.mark.integration

@@ -104,7 +104,7 @@ def test_a_negative_dprime_is_said_with_what_it_does_to_m(two_cells):
     found = {notice.code: notice for notice in notices(two_cells)}
     assert found["dprime-sign"].cells == ("poor | 70",)
     assert found["dprime-sign"].severity == "error"
-    assert "M-ratio = meta-d′/d′ has no meaning there" in found["dprime-sign"].message
+    assert "M-ratio = meta-d′/d′ is meaningless there" in found["dprime-sign"].message
 
 
 @pytest.mark.integration

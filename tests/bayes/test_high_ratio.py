@@ -56,7 +56,7 @@ def test_the_notice_says_how_its_causes_can_be_told():
     # A scale whose lowest rating means that the other response was right.
     bare = hmetad.from_nr([300, 150, 40, 120, 10, 4], [4, 10, 120, 40, 150, 300])
     (notice,) = high(hmetad.fit_mle(bare))
-    assert "Accuracy is 0.79, at the lowest rating 0.25; 90 % of errors have it." in notice.message
+    assert "Accuracy is 0.79, at the lowest rating 0.25; 90 % of errors have" in notice.message
     for check in ("below 0.5 at the lowest rating", "mixed-difficulty", "accuracy near 1"):
         assert check in notice.next_step
 

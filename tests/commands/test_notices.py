@@ -82,8 +82,8 @@ def test_what_concerns_all_comes_before_what_concerns_some_cells(monkeypatch, ca
 
 def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys):
     sign = [
-        notice_of("meta-d-sign.faint", ["a", "b"], step=""),
-        notice_of("meta-d-sign.backward-on-log", ["c"], step="", whole=""),
+        notice_of("meta-d-sign.faint", ["a", "b"], step="", shell_step=""),
+        notice_of("meta-d-sign.backward-on-log", ["c"], step="", shell_step="", whole=""),
     ]
     undefined = [notice_of("undefined-phi", ["a"]), notice_of("undefined-v", ["a", "b"])]
     remarks = [notice_of("empty-ratings", ["a"]), notice_of("empty-bins")]
@@ -93,7 +93,7 @@ def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys
         give(Answer((Listing([], {}),), [*remarks, *undefined, *sign], whole="hmetad notices x.nc"))
         first, *others = capsys.readouterr().err.splitlines()
         assert len(first) <= min(columns, 100)
-        assert first.startswith("error: Confidence is no higher for")
+        assert first.startswith("error: Confidence is not higher for")
         assert first.endswith("(1 + 2 cells) [meta-d-sign]")
         assert others == [
             "warning: undefined-phi (1), undefined-v (2)",

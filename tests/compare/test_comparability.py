@@ -177,7 +177,7 @@ def test_the_page_does_not_call_it_best_either():
     page = hmetad.report.measures_report(calibrated_and_not(1), by="model", n=400, seed=1)
     said = page.markdown()
     assert "too sure is best" not in said
-    assert "By Debiased ECE there is no verdict: unlike numbers of trials" in said
+    assert "By Debiased ECE there is no verdict: unequal numbers of trials" in said
 
 
 def test_draws_of_debiased_measures_are_about_their_estimates():

@@ -141,12 +141,12 @@ def test_strata_without_the_reference_are_left_out_and_named(draws):
     result = contrast(draws, **WITHIN, against="m3")
     assert result["task"].values.tolist() == ["A", "A"]
     (notice,) = notices(result)
-    assert (notice.code, notice.message) == ("left-out", "Left out, since cells are missing: B.")
+    assert (notice.code, notice.message) == ("left-out", "Excluded, because cells are missing: B.")
     tasks = [f"task {number:02d}" for number in range(9)]
     many = drawn_cells(np.zeros((1, 4, 10)), model=["a"] * 9 + ["b"], task=[*tasks, tasks[0]])
     (notice,) = notices(contrast(many, **WITHIN))
     named = "; ".join(tasks[1:6])
-    assert notice.message.startswith(f"Left out, since cells are missing: {named} and 3 more.")
+    assert notice.message.startswith(f"Excluded, because cells are missing: {named} and 3 more.")
 
 
 def separate(seed, cells=("A", "B"), draws=50):

@@ -68,7 +68,7 @@ def test_estimates_of_fits_that_were_sampled_badly_are_named():
     assert "its fit" not in words["good"]
     assert "not to be relied on (" in words["bad"]
     assert "its fit: " in words["bad"]
-    assert "few effective draws" in words["bad"]
+    assert "low ESS" in words["bad"]
 
 
 def test_fits_single_models_and_other_trials_are_refused():

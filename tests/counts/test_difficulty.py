@@ -116,7 +116,7 @@ def test_a_number_that_accuracy_varies_with_is_difficulty_whatever_its_name(grad
     (notice,) = notices(count_trials(trials, by="participant"))
     assert (notice.code, notice.cells) == ("mixed-difficulty", ("p1", "p2"))
     assert "differ in x1, and accuracy" in notice.message
-    assert "Group by x1 as well" in notice.next_step
+    assert "Add x1 to by=" in notice.next_step
     assert codes(count_trials(trials, by=["participant", "x1"], ratings=4))[:1] != [notice.code]
 
 

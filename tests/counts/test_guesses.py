@@ -231,7 +231,7 @@ def test_a_file_without_a_record_is_loaded_by_guesses_and_says_which_are_unsure(
     assert trials["correct"].tolist() == RIGHT.tolist()
     counted = public.count_trials(trials, by="subject")
     [said] = [one for one in notices(counted) if one.code == "guessed-columns"]
-    assert said.message.endswith("is not sure for: labels, response_labels.")
+    assert said.message.endswith("Unsure: labels, response_labels.")
     TABLE.to_csv(file, index=False)
     assert "notices" not in public.load_trials(str(file)).attrs
     found = public.describe(file).set_index("fact")

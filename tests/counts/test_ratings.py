@@ -265,7 +265,7 @@ def test_of_one_whose_ratings_quantiles_made_one_it_is_said_which_values_these_w
     (notice,) = [one for one in notices(counts) if one.code == "all-one-rating"]
     assert notice.cells == ("narrow",)
     assert "narrow (1 to 5)" in notice.message
-    assert "--quantiles-within subject" in notice.next_step
+    assert "--quantiles-within subject" in notice.shell_step
     assert "sparse-ratings" not in {one.code for one in notices(counts)}
     within = count_trials(trials, by="subject", quantiles=4, quantiles_within="subject")
     assert "all-one-rating" not in {one.code for one in notices(within)}

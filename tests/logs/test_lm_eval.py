@@ -156,7 +156,7 @@ def test_confidence_of_a_response_is_read_only_where_asked_on_one_scale(write):
     assert trials.attrs["rejected"] == {}
     assert "no-confidence" not in [one.code for one in frame_notices(trials)]
     (none,) = frame_notices(read_lm_eval(write([response(i, x) for i, x in enumerate(said)])))
-    assert (none.code, "--field" in none.next_step) == ("no-confidence", True)
+    assert (none.code, "--field" in none.shell_step) == ("no-confidence", True)
     path = write([choice(9, acc=1.0), *(response(i, text) for i, text in enumerate(said))])
     trials = read_lm_eval(path, field="sure")
     np.testing.assert_allclose(trials["confidence"], [SURE, 0.9, np.nan, 0.2])

@@ -160,7 +160,7 @@ def test_two_scales_in_a_column_are_never_read_as_one_silently():
     parsed = parse_confidence([0.9, 85, 70], scale="percent")
     (notice,) = frame_notices(parsed)
     assert (notice.code, notice.severity) == ("mixed-scales", "warning")
-    assert "1 between 0 and 1 beside 2 above 1: all were read on one, percent" in notice.message
+    assert "1 between 0 and 1 and 2 above 1: all were read on one, percent" in notice.message
     assert frame_notices(parse_confidence([90, 85, 1], scale="percent")) == []
 
 
@@ -253,11 +253,11 @@ def test_ratings_and_probabilities_have_no_notice(dtype):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([0.83, 71, 0.5, 100, 1], "2 numbers between 0 and 1 beside 2 above 1"),
-        (["0.83", "71"], "1 numbers between 0 and 1 beside 1 above 1"),
+        ([0.83, 71, 0.5, 100, 1], "2 numbers between 0 and 1 and 2 above 1"),
+        (["0.83", "71"], "1 numbers between 0 and 1 and 1 above 1"),
         ([0.5, -0.5, -2], "2 of 3 values are below 0"),
-        (["I'm 85% sure", None, "0.5", {"confidence": 3}], "2 of 4 values are texts"),
-        (["85%", "high"], "2 of 2 values are texts"),
+        (["I'm 85% sure", None, "0.5", {"confidence": 3}], "2 of 4 values are non-numeric text"),
+        (["85%", "high"], "2 of 2 values are non-numeric text"),
     ],
 )
 def test_what_is_no_number_or_of_two_scales_is_said(values, said):

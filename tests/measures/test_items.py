@@ -75,7 +75,7 @@ def test_who_answered_half_of_the_items_is_named_with_the_number(change):
         (said,) = coded(result, "unequal-items")
         assert (said.severity, said.cells) == ("warning", ("skipper",))
         assert "skipper 300 of 600" in said.message
-        assert "--common-items" in said.next_step
+        assert "--common-items" in said.shell_step
 
 
 def test_the_same_items_are_nothing_to_say_and_a_few_less_are_an_info():
@@ -344,7 +344,7 @@ def test_the_option_for_missing_answers_turns_the_verdict(folder):
     assert rows["skipper"]["accuracy"] < rows["whole"]["accuracy"]
     run(folder, f"{line} -o page.md")
     assert (
-        "counts items without an answer as wrong"
+        "counts items without an answer as errors"
         in (folder / "page.md").read_text().partition("## Answer")[0]
     )
 

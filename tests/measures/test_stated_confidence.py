@@ -45,7 +45,7 @@ def test_the_model_without_confidence_is_named_with_what_it_leaves_out(measure):
     assert (said.severity, said.cells) == ("warning", ("shy",))
     shares = [silent.mean(), own["correct"][~silent].mean(), 0, own["correct"].mean()]
     share, stated, unstated, of_all = (f"{x:.0%}".replace("%", " %") for x in shares)
-    assert f"shy ({share} of 400 answers; right are {stated} with, " in said.message
+    assert f"shy ({share} of 400 answers; correct: {stated} with, " in said.message
     assert f"{unstated} without, {of_all} of all)" in said.message
 
 
@@ -116,7 +116,7 @@ def test_confidence_beyond_probabilities_is_said_with_the_next_step():
     (said,) = coded(measure_trials(percent, by="model"), "not-probabilities")
     assert (said.severity, said.cells) == ("warning", ("honest", "shy"))
     assert "800 of 800" in said.message
-    assert "--scale percent" in said.next_step
+    assert "--scale percent" in said.shell_step
 
 
 def test_a_single_number_below_0_is_said_where_it_is():
@@ -126,15 +126,15 @@ def test_a_single_number_below_0_is_said_where_it_is():
     assert "ece" not in found
     (said,) = coded(found, "not-probabilities")
     assert said.cells == ("shy",)
-    assert "1 of 800 answers is not from 0 to 1, such as -0.2" in said.message
-    assert said.next_step.startswith("Look at these rows")
+    assert "1 of 800 answers is outside 0 to 1, such as -0.2" in said.message
+    assert said.next_step.startswith("Check these rows")
 
 
 def test_ratings_and_log_probabilities_have_next_steps_of_their_own():
     trials = answers()
     ratings = trials.assign(confidence=(6 * trials["confidence"]).round().clip(1))
     (said,) = coded(measure_trials(ratings), "not-probabilities")
-    assert (said.severity, "--scale 1,7" in said.next_step) == ("info", True)
+    assert (said.severity, "--scale 1,7" in said.shell_step) == ("info", True)
     logs = trials.assign(confidence=np.log(trials["confidence"]))
     assert "numpy.exp" in coded(measure_trials(logs), "not-probabilities")[0].next_step
 
@@ -167,7 +167,7 @@ def test_draws_of_a_large_calibration_error_are_not_called_biased():
 
 def test_accuracy_of_trials_is_said_to_be_the_share_of_right_answers():
     for found in (measure_trials(answers()), resample_trials(answers(), n=20, seed=1)):
-        assert found["accuracy"].attrs["long_name"].startswith("share of right answers")
+        assert found["accuracy"].attrs["long_name"].startswith("proportion correct")
         assert "risk–coverage" in found["aurc"].attrs["long_name"]
         assert "bins" in found["ece"].attrs["long_name"]
         assert json.dumps(found["accuracy"].attrs)
@@ -178,5 +178,5 @@ def test_models_on_different_scales_are_named_and_nothing_that_spoils_one_is_adv
     is_percent = trials["model"] == "shy"
     mixed = trials.assign(confidence=trials["confidence"] * np.where(is_percent, 100, 1))
     (said,) = coded(measure_trials(mixed, by="model"), "not-probabilities")
-    assert "from 0 to 1 honest; beyond it shy" in said.message
+    assert "0 to 1 in honest; beyond 0 to 1 in shy" in said.message
     assert "--scale percent" not in said.next_step

@@ -598,7 +598,7 @@ def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
         trials, by="subject", stimulus="x", response="y", confidence="sure"
     )
     said = [one for one in notices(fit_mle(counts)) if one.code == "at-chance"]
-    assert ["correctness in the place of the stimulus" in one.next_step for one in said] == [True]
+    assert ["correctness in either" in one.next_step for one in said] == [True]
     assert notices(hmetad.measure(counts))[0].code == "at-chance"
     # The correction makes d′ of a handful of trials small.
     tiny = simulate_counts(0.8, trials=[[1, 1]] * 60, coords={"trial": range(60)}, seed=1)
@@ -610,10 +610,10 @@ def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
 def test_of_one_response_without_errors_it_is_not_said_that_no_trial_was_wrong():
     counts = from_nr([30, 10, 0, 0], [4, 6, 12, 28], subject=["a"])
     said = [one for one in notices(hmetad.measure(counts)) if one.code == "no-errors"]
-    assert [one.message[:38] for one in said] == ["No trial with response S2 was wrong: h"]
+    assert [one.message[:39] for one in said] == ["There are no errors with response S2: h"]
     both = from_nr([30, 10, 0, 0], [0, 0, 12, 28], subject=["a"])
     said = [one for one in notices(hmetad.measure(both)) if one.code == "no-errors"]
-    assert [one.message[:19] for one in said] == ["No trial was wrong:"]
+    assert [one.message[:20] for one in said] == ["There are no errors:"]
 
 
 def test_resampled_tables_are_not_asked_and_items_of_an_observer_are_asked_together():

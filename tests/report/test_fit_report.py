@@ -248,7 +248,7 @@ def test_log_m_has_its_mean_and_equal_tailed_interval_and_stays_off_the_page(fit
 @pytest.mark.parametrize("case", ["backward-on-log", "backward"])
 def test_the_row_of_a_cell_that_log_m_cannot_hold_is_marked_with_what_its_counts_say(fit, case):
     cells = fit["posterior"]["cell"].values.tolist()
-    said = notice_of(f"meta-d-sign.{case}", [cells[1]], step="Keep it.", whole="")
+    said = notice_of(f"meta-d-sign.{case}", [cells[1]], step="Keep it.", shell_step="", whole="")
     shown = table(fit_report(with_notices(fit, [said])), "estimates")
     is_on_log = case == "backward-on-log"
     assert (shown.columns[-1] == "By itself", "log M cannot" in shown.note) == (is_on_log,) * 2
@@ -328,7 +328,7 @@ def test_people_rows_left_out_and_low_m_are_counted(of_people):
     assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
     assert "2 of 3,600 rows dropped for a missing value, in confidence (2)." in text
     assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
-    assert "M was not judged in 1 of 12 cells: meta-d′ not above 0 in p11 | y." in text
+    assert "M was not judged in 1 of 12 cells: meta-d′ ≤ 0 in p11 | y." in text
     assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')}: " in text
     assert "Formulas: log M-ratio, d′, c, log_gap ~ 1 + (1|subject). 4,000 draws of" in text
 
@@ -339,7 +339,7 @@ def test_what_concerns_the_whole_fit_is_said_before_any_estimate(of_people):
         with_variable_notices(Fitted.of(with_notices(of_people[1000], [named])))
     )
     assert text.startswith("These estimates must not be reported before the following is fixed. C")
-    assert "Confidence is lower for right answers in 9 of 12 cells: the scale seems" in text
+    assert "Confidence is lower for correct answers in 9 of 12 cells: the scale seems" in text
 
 
 def test_how_a_slider_was_cut_is_said(fit):

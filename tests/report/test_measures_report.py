@@ -86,7 +86,7 @@ def test_question_answer_and_evidence_come_first_and_figures_before_tables_of_nu
     assert sum(isinstance(block, Figure) for block in report.blocks) == 5
     assert "too high and often miss the true value" in report.markdown()
     meanings = {row[0]: row[1] for row in table(report, "meaning").rows}
-    assert meanings["Accuracy"].startswith("share of right answers")
+    assert meanings["Accuracy"].startswith("proportion correct of the answers")
     assert meanings["AURC"].startswith("area under the risk–coverage curve")
 
 
@@ -259,7 +259,7 @@ def test_trials_of_one_cell_have_a_page_and_items_that_come_again_are_noticed(tr
     assert "best" not in page.blocks[0].paragraphs[0]
     assert len(table(page, "leaderboard").rows) == 1
     page = measures_report(trials, by=["model", "set"], n=50, seed=1)
-    assert "cells hold the same items" in page.markdown()
+    assert "cells contain the same items" in page.markdown()
 
 
 def test_what_is_missing_is_refused_with_what_gives_it(trials):

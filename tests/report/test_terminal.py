@@ -89,4 +89,4 @@ def test_every_reason_that_a_comparison_finds_itself_is_in_the_table_of_codes():
 
 def test_codes_are_words_to_a_reader_each_once_and_unknown_ones_stay():
     found = codes_in_words("rhat, ess, few-draws, of-another-package")
-    assert found == "R̂ above 1.01; few effective draws; of-another-package"
+    assert found == "R̂ above 1.01; low ESS; of-another-package"

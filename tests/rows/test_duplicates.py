@@ -137,8 +137,8 @@ def test_commands_say_it(folder, line):
 def test_pages_say_it(folder):
     run(folder, "measures in --by model --correct correct --draws 10 -o page.html")
     page = (folder / "page.html").read_text()
-    assert "have the same bytes" in page
-    assert f"{SIZE} of {3 * SIZE} rows are the same" in page
+    assert "have identical bytes" in page
+    assert f"{SIZE} of {3 * SIZE} rows are identical" in page
 
 
 def test_copies_of_a_log_are_noticed(tmp_path, log_of_lm_eval):

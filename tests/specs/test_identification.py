@@ -59,7 +59,7 @@ def test_a_condition_within_people_whose_effect_is_the_same_in_all_is_noticed(fo
     found = identification_notices(counts, spec, designs_of(counts, spec))
     steps = [one.next_step for one in found if one.code == "same-effect"]
     assert len(steps) == bool(expected)
-    assert all(f"Let it differ: {expected}" in step for step in steps)
+    assert all(f"Let it differ in formula=: {expected}" in step for step in steps)
 
 
 def test_an_item_is_no_person_in_whom_an_effect_may_differ():

@@ -346,7 +346,7 @@ def test_the_report_says_first_that_and_why_it_was_withdrawn(study, shown):
     for (_, sentence, _), notice in zip(first.items, said, strict=True):
         assert notice.next_step in sentence
         assert notice.source in sentence
-    assert page.index("It says nothing of") < page.index("In brief")
+    assert page.index("It is uninformative about") < page.index("In brief")
     assert page.count("**Figure") == 3
     assert "The deposited counts" not in page
 

@@ -200,7 +200,7 @@ def choice_quantities(scale: str, unit: str) -> tuple[Quantity, ...]:
         replace(TYPE1_QUANTITIES[0], unit=unit),
         Quantity(
             "option_d",
-            "lead d of the right option",
+            "lead d of the correct option",
             OPTION if unit == DIFFERENCE else "scale of the noise",
             needs=("dprime",),
             compute=lambda v, _: v["dprime"] / SQRT2,

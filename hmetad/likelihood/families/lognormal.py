@@ -1,6 +1,6 @@
 """Criteria that wander by a lognormal factor, as a record.
 
-Parameters → Family. The lognormal meta noise of Shekhar & Rahnev (2021) and the
+Parameters → Family. The lognormal meta-noise of Shekhar & Rahnev (2021) and the
 meta-uncertainty of CASANDRE (Boundy-Singer et al., 2023) are one model in two units.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["FAMILIES"]
 
 KERNEL = "hmetad.likelihood.kernels.lognormal"
 LIMITS = (
-    "The same likelihood has two names: meta noise q, and meta-uncertainty √(exp q² - 1). Criteria "
+    "The same likelihood has two names: meta-noise q, and meta-uncertainty √(exp q² - 1). Criteria "
     "are measured from c. Other processes may fit as well."
 )
 
@@ -48,7 +48,7 @@ FAMILIES = (
             *TYPE1_QUANTITIES,
             Quantity(
                 "meta_noise",
-                "meta noise q, SD of the log of the criteria",
+                "meta-noise q, SD of the log of the criteria",
                 needs=("log_meta_noise",),
                 compute=lambda v, xp: xp.exp(v["log_meta_noise"]),
                 parameter="log_meta_noise",

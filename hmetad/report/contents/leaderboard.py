@@ -549,7 +549,7 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     Levels at chance have no place in the ranks of a ratio to d′, and are not called best of another
     measure; nor is one whose draws are all the same, but of accuracy. Levels of which more than 5 %
     of the draws are undefined are not ranked, as in `rank`. By a measure that chance raises there
-    is no verdict on levels with unlike numbers of trials.
+    is no verdict on levels with unequal numbers of trials.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def codes_in_words(codes: str) -> str:
     Examples
     --------
     >>> codes_in_words("rhat, ess, few-draws")
-    'R̂ above 1.01; few effective draws'
+    'R̂ above 1.01; low ESS'
     """
     named = [code for code in codes.split(", ") if code]
     return "; ".join(dict.fromkeys(map(short_words, named)))
@@ -204,9 +204,10 @@ def early_notices(
 
 
 def in_words(notice: Notice) -> str:
-    """Message of a notice, next step and source, as one text."""
+    """Message of a notice, next step for Python and the command line, and source, as one text."""
+    shell = f"Command line: {notice.shell_step}" if notice.shell_step else ""
     source = f"({notice.source})" if notice.source else ""
-    return " ".join(filter(None, [notice.message, notice.next_step, source]))
+    return " ".join(filter(None, [notice.message, notice.next_step, shell, source]))
 
 
 def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str, text: str = "") -> list[Block]:
