@@ -103,7 +103,7 @@ def test_draws_follow_quadrature_over_the_sd_and_closed_forms_given_it(schools):
 
 @pytest.mark.slow
 def test_pymc_samples_the_same_joint_posterior(table):
-    fit = fit_estimates(table, BOTH, se="se", draws=5000, seed=1)
+    fit = fit_estimates(table, BOTH, se="se", draws=20_000, seed=1)
     prior = {name: one.parameters for name, one in spec_of(fit).priors.items()}
     own = fit["posterior"].to_dataset()
     place, of_set = (pd.factorize(table[name])[0] for name in ("model", "set"))
