@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1520,
-    "bayes": 5659,
+    "bayes": 5450,
     "commands": 2813,
     "compare": 2144,
     "counts": 2958,
