@@ -654,13 +654,13 @@ class NumberColumn:
         """
         columns = [*self.kept, *([] if self.n is None else [self.n])]
         with self.opened() as table:
-            self.check_numbers(table)
-            cut(table, self.keys, quantiles)
+            found = self.check_numbers(table, values)
+            cut(table, self.keys, quantiles, (found["low"].item(), found["high"].item()))
             lows = table.connection.sql("SELECT low FROM cuts WHERE rating > 1 ORDER BY rating")
             cuts = [] if self.keys else [float(low) for (low,) in lows.fetchall()]
             groups = f"SELECT count(*) AS n FROM cuts {group_by(self.keys)}"
             numbers = [int(n) for (n,) in table.connection.sql(groups).fetchall()]
-            seen = looked_at(table, values)
+            seen = looked_at(table, values, found)
             found = table.frame(rated_rows(len(columns), self.keys, quantiles, table.number))
             found["rating"] = found["rating"].astype(float)
             rows = self.rows.tally(table, found, columns, self.n, beside=["rating"])
@@ -673,9 +673,18 @@ class NumberColumn:
             trials,
         )
 
-    def check_numbers(self, table: Opened) -> None:
-        """Refuse texts that are neither numbers nor codes for missing ones, and infinite values."""
-        found = table.frame("SELECT count(wrong) > 0 AS w, bool_or(isinf(value)) AS i FROM trials")
+    def check_numbers(self, table: Opened, values: Sequence[float]) -> pd.DataFrame:
+        """Lowest and highest number, of all and of those without some values.
+
+        Raises an error for texts that are neither numbers nor codes for missing ones, and for
+        infinite values.
+        """
+        other = f"WHERE weight > 0 AND value NOT IN ({', '.join(map(double, values))})"
+        found = table.frame(
+            "SELECT count(wrong) > 0 AS w, bool_or(isinf(value)) AS i, min(value) AS low, "
+            f"max(value) AS high, min(value) FILTER ({other}) AS low_other, "
+            f"max(value) FILTER ({other}) AS high_other FROM trials"
+        )
         if found["w"].item():
             texts = table.frame(
                 "(SELECT wrong AS text FROM trials WHERE wrong IS NOT NULL "
@@ -687,6 +696,7 @@ class NumberColumn:
         if found["i"].eq(True).any():
             argument = f"confidence column {self.column!r}"
             raise InputError(argument, "infinite values", "finite numbers")
+        return found.astype(float)
 
     @contextmanager
     def opened(self) -> Iterator[Opened]:
@@ -759,14 +769,13 @@ class NumberColumn:
         return number, wrong
 
 
-def cut(table: Opened, keys: Sequence[str], quantiles: int) -> None:
+def cut(table: Opened, keys: Sequence[str], quantiles: int, ends: tuple[float, float]) -> None:
     """Keep the table ``cuts``: the lowest value of each rating of each group.
 
     Numbers are counted in bins of equal width first. A bin whose values all have one quantile is
-    done; only the values of other bins are sorted.
+    done; only the values of other bins are sorted. `ends` are the lowest and the highest number.
     """
-    ends = table.frame("SELECT min(value) AS low, max(value) AS high FROM trials")
-    low, high = (float(ends[name].item()) for name in ends)
+    low, high = ends
     scale = BINS / (high - low) if 0 < high - low < np.inf else 0.0
     own = "".join(f"{key}, " for key in keys)
     part = f"PARTITION BY {', '.join(keys)}" if keys else ""
@@ -832,14 +841,23 @@ def rated_rows(number: int, keys: Sequence[str], quantiles: int, times: str) -> 
     )
 
 
-def looked_at(table: Opened, values: Sequence[float]) -> pd.DataFrame:
-    """Trials of some values, and the lowest and the highest of all others."""
-    listed = ", ".join(f"{float(value)}::DOUBLE" for value in values)
-    return table.frame(
-        f"SELECT value, sum(weight)::BIGINT AS n FROM trials WHERE weight > 0 AND value IN "
-        f"({listed}) GROUP BY value UNION ALL SELECT unnest([min(value), max(value)]), 1 "
-        f"FROM trials WHERE weight > 0 AND value NOT IN ({listed})"
-    ).dropna()
+def looked_at(table: Opened, values: Sequence[float], ends: pd.DataFrame) -> pd.DataFrame:
+    """Trials of some values, and the lowest and the highest of all others with one trial each."""
+    others = pd.DataFrame({"value": ends[["low_other", "high_other"]].iloc[0], "n": 1}).dropna()
+    low, high = ends["low"].item(), ends["high"].item()
+    listed = ", ".join(double(value) for value in values if low <= value <= high)
+    if not listed:
+        return others
+    found = table.frame(
+        "SELECT value, sum(weight)::BIGINT AS n FROM trials "
+        f"WHERE weight > 0 AND value IN ({listed}) GROUP BY value"
+    )
+    return pd.concat([found, others], ignore_index=True)
+
+
+def double(value: float) -> str:
+    """SQL for a number."""
+    return f"'{float(value)!r}'::DOUBLE"
 
 
 def with_point(text: str) -> str:
