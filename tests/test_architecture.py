@@ -68,7 +68,7 @@ MOST_LINES = {
     "mle": 2205,
     "plots": 1810,
     "report": 3500,
-    "rows": 1542,
+    "rows": 1555,
     "simulate": 1571,
     "specs": 1425,
     "studies": 2284,

@@ -171,8 +171,10 @@ class FrameSource(Source):
         return pd.DataFrame(values, index=found.index)
 
     def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
-        """The first rows."""
-        return self.frame[list(columns)][:most]
+        """The first rows, numbers in the order of this machine."""
+        first = self.frame[list(columns)][:most]
+        plain = [name for name in columns if is_plain(first[name])]
+        return first.astype({name: first[name].dtype.newbyteorder("=") for name in plain})
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
