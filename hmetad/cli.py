@@ -37,8 +37,6 @@ from hmetad.commands.options import (
     Command,
     Group,
     as_command,
-    as_options,
-    in_one_form,
     option_name,
 )
 from hmetad.report.terminal import say
@@ -135,7 +133,7 @@ def outcome(arguments: Sequence[str]) -> int:
     except InputError as error:
         return report_failure(as_typed(error), USAGE)
     except TyperException as error:
-        return report_failure(in_one_form(error.format_message(), arguments), USAGE)
+        return report_failure(error.format_message(), USAGE)
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing may be flushed there any more.
         silence(sys.stdout)
@@ -203,12 +201,7 @@ def report_failure(message: str, status: int) -> int:
 
 
 def as_typed(error: InputError) -> str:
-    """Text of an error that names an option of the command as it is typed."""
+    """Text of an error in the words of the command line."""
     option = option_name(error.argument)
-    # What is a function alone is no help here.
-    allowed, step = (
-        as_options(text.replace(", or by bin_confidence", ""))
-        for text in (error.allowed, error.next_step)
-    )
     named = option if option in KNOWN.get() else error.argument
-    return str(InputError(named, error.got, allowed, step))
+    return error.message(named, error.shell_step or error.next_step)

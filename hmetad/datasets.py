@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, FileError, InstallError, OutputError, nearest
 from hmetad.base.notice import notice_attrs, notice_of
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials
@@ -209,7 +209,7 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
         return trials
     if (name := str(name)) not in registry():
         step = nearest(name, registry())
-        raise InputError("name", repr(name), "a data set of hmetad", step)
+        raise ChoiceError("name", repr(name), "a data set of hmetad", step)
     paths = fetch(name, folder)
     if name in READERS:
         return READERS[name](paths)
@@ -248,7 +248,7 @@ def fetch(name: str, folder: str | Path | None) -> list[Path]:
     """Files of a data set in their order, fetched where they are not in the cache."""
     entry, base = registry()[name], os.environ.get(ADDRESS) or RAW
     if not base.startswith(("https://", "http://")):
-        raise InputError(ADDRESS, repr(base), "an address that begins with https:// or http://")
+        raise ChoiceError(ADDRESS, repr(base), "an address that begins with https:// or http://")
     origin = f"{entry['repository']}/{entry['commit']}"
     wanted = {
         f"{name}/{file.get('as', PurePosixPath(file['path']).name)}": file
@@ -284,15 +284,15 @@ def fetch_file(store: pooch.Pooch, place: str) -> Path:
         if error.errno is not None or isinstance(error, PermissionError):
             step = f"Name another folder by folder= or {FOLDER}."
             got = f"{path}, which cannot be written ({error.strerror or reason(error)})"
-            raise InputError("folder", got, "a folder to keep data in", step) from error
+            raise OutputError("folder", got, "a folder to keep data in", step) from error
         got = f"no file from {url} ({reason(error)})"
         if path.is_file():
             got += f", and SHA-256 {pooch.file_hash(str(path))} in {path}"
-        raise InputError("data set", got, allowed, by_hand) from error
+        raise FileError("data set", got, allowed, by_hand) from error
     except ValueError as error:
         other = re.search("got ([0-9a-f]{64})", str(error))
         got = f"SHA-256 {other[1]} from {url}" if other else reason(error)
-        raise InputError("data set", got, allowed, by_hand) from error
+        raise FileError("data set", got, allowed, by_hand) from error
 
 
 def reason(error: Exception) -> str:
@@ -337,7 +337,7 @@ def read_hellmann2023(paths: Sequence[Path]) -> pd.DataFrame:
     """Masked orientations from R's own format."""
     if find_spec("rdata") is None:
         step = 'In the clone: pip install ".[r]".'
-        raise InputError("hellmann2023", "no package rdata", "rdata, which reads R's files", step)
+        raise InstallError("hellmann2023", "no package rdata", "rdata, which reads R's files", step)
     frame = import_module("rdata").read_rda(paths[0])["MaskOri"]
     return tidy_hellmann2023(frame)
 

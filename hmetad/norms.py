@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import t
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, SourceError, UnknownError, nearest
 
 __all__ = [
     "describe",
@@ -91,10 +91,10 @@ def populations(*, domain: str | None = None, difficulty: str | None = None) -> 
     for name, value in (("domain", domain), ("difficulty", difficulty)):
         known = sorted(set(found[name].dropna()))
         if value is not None and value not in known:
-            raise InputError(name, repr(value), ", ".join(known), nearest(value, known))
+            raise UnknownError(name, repr(value), ", ".join(known), nearest(value, known))
         found = found if value is None else found[found[name] == value]
     if found.empty:
-        raise InputError("domain", f"{domain!r} with {difficulty!r}", "a pair that some set has")
+        raise ChoiceError("domain", f"{domain!r} with {difficulty!r}", "a pair that some set has")
     return found.reset_index(drop=True)
 
 
@@ -135,12 +135,12 @@ def published(quantity: str, among: Among, kind: dict[str, Any]) -> pd.Series:
     """Values of a quantity that are known."""
     known = quantities_of(among)
     if quantity not in known:
-        raise InputError("quantity", repr(quantity), ", ".join(known), nearest(quantity, known))
+        raise UnknownError("quantity", repr(quantity), ", ".join(known), nearest(quantity, known))
     if among == "people":
         return populations(**kind)[quantity].dropna()
     for name, value in kind.items():
         if value is not None:
-            raise InputError(name, f"{value!r} among language models", "none")
+            raise ChoiceError(name, f"{value!r} among language models", "none")
     return language_models()[quantity].dropna()
 
 
@@ -286,7 +286,7 @@ def describe_measures(measures: xr.Dataset, *, among: Among) -> list[str]:
     'Mean AUROC2 0.70 [0.45, 0.95]:'
     """
     if "auroc2" not in measures or "cell" not in measures["auroc2"].dims:
-        raise InputError("measures", "none with auroc2 by cell", "what measure returned")
+        raise SourceError("measures", "none with auroc2 by cell", "what measure returned")
     if among == "people":
         areas = measures["auroc2"]
         areas = areas.sel(summary="estimate") if "summary" in areas.dims else areas

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAliasType, Union, cast, get_args, get_origi
 import numpy as np
 
 from hmetad.base.checks import Check, array_kind, is_number, is_whole
-from hmetad.base.errors import InputError, any_of, describe_value
+from hmetad.base.errors import KindError, any_of, describe_value
 
 __all__ = ["check_inputs", "of_type"]
 
@@ -104,7 +104,7 @@ def of_type(annotation: Any) -> Check:
         if not fits(value, annotation):
             is_set = isinstance(value, set | frozenset) and "list" in allowed
             step = "A set has no order: pass a list." if is_set else ""
-            raise InputError(argument, describe_value(value), allowed, step)
+            raise KindError(argument, describe_value(value), allowed, step)
 
     return check
 

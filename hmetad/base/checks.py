@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hmetad.base.errors import InputError, describe_value
+from hmetad.base.errors import KindError, describe_value
 
 __all__ = [
     *("Check", "array_kind", "arrays_of_numbers", "check_that", "finite", "is_number", "is_whole"),
@@ -27,7 +27,7 @@ def check_that(holds: Callable[[Any], bool], allowed: str, next_step: str = "") 
 
     def check(argument: str, value: object) -> None:
         if not holds(value):
-            raise InputError(argument, describe_value(value), allowed, next_step)
+            raise KindError(argument, describe_value(value), allowed, next_step)
 
     return check
 
@@ -61,11 +61,11 @@ with rank and dim cell.
 
     def check(argument: str, value: Any) -> None:
         if type(value).__name__ != "Dataset":
-            raise InputError(argument, describe_value(value), allowed)
+            raise KindError(argument, describe_value(value), allowed)
         lacking = [name for name in names if name not in value.data_vars]
         lacking += [dim] if dim not in value.dims or dim not in value.coords else []
         if lacking:
-            raise InputError(argument, f"one without {', '.join(lacking)}", allowed)
+            raise KindError(argument, f"one without {', '.join(lacking)}", allowed)
 
     return check
 

@@ -1,14 +1,22 @@
 """What a user gave, and why it cannot be used.
 
-The one error of the package that is meant for its user. It knows no other room, so that
-every room can raise it.
+Argument, value → the one error of the package that is meant for its user. It imports no other
+subpackage, so that every one can raise it.
 """
 
 import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any, ClassVar
 
-__all__ = ["InputError", "any_of", "describe_value", "nearest"]
+__all__ = [
+    *("CardError", "ChoiceError", "ColumnError", "ConflictError", "DamagedError", "EmptyError"),
+    *("FileError", "FormulaError", "InputError", "InstallError", "KindError", "LabelError"),
+    *("LevelError", "MissingError", "ModelError", "NeedError", "NumberError", "OutputError"),
+    *("RatingError", "RepeatError", "ShapeError", "SourceError", "StimulusError", "TakenError"),
+    *("TooFewError", "TooManyError", "UnknownError", "UnusedError", "WorkerError", "any_of"),
+    *("describe_value", "listed_both", "nearest", "one_line"),
+]
 
 LONGEST = 2000
 # Letters from which on the beginning of a word suggests the whole.
@@ -17,54 +25,198 @@ SHORT = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
 
 class InputError(ValueError):
-    """Raised when an argument or a file cannot be used; its text names the next step.
+    """Raised when an argument or a file cannot be used; its text begins with what to do.
+
+    Attribute ``code`` names the kind of error for programs. Users catch this class; the classes
+    below, one for each code, look the same to them.
 
     Parameters
     ----------
     argument : str
         The argument, column, option or file at fault.
     got : str
-        What came.
-    allowed : str
-        What is allowed.
+        The value received, in words.
+    allowed : str, optional
+        What is expected, in words.
     next_step : str, optional
-        What to do now, as a sentence.
+        What to do now, as a sentence, in the words of Python.
+    shell_step : str, optional
+        The same in the words of the command line, where these differ.
 
     Examples
     --------
-    >>> print(InputError("rope", "(0.1, -0.1)", "lower < upper", "Swap the two ends."))
-    rope: got (0.1, -0.1), allowed is lower < upper. Swap the two ends.
+    >>> print(NumberError("rope", "(0.1, -0.1)", "lower < upper", "Swap the two ends."))
+    rope: Swap the two ends. Expected lower < upper, got (0.1, -0.1).
+    >>> print(UnusedError("--top", "with --rank"), EmptyError("x", "no trials"))
+    --top has an effect only with --rank. x: no trials.
     """
 
     # Tracebacks show the name by which users know it.
     __module__ = "hmetad"
+    code: ClassVar[str] = "value"
+    sentence: ClassVar[str] = "{argument}: {step}Expected {allowed}, got {got}."
 
-    def __init__(self, argument: str, got: str, allowed: str, next_step: str = "") -> None:
-        self.argument, self.got, self.allowed, self.next_step = argument, got, allowed, next_step
-        sentence = in_words(one_line(argument), one_line(got), allowed)
-        super().__init__(one_line(f"{sentence} {next_step}", None).rstrip())
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.code = cls.__name__.removesuffix("Error").lower()
+        cls.__module__, cls.__qualname__ = "hmetad", "InputError"
 
-    def __reduce__(self) -> tuple[type["InputError"], tuple[str, str, str, str]]:
-        return type(self), (self.argument, self.got, self.allowed, self.next_step)
+    def __init__(
+        self, argument: str, got: str, allowed: str = "", next_step: str = "", shell_step: str = ""
+    ) -> None:
+        self.argument, self.got, self.allowed = argument, got, allowed
+        self.next_step, self.shell_step = next_step, shell_step
+        super().__init__(self.message(argument, next_step))
+
+    def message(self, argument: str, step: str) -> str:
+        """Text of the error, with the words that a front end has for argument and next step."""
+        compares = self.sentence == InputError.sentence
+        sentence = "{argument}: {got}. {step}" if compares and not self.allowed else self.sentence
+        parts = {"argument": one_line(argument), "got": one_line(self.got)}
+        text = sentence.format(**parts, allowed=self.allowed, step=f"{step} " if step else "")
+        return one_line(text, None).rstrip()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self.argument, self.got, self.allowed, self.next_step, self.shell_step)
+        return made_again, (self.code, *parts)
 
 
-def in_words(argument: str, got: str, allowed: str) -> str:
-    """What is wrong as a sentence; "it" stands for the argument, beside or without another.
+class CardError(InputError):
+    """A model card, or a model, has a field or value that no card may have."""
+
+
+class ChoiceError(InputError):
+    """A word or value is not one of the choices."""
+
+
+class ColumnError(InputError):
+    """The table has no such column, or the column has other values."""
+
+
+class ConflictError(InputError):
+    """Two arguments exclude each other; `got` is the other one."""
+
+    sentence = "{argument} does not go with {got}. {step}"
+
+
+class DamagedError(InputError):
+    """A saved result was changed or cut off, or hmetad did not write it."""
+
+
+class EmptyError(InputError):
+    """Nothing is left to work on."""
+
+
+class FileError(InputError):
+    """A file is missing, of another kind, or not what its kind says."""
+
+
+class FormulaError(InputError):
+    """A formula cannot be parsed, or does not fit the table."""
+
+
+class InstallError(InputError):
+    """An optional package is missing."""
+
+
+class KindError(InputError):
+    """A value is of another type."""
+
+
+class LabelError(InputError):
+    """Labels of stimuli, responses, options or cells do not match."""
+
+
+class LevelError(InputError):
+    """The data have no such level or cell."""
+
+
+class MissingError(InputError):
+    """Values are missing or undefined."""
+
+
+class ModelError(InputError):
+    """The fit or model is of another kind."""
+
+
+class NeedError(InputError):
+    """An argument lacks another one, `got`, that it needs."""
+
+    sentence = "{argument} needs {got}. {step}"
+
+
+class NumberError(InputError):
+    """A number is outside its range, or is not a number."""
+
+
+class OutputError(InputError):
+    """The output cannot be written there."""
+
+
+class RatingError(InputError):
+    """Confidence is not on the scale of ratings."""
+
+
+class RepeatError(InputError):
+    """Names, labels or rows occur twice."""
+
+
+class ShapeError(InputError):
+    """An array has other dims, shape or length."""
+
+
+class SourceError(InputError):
+    """The object was made by another function or from other data."""
+
+
+class StimulusError(InputError):
+    """A quantity needs a stimulus, or correctness was given as the stimulus."""
+
+
+class TakenError(InputError):
+    """The name is in use for something else."""
+
+
+class TooFewError(InputError):
+    """There are too few cells, levels, items or trials."""
+
+
+class TooManyError(InputError):
+    """There are more than can be used."""
+
+
+class UnknownError(InputError):
+    """No object has this name."""
+
+
+class UnusedError(InputError):
+    """An argument has an effect only under a condition, `got`."""
+
+    sentence = "{argument} has an effect only {got}. {step}"
+
+
+class WorkerError(InputError):
+    """A worker process ended."""
+
+
+def listed_both(name: str, values: Iterable[object]) -> tuple[str, str]:
+    """An argument with its values in the words of Python, and as an option of the command line.
 
     Examples
     --------
-    >>> in_words("--rope", "it without effect", "it beside --fail-if")
-    '--rope has no effect without --fail-if.'
-    >>> in_words("--fail-if", "it without verdicts", "--rope"), in_words("x", "no trials", "")
-    ('--fail-if needs verdicts: --rope.', 'x: no trials.')
+    >>> listed_both("missing_codes", [999, "none"])
+    ("missing_codes=[999, 'none']", '--missing-codes 999,none')
     """
-    what, _, rest = allowed.removeprefix("it ").partition(" ")
-    if got == "it without effect":
-        return f"{argument} has no effect {'without' if what == 'beside' else 'beside'} {rest}."
-    for given, words in (("it without ", "needs"), ("it beside ", "does not go with")):
-        if got.startswith(given):
-            return f"{argument} {words} {got.removeprefix(given)}: {allowed}."
-    return f"{argument}: got {got}, allowed is {allowed}." if allowed else f"{argument}: {got}."
+    values = [*values]
+    typed = ",".join(map(str, values))
+    option = f"--{name.replace('_', '-')} " + (f'"{typed}"' if " " in typed else typed)
+    return f"{name}=[{', '.join(map(repr, values))}]", option
+
+
+def made_again(code: str, *parts: str) -> InputError:
+    """Error of a code, as a worker process sends it."""
+    kinds: list[type[InputError]] = [InputError, *InputError.__subclasses__()]
+    return next(kind for kind in kinds if kind.code == code)(*parts)
 
 
 def one_line(text: str, most: int | None = LONGEST) -> str:

@@ -21,7 +21,7 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError
 
 __all__ = [
     "PACKED",
@@ -190,7 +190,7 @@ def files_of(
     found = [path for path in found if not is_hidden(path.relative_to(root))]
     if not found:
         step = "Put a pattern in quotes, so that no shell changes it."
-        raise InputError(
+        raise FileError(
             str(place), "no table there", f"files ending in {', '.join(suffixes)}", step
         )
     for path in found:

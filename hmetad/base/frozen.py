@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import DamagedError
 
 __all__ = ["FrozenMapping", "freeze"]
 
@@ -78,7 +78,7 @@ def freeze(value: Any, argument: str = "value") -> Any:
     try:
         return unchanging(value)
     except RecursionError:
-        raise InputError(argument, "lists or objects nested too deeply", "a flat table") from None
+        raise DamagedError(argument, "lists or objects nested too deeply", "a flat table") from None
 
 
 def unchanging(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 
 __all__ = ["check_same_names", "number_text", "row_labels"]
 
@@ -48,4 +48,4 @@ has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_t
         if name in taken:
             counting = f"by={{'my_{name}': {name!r}}} when counting"
             step = f"Rename it, {counting} or .rename({name}='my_{name}') later."
-            raise InputError("by", repr(name), "a name that no result has", step)
+            raise ChoiceError("by", repr(name), "a name that no result has", step)

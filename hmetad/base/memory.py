@@ -6,7 +6,7 @@ Number of bytes → nothing, or an error with the numbers.
 import os
 from pathlib import Path
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import TooManyError
 
 __all__ = ["in_words", "memory_bytes", "refuse_memory"]
 
@@ -41,7 +41,7 @@ def refuse_memory(argument: str, got: str, needed: int) -> None:
     there = memory_bytes()
     if there is not None and needed > there:
         allowed = f"what fits into the {in_words(there)} of memory here"
-        raise InputError(
+        raise TooManyError(
             argument, f"{got}, which takes {in_words(needed)} or more", allowed, "Ask for fewer."
         )
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, get_args, runtime_checkable
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, KindError
 from hmetad.base.notice_registry import Severity, about_alone, text_of
 from hmetad.base.untrusted import read_attr
 
@@ -89,7 +89,7 @@ class Notice:
 
     def __post_init__(self) -> None:
         if self.severity not in get_args(Severity):
-            raise InputError("severity", repr(self.severity), "'info', 'warning' or 'error'")
+            raise ChoiceError("severity", repr(self.severity), "'info', 'warning' or 'error'")
 
     def __str__(self) -> str:
         cells = f"cell{'s' * (len(self.cells) > 1)} {first_few(self.cells)}" if self.cells else ""
@@ -129,7 +129,7 @@ def notices(counts_or_fit: Labelled) -> list[Notice]:
     is_frame = type(counts_or_fit).__name__ in ("DataFrame", "Series")
     if is_frame or not isinstance(counts_or_fit, Labelled):
         allowed = "a count table or a result (DataArray, Dataset, DataTree or Decisions)"
-        raise InputError("counts_or_fit", type(counts_or_fit).__name__, allowed)
+        raise KindError("counts_or_fit", type(counts_or_fit).__name__, allowed)
     records = read_attr(counts_or_fit.attrs, "notices")
     return [Notice(**{"message": "", **x, "cells": tuple(x["cells"])}) for x in records]
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 
 __all__ = [
     "Result",
@@ -211,7 +211,7 @@ are, allowed is a measure with less of that bias. Take ece_debiased.
     instead = debiased_name(quantity.removeprefix("log ratio of "))
     if instead:
         got = f"{quantity!r}, which chance raises the more the fewer trials there are"
-        raise InputError(argument, got, "a measure with less of that bias", f"Take {instead}.")
+        raise ChoiceError(argument, got, "a measure with less of that bias", f"Take {instead}.")
 
 
 def names_of(section: str) -> list[str]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import DamagedError
 
 __all__ = ["MAX_CHARACTERS", "parse_json", "read_attr"]
 
@@ -61,7 +61,7 @@ there. Without it: remove the attr, .attrs.pop('same_items').
     if not has_shape(value, shape):
         got = repr(attrs[name])[:80]
         step = f"Without it: remove the attr, .attrs.pop({name!r})."
-        raise InputError(f"attrs[{name!r}]", got, "what hmetad writes there", step)
+        raise DamagedError(f"attrs[{name!r}]", got, "what hmetad writes there", step)
     return value
 
 
@@ -93,15 +93,15 @@ def parse_json(text: object, argument: str) -> Any:
     hmetad.InputError: fit.json: got lists or objects nested too deeply, allowed is JSON.
     """
     if not isinstance(text, str):
-        raise InputError(argument, type(text).__name__, "JSON, as text")
+        raise DamagedError(argument, type(text).__name__, "JSON, as text")
     if len(text) > MAX_CHARACTERS:
-        raise InputError(argument, f"{len(text)} characters", f"at most {MAX_CHARACTERS}")
+        raise DamagedError(argument, f"{len(text)} characters", f"at most {MAX_CHARACTERS}")
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise InputError(argument, "lists or objects nested too deeply", "JSON") from error
+        raise DamagedError(argument, "lists or objects nested too deeply", "JSON") from error
     except ValueError as error:
-        raise InputError(argument, f"no JSON ({error})", "JSON") from error
+        raise DamagedError(argument, f"no JSON ({error})", "JSON") from error
 
 
 def has_shape(value: object, shape: Any) -> bool:

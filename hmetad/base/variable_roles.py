@@ -8,7 +8,7 @@ needed, so that the command line starts without NumPy.
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 
 __all__ = ["FACTOR_DIM", "Identity", "Role", "factor_of_dim", "identity_of", "is_dim_of"]
 
@@ -70,7 +70,7 @@ def identity_of(attrs: Mapping[Any, Any]) -> Identity | None:
     own = [attrs.get(key, "") for key in Identity._fields]
     if not all(isinstance(value, str) for value in own) or own[0] not in get_args(Role):
         step = "Without it: remove the attr, .attrs.pop('role')."
-        raise InputError("attrs['role']", repr(own)[:80], "what hmetad writes there", step)
+        raise ChoiceError("attrs['role']", repr(own)[:80], "what hmetad writes there", step)
     return Identity(*own)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import DamagedError, InputError
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.fitted import Fitted
@@ -48,10 +48,10 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
         of the draws are not those of the counts, or d′, c, meta-d′ or a criterion is not finite.
     """
     if not isinstance(fit, xr.DataTree):
-        raise InputError(source, type(fit).__name__, "a fit, as hmetad.fit returned it")
+        raise DamagedError(source, type(fit).__name__, "a fit, as hmetad.fit returned it")
     missing = [name for name in GROUPS if name not in fit.children]
     if missing:
-        raise InputError(source, f"no group {missing[0]}", ALLOWED)
+        raise DamagedError(source, f"no group {missing[0]}", ALLOWED)
     if has_estimates(fit):
         return check_estimates(fit, source)
     try:
@@ -71,7 +71,7 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
     """Model of a fit, if its attrs are complete and legal."""
     for name in TEXTS:
         if not isinstance(fit.attrs.get(name), str):
-            raise InputError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
+            raise DamagedError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
     for attrs in every_attrs(fit):
         for name in JSON_ATTRS:
             read_attr(attrs, name)
@@ -80,7 +80,7 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
     for name, value in spec.choices.items():
         said = fit.attrs.get(name, value)
         if not isinstance(said, str) or said != value:
-            raise InputError(f"attrs[{name!r}]", repr(said)[:80], f"{value}, as in the spec")
+            raise DamagedError(f"attrs[{name!r}]", repr(said)[:80], f"{value}, as in the spec")
     return spec
 
 
@@ -95,13 +95,13 @@ def counts_of(fit: xr.DataTree, layout: OutcomeLayout) -> xr.DataArray:
     """Count table that a fit was made from, checked."""
     observed = fit["observed_data"].to_dataset()
     if "counts" not in observed:
-        raise InputError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
+        raise DamagedError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
     counts = observed["counts"]
     refuse_other_tables(counts, layout)
     unlabelled = {"cell", *layout.dims} - {*counts.coords}
     if unlabelled or not counts.indexes["cell"].is_unique:
         got = f"no labels of {', '.join(unlabelled)}" if unlabelled else "a cell more than once"
-        raise InputError("counts", got, "cells and outcomes with names of their own")
+        raise DamagedError("counts", got, "cells and outcomes with names of their own")
     return counts
 
 
@@ -115,23 +115,25 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
     sampled = [spec.named(name) for name, own in known if own.role != "correlation"]
     for name in (*results, *sampled):
         if name not in posterior.data_vars:
-            raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
+            raise DamagedError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
     for drawn, values in posterior.items():
         dims = (*CHAIN_DRAW, "cell", *results[drawn].dims) if drawn in results else values.dims
         is_drawn = values.dims[:2] == CHAIN_DRAW and values.dtype.kind in "iuf"
         if not is_drawn or {*values.dims} != {*dims}:
             got = f"{drawn} with dims {values.dims} of type {values.dtype}"
             needed = ", ".join(map(str, dims[2:])) if drawn in results else "…"
-            raise InputError("posterior", got, f"numbers with dims chain, draw, {needed}")
+            raise DamagedError("posterior", got, f"numbers with dims chain, draw, {needed}")
     # With two ratings there is no gap between criteria.
     layout = spec.record.layout
     may_be_empty = {dim for dim, own in layout.sizes(counts.sizes["rating"]).items() if own == 0}
     if not all(size for dim, size in posterior.sizes.items() if dim not in may_be_empty):
         got = f"sizes {dict(posterior.sizes)}"[:200]
-        raise InputError("posterior", got, "one of each at least")
+        raise DamagedError("posterior", got, "one of each at least")
     for name, quantity in results.items():
         if quantity.always_finite and not np.isfinite(posterior[name].values).all():
-            raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
+            raise DamagedError(
+                "posterior", f"draws of {name} that are not finite", "finite numbers"
+            )
 
 
 def check_labels(posterior: xr.Dataset, counts: xr.DataArray, layout: OutcomeLayout) -> None:
@@ -142,11 +144,11 @@ def check_labels(posterior: xr.Dataset, counts: xr.DataArray, layout: OutcomeLay
         found = posterior[name].values.tolist() if name in posterior.coords else None
         if name in posterior.dims and found != labels:
             got = f"{name} {found!r:.80}"
-            raise InputError("posterior", got, f"that of the counts, {labels!r:.80}")
+            raise DamagedError("posterior", got, f"that of the counts, {labels!r:.80}")
     of_cells = {str(name): x for name, x in counts.coords.items() if x.dims == ("cell",)}
     for name, values in of_cells.items():
         if name in posterior.coords and not values.variable.equals(posterior[name].variable):
-            raise InputError("posterior", f"other values of {name} than the counts", "the same")
+            raise DamagedError("posterior", f"other values of {name} than the counts", "the same")
 
 
 def check_stats(stats: xr.Dataset, posterior: xr.Dataset) -> None:
@@ -161,7 +163,7 @@ def check_stats(stats: xr.Dataset, posterior: xr.Dataset) -> None:
             or dict(stats[name].sizes) != sizes
             or stats[name].dtype.kind not in kinds
         ):
-            raise InputError("sample_stats", f"no {name} by {', '.join(dims)}", ALLOWED)
+            raise DamagedError("sample_stats", f"no {name} by {', '.join(dims)}", ALLOWED)
 
 
 def has_estimates(tree: object) -> bool:
@@ -184,25 +186,25 @@ def check_estimates(fit: xr.DataTree, source: str) -> ModelSpec:
     """
     if not has_estimates(fit) or any(x not in fit.children for x in GROUPS):
         step = "bayes.fit_estimates makes one."
-        raise InputError(source, "another kind of tree", "a fit of estimates", step)
+        raise DamagedError(source, "another kind of tree", "a fit of estimates", step)
     spec = check_attrs(fit)
     posterior, observed = (fit[name].to_dataset() for name in ("posterior", "observed_data"))
     if spec.record.name != "normal" or len(spec.formula) != 1:
-        raise InputError(f"{source}, attrs['spec']", repr(spec.likelihood), ALLOWED)
+        raise DamagedError(f"{source}, attrs['spec']", repr(spec.likelihood), ALLOWED)
     [right] = spec.formula.values()
     if fit.attrs.get("formula") != f"{spec.record.plotted} ~ {right}":
-        raise InputError(f"{source}, attrs['formula']", "no text of its model", ALLOWED)
+        raise DamagedError(f"{source}, attrs['formula']", "no text of its model", ALLOWED)
     stats = fit["sample_stats"].to_dataset()
     check_stats(stats, posterior)
     if "p_fit" not in stats:
-        raise InputError(f"{source}, sample_stats", "statistics of another fit", ALLOWED)
+        raise DamagedError(f"{source}, sample_stats", "statistics of another fit", ALLOWED)
     for name in ("estimate", "se"):
         if name not in observed or observed[name].dims != ("cell",):
-            raise InputError(source, f"no {name} of every cell", ALLOWED)
+            raise DamagedError(source, f"no {name} of every cell", ALLOWED)
     if "cell" not in posterior.coords or not posterior.indexes["cell"].is_unique:
-        raise InputError(source, "no cells with names of their own", ALLOWED)
+        raise DamagedError(source, "no cells with names of their own", ALLOWED)
     if observed["cell"].values.tolist() != posterior["cell"].values.tolist():
-        raise InputError(source, "other cells than the estimates", ALLOWED)
+        raise DamagedError(source, "other cells than the estimates", ALLOWED)
     layout = Fitted(fit, spec).layout
     wanted = {one.name: one.dims for one in layout.variables if one.role != "offset"}
     wanted |= dict.fromkeys(spec.record.results, ("cell",))
@@ -211,9 +213,9 @@ def check_estimates(fit: xr.DataTree, source: str) -> ModelSpec:
         found = posterior.get(name)
         if found is None or (found.dims, found.shape[2:]) != (("chain", "draw", *dims), sizes):
             got = f"no variable {name!r} by chain, draw{''.join(f', {dim}' for dim in dims)}"
-            raise InputError(source, got, ALLOWED)
+            raise DamagedError(source, got, ALLOWED)
     for drawn, values in posterior.items():
         is_defined = values.dtype.kind in "iuf" and bool(np.isfinite(values.values).all())
         if not is_defined or not values.size:
-            raise InputError(source, f"{drawn} that is not finite", ALLOWED)
+            raise DamagedError(source, f"{drawn} that is not finite", ALLOWED)
     return spec

@@ -14,7 +14,7 @@ from scipy.special import gammaincc
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import CardError, FormulaError, NumberError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import notice_of
@@ -174,7 +174,7 @@ def estimates_program(
     if (data.covariance != np.diag(data.covariance.diagonal())).any():
         if np.linalg.eigvalsh(correlation)[0] < SINGULAR:
             step = "Leave out cells that follow from others."
-            raise InputError("estimates", "a singular covariance", "estimates of their own", step)
+            raise NumberError("estimates", "a singular covariance", "estimates of their own", step)
         precision = np.linalg.inv(correlation) / scale[:, None] / scale
     columns = {str(key): ("cell", np.array(x.tolist())) for key, x in data.cells.items()}
     outcomes = xr.DataArray(
@@ -206,13 +206,13 @@ def estimates_priors(
     priors |= {name: Prior("HalfNormal", sigma=scale) for name in sds}
     for name, prior in given.items():
         if name not in priors:
-            raise InputError("priors", repr(name), "a variable", nearest(name, priors))
+            raise CardError("priors", repr(name), "a variable", nearest(name, priors))
         kinds = (*POSITIVE, "StudentT") if name in sds else (priors[name].dist,)
         if prior.dist not in kinds:
-            raise InputError(f"prior of {name}", prior.dist, ", ".join(kinds))
+            raise CardError(f"prior of {name}", prior.dist, ", ".join(kinds))
         if prior.dist == "StudentT" and prior.parameters["mu"] != 0:
             allowed = "a StudentT with mu=0, taken above 0"
-            raise InputError(f"prior of {name}", repr(prior), allowed)
+            raise CardError(f"prior of {name}", repr(prior), allowed)
     return {**priors, **given}
 
 
@@ -266,7 +266,7 @@ def sides_of(formula: str) -> tuple[str, str]:
     name = left.strip()
     if not tilde or not name.isidentifier() or "~" in right or not right.strip():
         step = "Write the quantity on the left: 'auroc2 ~ model + (1 | set)'."
-        raise InputError("formula", repr(formula), "name ~ formula", step)
+        raise FormulaError("formula", repr(formula), "name ~ formula", step)
     return name, right.strip()
 
 

@@ -13,7 +13,21 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    ColumnError,
+    ConflictError,
+    FormulaError,
+    KindError,
+    MissingError,
+    ModelError,
+    NumberError,
+    RepeatError,
+    SourceError,
+    TooFewError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
 from hmetad.base.notice import Notice, notice_of, notices
@@ -77,7 +91,7 @@ def read_estimates(
     (['A', 'B'], [0.0004, 0.0009])
     """
     if link not in LINKS:
-        raise InputError("link", repr(link), ", ".join(LINKS), nearest(str(link), LINKS))
+        raise UnknownError("link", repr(link), ", ".join(LINKS), nearest(str(link), LINKS))
     if isinstance(source, pd.DataFrame):
         cells, values, errors = of_table(source, name, se, columns)
         return of_errors(cells, values, errors, None, link, [])
@@ -89,7 +103,7 @@ def read_estimates(
         numbers, own = data[name].values.astype(float), errors_in(data, name, se)
         return of_errors(cells, numbers, own, trials, link, found)
     if se is not None:
-        raise InputError("se", f"{se!r} beside draws", "None: draws say how precise they are")
+        raise ConflictError("se", "draws", next_step="Draws say how precise they are: omit se.")
     others = [dim for dim in ("chain", "draw") if dim in data[name].dims]
     rows = data[name].transpose("cell", *others).values.reshape(len(cells), -1)
     return of_draws(cells, rows.astype(float), trials, link, found)
@@ -107,7 +121,7 @@ def of_errors(
     scale = LINKS[link]
     values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
     if (errors < 0).any():
-        raise InputError("se", f"{np.nanmin(errors)}", "standard errors above 0")
+        raise NumberError("se", f"{np.nanmin(errors)}", "standard errors above 0")
     at_edge = np.zeros(len(values))
     if trials is not None:
         moved, is_moved = moved_in(values[:, None], trials, scale)
@@ -135,7 +149,7 @@ def of_draws(
     if number < DRAWS_A_CELL * len(kept):
         step = "Their covariance is not known well enough: draw more, or give standard errors."
         allowed = f"at least {DRAWS_A_CELL * len(kept)}"
-        raise InputError("estimates", f"{number} draws of {len(kept)} cells", allowed, step)
+        raise NumberError("estimates", f"{number} draws of {len(kept)} cells", allowed, step)
     drawn = scale.function(np.where(inside, rows, np.nan)[good])
     means = np.nanmean(drawn, axis=1)
     # A draw that is left out of one cell stays in the others: at the mean it adds nothing, and
@@ -180,10 +194,10 @@ def kept_cells(
     number = int(good.sum())
     if number > MOST_CELLS:
         allowed = f"at most {MOST_CELLS}"
-        raise InputError("estimates", f"{number} estimates", allowed, "Pool some of them before.")
+        raise NumberError("estimates", f"{number} estimates", allowed, "Pool some of them before.")
     if number < FEWEST_CELLS:
         got = f"{number} that are defined, of {len(good)}"
-        raise InputError("estimates", got, "two or more, inside the range of the link")
+        raise TooFewError("estimates", got, "two or more, inside the range of the link")
     kept = {*map(str, cells.index[good])}
     own = [replace(one, cells=tuple(x for x in one.cells if x in kept)) for one in found]
     told = [new for old, new in zip(found, own, strict=True) if new.cells or not old.cells]
@@ -202,19 +216,19 @@ def of_table(
     """Cells, values and standard errors of a data frame."""
     if se is None:
         step = f"They are often in a column such as '{name}_se'."
-        raise InputError("se", "nothing", "the column of standard errors", step)
+        raise ColumnError("se", "nothing", "the column of standard errors", step)
     named = [str(column) for column in table.columns]
     for column in (name, se, *columns):
         if named.count(column) != 1:
-            raise InputError("estimates", f"no column {column!r}", "one", nearest(column, named))
+            raise ColumnError("estimates", f"no column {column!r}", "one", nearest(column, named))
     numbers = []
     for column in (name, se):
         if table[column].dtype.kind not in "iuf":
-            raise InputError("estimates", f"{column} of {table[column].dtype}", "numbers")
+            raise KindError("estimates", f"{column} of {table[column].dtype}", "numbers")
         numbers.append(table[column].to_numpy(dtype=float, na_value=np.nan))
     cells = table[list(columns)].reset_index(drop=True)
     if cells.isna().to_numpy().any():
-        raise InputError("estimates", "missing values in columns of the formula", "none missing")
+        raise MissingError("estimates", "missing values in columns of the formula", "none missing")
     parts = row_labels(cells.itertuples(index=False)) if columns else [""] * len(cells)
     is_unique = bool(columns) and len(set(parts)) == len(parts)
     labels = parts if is_unique else [
@@ -228,17 +242,17 @@ def dataset_of(source: Source, name: str) -> xr.Dataset:
     """Dataset with the quantity, of a result, draws or a fit."""
     if isinstance(source, xr.DataTree):
         if "posterior" not in source.children:
-            raise InputError("estimates", "a DataTree without posterior", "a fit")
+            raise ModelError("estimates", "a DataTree without posterior", "a fit")
         source = source["posterior"].to_dataset()
     if isinstance(source, xr.DataArray):
         if source.name is not None and source.name != name:
-            raise InputError("formula", f"{name!r} on the left", repr(source.name))
+            raise FormulaError("formula", f"{name!r} on the left", repr(source.name))
         source = source.to_dataset(name=name)
     if not isinstance(source, xr.Dataset):
         allowed = "a DataFrame, a Dataset, or draws"
-        raise InputError("estimates", type(source).__name__, allowed)
+        raise KindError("estimates", type(source).__name__, allowed)
     if name not in source.data_vars:
-        raise InputError(
+        raise FormulaError(
             "formula",
             f"{name!r} on the left",
             "a quantity",
@@ -247,11 +261,11 @@ def dataset_of(source: Source, name: str) -> xr.Dataset:
     values = source[name]
     if not {"cell"} <= set(values.dims) <= {"cell", "chain", "draw"} or "cell" not in values.coords:
         got = f"{name} with dims {values.dims}"
-        raise InputError("estimates", got, "dim cell with labels, and those of draws")
+        raise SourceError("estimates", got, "dim cell with labels, and those of draws")
     if set(values.dims) == {"cell", "chain"} or values.dtype.kind not in "iuf":
-        raise InputError("estimates", f"{name} of {values.dtype}", "numbers")
+        raise KindError("estimates", f"{name} of {values.dtype}", "numbers")
     if not values.indexes["cell"].is_unique:
-        raise InputError("estimates", "a cell more than once", "cells with names of their own")
+        raise RepeatError("estimates", "a cell more than once", "cells with names of their own")
     return source
 
 
@@ -260,7 +274,7 @@ def errors_in(data: xr.Dataset, name: str, se: str | None) -> Floats:
     found = se or f"{name}_se"
     if found not in data.data_vars or data[found].dims != ("cell",):
         step = "Name the variable with the standard errors: se=..."
-        raise InputError("se", repr(se), f"{found!r} in estimates, by cell", step)
+        raise ChoiceError("se", repr(se), f"{found!r} in estimates, by cell", step)
     return data[found].values.astype(float)
 
 

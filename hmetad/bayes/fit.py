@@ -28,7 +28,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, TooFewError
 from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, sample_together
 from hmetad.bayes.finish import finish
@@ -194,7 +194,7 @@ def checked_options(given: Mapping[str, Any], size: int) -> dict[str, Any]:
     if options.get("nuts_sampler", SAMPLERS[0]) not in SAMPLERS:
         step = "Omit nuts_sampler to sample with nutpie."
         allowed = " or ".join(map(repr, SAMPLERS))
-        raise InputError("nuts_sampler", repr(given["nuts_sampler"]), allowed, step)
+        raise ChoiceError("nuts_sampler", repr(given["nuts_sampler"]), allowed, step)
     return options
 
 
@@ -204,7 +204,7 @@ def recorded_seed(given: Any) -> int:
         return int(np.random.default_rng(given).integers(2**31))
     several = np.asarray(given).tolist() if isinstance(given, Sequence | np.ndarray) else [given]
     if isinstance(given, str) or not several:
-        raise InputError("random_seed", repr(given), "a whole number of at least 0, or several")
+        raise TooFewError("random_seed", repr(given), "a whole number of at least 0, or several")
     for one in several:
         whole(0)("random_seed", one)
     return int(
@@ -223,7 +223,7 @@ def chosen_sampler(
             f"a card whose cells share nothing, at most {most_ratings(program.likelihood)} ratings "
             "of it, and no target_accept or nuts_sampler"
         )
-        raise InputError("method", "'importance'", allowed, "Leave method out.")
+        raise ChoiceError("method", "'importance'", allowed, "Leave method out.")
     if not is_compiled:
         return sample_by_pymc, "pymc"
     if can_weigh and method != "nuts":
@@ -245,7 +245,7 @@ def refuse_undefined(tree: xr.DataTree, spec: ModelSpec, draws: int, method: str
     is_whole = all(bool(sampled[name].notnull().all()) for name in always or sampled)
     if method == "importance" and not is_whole:
         got, step = "'importance', which finds no finite draws", "Leave method out: chains do."
-        raise InputError("method", got, "cells whose weights can be computed", step)
+        raise ChoiceError("method", got, "cells whose weights can be computed", step)
     if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 

@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ModelError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import Notice, with_notices
 from hmetad.base.variable_roles import Identity, Role, identity_of
@@ -88,7 +88,7 @@ class Fitted:
     def counts(self) -> xr.DataArray:
         """Count table that was fitted."""
         if not self.record.has_ratings:
-            raise InputError("fit", "a fit of estimates", "a fit of counts")
+            raise ModelError("fit", "a fit of estimates", "a fit of counts")
         return self.tree["observed_data"].to_dataset()["counts"]
 
     @cached_property

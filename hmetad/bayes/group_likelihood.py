@@ -19,7 +19,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import CardError, ColumnError, LevelError, ModelError, nearest
 from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
@@ -81,16 +81,16 @@ def refuse_unfit(fitted: Fitted, by: str) -> None:
     """Raise where groups of a column cannot be left out of a model."""
     columns, spec = [*map(str, fitted.cells)], fitted.spec
     if by not in columns:
-        raise InputError("by", repr(by), ", ".join(columns) or "trial", nearest(by, columns))
+        raise ColumnError("by", repr(by), ", ".join(columns) or "trial", nearest(by, columns))
     for parameter in fitted.record.parameters:
         if parameter.truncated_at or parameter.prior_centre:
             step = "Use the card group, or another with criteria = 'log_gap' and scale = 'log_m'."
             got = f"a {spec.name} fit, whose {parameter.name} has a prior around another value"
-            raise InputError("fit", got, "normal effects of groups", step)
+            raise ModelError("fit", got, "normal effects of groups", step)
         prior = next(iter(free_priors(spec, parameter.name).values()))
         own = spec.priors.get(parameter.name, prior)
         if parameter.name not in spec.formula and own.dist != "Normal":
-            raise InputError(f"prior of {parameter.name}", own.dist, "Normal")
+            raise CardError(f"prior of {parameter.name}", own.dist, "Normal")
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Units, Floats, lis
         parts += own
     if not parts:
         grouping = ", ".join(":".join(factor) for factor in fitted.factors)
-        raise InputError("by", "groups without effects of their own", grouping)
+        raise LevelError("by", "groups without effects of their own", grouping)
     counts = fitted.counts.to_numpy()[cells].astype(float)[None]
     given = {name: own[cells][None] for name, own in fitted.given.items()}
     matrix = np.concatenate(matrices, axis=2)[None]

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice_registry import limit
 from hmetad.base.variable_roles import FACTOR_DIM, Identity
@@ -103,7 +103,7 @@ def keeps_cells(
     if asked is False and not can_go:
         without = [p.name for p in spec.record.parameters if p.name not in spec.formula]
         got = f"False, for a card without a formula of {', '.join(without)}"
-        raise InputError("keep_cells", got, "a card whose cells follow from effects, or True")
+        raise ChoiceError("keep_cells", got, "a card whose cells follow from effects, or True")
     most = limit("cells-not-kept") * 10**9
     if asked is False or (
         asked is None and can_go and posterior_bytes(counts, spec.record, draws, chains) > most
@@ -170,7 +170,7 @@ def linear_predictor(
     if group_terms:
         for block in design.blocks:
             if (block.index < 0).any():
-                raise InputError(
+                raise ChoiceError(
                     "cells",
                     f"a {block.factor} that the fit does not have",
                     f"one of its {len(block.groups)}",

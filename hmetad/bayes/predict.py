@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs, of_type
 from hmetad.base.checks import with_posterior
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ColumnError,
+    EmptyError,
+    LabelError,
+    LevelError,
+    ModelError,
+    RepeatError,
+    SourceError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.results import Result, attrs_of, results
@@ -132,7 +142,7 @@ def predict_levels(fit: xr.DataTree) -> xr.Dataset:
     fitted = Fitted.of(fit)
     if not fitted.spec.formula:
         step = "Cells that stand for themselves are in the posterior."
-        raise InputError("fit", "a model without formulas", "one with formulas", step)
+        raise ModelError("fit", "a model without formulas", "one with formulas", step)
     return level_draws(fitted)
 
 
@@ -189,7 +199,7 @@ def predict_measures(
     wanted = (names,) if isinstance(names, str) else tuple(names)
     by_name = {name: known_measure(name) for name in wanted}
     if not by_name:
-        raise InputError("names", "none", "names of measures")
+        raise EmptyError("names", "none", "names of measures")
     fitted = Fitted.of(fit)
     predicted = predicted_cells(fitted, cells, group_terms=group_terms)
     check_same_names(predicted.coords, by_name)
@@ -219,14 +229,14 @@ def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Data
         return fitted.with_cells(posterior)[list(record.results)]
     if not spec.formula and not are_labels:
         step = "Models whose cells stand for themselves predict no others."
-        raise InputError("cells", "new cells", "labels of cells of the fit", step)
+        raise LabelError("cells", "new cells", "labels of cells of the fit", step)
     if not spec.formula or (group_terms and are_labels and fitted.has_cells):
         return posterior[list(record.results)].sel(cell=known_labels(cells, fitted))
     table, labels = wanted_cells(cells, fitted)
     if group_terms:
         refuse_no_groups(table, fitted)
     if not len(table):
-        raise InputError("cells", "no rows", "a row for each cell")
+        raise EmptyError("cells", "no rows", "a row for each cell")
     values = {}
     for name, formula in spec.formula.items():
         options = {"may_correlate": not spec.extra_dims(name), "with_groups": group_terms}
@@ -292,7 +302,7 @@ def wanted_cells(cells: Any, fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
     missing = [name for name in fitted.predictors if name not in columns]
     if missing:
         got = ", ".join(columns) or "no columns"
-        raise InputError("cells", got, f"a column for each of {', '.join(missing)} too")
+        raise ColumnError("cells", got, f"a column for each of {', '.join(missing)} too")
     return table, joined_labels(table)
 
 
@@ -303,7 +313,7 @@ def known_labels(cells: str | Sequence[str], fitted: Fitted) -> list[str]:
     known = fitted.posterior["cell"].values.tolist()
     for label in labels:
         if label not in known:
-            raise InputError("cells", repr(label), "cells of the fit", nearest(str(label), known))
+            raise LabelError("cells", repr(label), "cells of the fit", nearest(str(label), known))
     return [*labels]
 
 
@@ -312,11 +322,13 @@ def refuse_no_groups(table: pd.DataFrame, fitted: Fitted) -> None:
     columns, known = [*map(str, table.columns)], [*map(str, fitted.cells)]
     for name in columns:
         if name not in known:
-            raise InputError("cells", f"a column {name!r}", ", ".join(known), nearest(name, known))
+            raise UnknownError(
+                "cells", f"a column {name!r}", ", ".join(known), nearest(name, known)
+            )
     if fitted.factors and not any({*factor} <= {*columns} for factor in fitted.factors):
         named = " or ".join(":".join(factor) for factor in fitted.factors)
         step = "Leave out group_terms=True for the population's value."
-        raise InputError("cells", ", ".join(columns), f"a column {named}", step)
+        raise ColumnError("cells", ", ".join(columns), f"a column {named}", step)
 
 
 def new_cells(cells: pd.DataFrame | Mapping[str, Sequence[object]]) -> pd.DataFrame:
@@ -325,14 +337,14 @@ def new_cells(cells: pd.DataFrame | Mapping[str, Sequence[object]]) -> pd.DataFr
         return pd.DataFrame(cells).reset_index(drop=True)
     except ValueError as error:
         allowed = "as many values of each column: {'task': ['memory', 'vision'], 'age': [40, 40]}"
-        raise InputError("cells", f"{cells!r} ({error})", allowed) from error
+        raise LevelError("cells", f"{cells!r} ({error})", allowed) from error
 
 
 def joined_labels(table: pd.DataFrame) -> list[str]:
     """Label of each row: its values, joined."""
     labels = row_labels(table.itertuples(index=False))
     if len(set(labels)) < len(labels):
-        raise InputError("cells", "the same cell twice", "each cell once")
+        raise RepeatError("cells", "the same cell twice", "each cell once")
     return labels
 
 
@@ -348,7 +360,7 @@ def known_measure(name: object) -> Result:
     found = next((x for x in known if x.name == name and x.name != "trials"), None)
     if found is None:
         step = nearest(str(name), [x.name for x in known])
-        raise InputError("names", repr(name), "results of hmetad.measure", step)
+        raise SourceError("names", repr(name), "results of hmetad.measure", step)
     return found
 
 
@@ -362,7 +374,7 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
         missing = [name for name in fitted.record.results if name not in predicted]
         got = f"a population without {', '.join(missing)}"
         step = "Give group_terms=True for the cells of the fit."
-        raise InputError("cells", got, "cells whose parameters are all known", step) from error
+        raise LevelError("cells", got, "cells whose parameters are all known", step) from error
     samples = {name: predicted[name].values for name in ("chain", "draw")}
     layout = fitted.record.layout
     stimuli = math.prod(len(layout.axes[dim]) for dim in layout.given)
@@ -385,5 +397,5 @@ def given_cells(predicted: xr.Dataset, fitted: Fitted) -> dict[str, NDArray[np.f
             found[name] = np.full(predicted.sizes["cell"], known[0])
         else:
             allowed = f"a column {name}, since cells of the fit differ in it"
-            raise InputError("cells", f"no {name}", allowed)
+            raise EmptyError("cells", f"no {name}", allowed)
     return found

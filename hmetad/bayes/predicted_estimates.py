@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, with_posterior
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ColumnError, LevelError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.variable_roles import Role
 from hmetad.bayes.check_fit import check_estimates
@@ -92,15 +92,15 @@ def predict_estimates(
     fresh = [new] if isinstance(new, str) else list(dict.fromkeys(new))
     for column in fresh:
         if column not in own.columns:
-            raise InputError("new", repr(column), "a column", nearest(column, own.columns))
+            raise ColumnError("new", repr(column), "a column", nearest(column, own.columns))
         if column in fitted.predictors:
             got = f"{column!r}, which has coefficients"
-            raise InputError("new", got, "a column that is a factor of groups alone")
+            raise ColumnError("new", got, "a column that is a factor of groups alone")
     table, labels = wanted_cells(cells, fitted)
     if not len(table) or {*fresh} & {*table.columns}:
         without = f", and no column {' or '.join(fresh)}" if fresh else ""
         got = ", ".join(map(str, table.columns)) or "no columns"
-        raise InputError("cells", got, f"a row for each cell{without}")
+        raise LevelError("cells", got, f"a row for each cell{without}")
     asked = table.assign(**dict.fromkeys(fresh, NEW))
     design = parse_design(parameter, right, own, asked)
     total = linear_predictor(fitted.posterior, spec, design, group_terms=False)
@@ -123,7 +123,7 @@ def refuse_unknown_levels(asked: pd.DataFrame, own: pd.DataFrame, block: Block) 
         unknown = [str(x) for x in asked[column] if str(x) not in levels]
         if unknown:
             step = f"Of a level that nothing is known of, leave the column out: new={column!r}."
-            raise InputError("cells", f"{column} {unknown[0]!r}", "levels of the fit", step)
+            raise LevelError("cells", f"{column} {unknown[0]!r}", "levels of the fit", step)
 
 
 def block_part(

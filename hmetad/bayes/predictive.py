@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole, with_posterior
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ModelError, UnknownError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import notice_where, notices, with_notices
@@ -178,7 +178,7 @@ def add_groups(
     for name in wanted:
         if name not in GROUPS:
             hint = nearest(str(name), GROUPS)
-            raise InputError("groups", repr(name), ", ".join(map(repr, GROUPS)), hint)
+            raise UnknownError("groups", repr(name), ", ".join(map(repr, GROUPS)), hint)
     fitted = Fitted.of(fit)
     answers, observed = fitted.record.layout.answers, fitted.counts.transpose(*fitted.outcome)
     trials, samples = int(observed.sum()), fitted.number
@@ -329,7 +329,7 @@ def draw_prior(
     layout = spec.record.layout
     if {*spec.record.from_counts} & {*spec.record.results}:
         step = "Set type1='joint'."
-        raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
+        raise ModelError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
     built = pymc_model(build_program(design, spec), by_offsets=False)
     check_same_names(design.coords, built.named_vars)
     rng = np.random.default_rng(seed)

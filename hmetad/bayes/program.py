@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import SourceError
 from hmetad.base.labels import check_same_names
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.parametrisation import BlockParametrisation
@@ -160,7 +160,7 @@ class Program:
 def build_program(counts: xr.DataArray, spec: ModelSpec) -> Program:
     """Work out everything that the model of a count table needs, or say why it has no model."""
     if not isinstance(spec, ModelSpec):
-        raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
+        raise SourceError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
     counts = checked_counts(counts, spec)
     designs = designs_of(counts, spec)
     layout = layout_of(counts, spec, designs)

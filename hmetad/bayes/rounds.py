@@ -23,7 +23,7 @@ from pyarrow import record_batch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FormulaError
 
 __all__ = [
     "LARGE",
@@ -275,7 +275,7 @@ def sample_rounds(
             raise
         step = "Standardise what is a number in formulas: scale(x); or say that it is levels: C(x)."
         got, allowed = "no finite density where chains begin", "a model that can be sampled"
-        raise InputError("formula", got, allowed, step) from error
+        raise FormulaError("formula", got, allowed, step) from error
     finally:
         for chain in chains:
             chain.end()

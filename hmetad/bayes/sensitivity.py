@@ -14,7 +14,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_posterior
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, KindError, nearest
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood.priors import Prior
@@ -65,7 +65,7 @@ def sensitivity(
     ['priors of M twice as wide']
     """
     if "spec" not in fit.attrs or "observed_data" not in fit.children:
-        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
+        raise KindError("fit", type(fit).__name__, "what hmetad.fit returned")
     fitted = Fitted.of(fit)
     models: Mapping[str, ModelSpec] = models_of(fitted)
     if isinstance(choices, Mapping):
@@ -75,7 +75,7 @@ def sensitivity(
         for name in names:
             if name not in models:
                 step = nearest(str(name), models)
-                raise InputError("choices", repr(name), "names of other choices", step)
+                raise ChoiceError("choices", repr(name), "names of other choices", step)
         models = {name: models[name] for name in names}
     sizes, seed = fitted.posterior.sizes, fit.attrs["seed"]
     options: dict[str, Any] = {"draws": sizes["draw"], "chains": sizes["chain"]}

@@ -20,7 +20,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
-from hmetad.base.errors import InputError
+from hmetad.base.errors import DamagedError, InputError, OutputError
 from hmetad.base.files import write_together
 from hmetad.base.memory import in_words
 from hmetad.base.notice import notice_of, with_notices
@@ -73,7 +73,7 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     path = Path(path)
     check_fit(fit, "fit")
     if not path.parent.is_dir():
-        raise InputError(
+        raise OutputError(
             "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
         )
     return write_netcdf(changed_groups(thin_draws(fit), as_written), path)
@@ -177,7 +177,7 @@ Draws of fits are written by save_fit.
     counted = [name for name in draws if name == TRIALS and draws[name].dims == ("cell",)]
     if not drawn:
         step = "Draws of fits are written by save_fit."
-        raise InputError("draws", f"dims {dict(draws.sizes)}", "variables by cell and draw", step)
+        raise DamagedError("draws", f"dims {dict(draws.sizes)}", "variables by cell and draw", step)
     tree = xr.DataTree.from_dict({f"/{GROUP}": draws[[*drawn, *counted]]})
     return write_netcdf(tree, Path(path))
 
@@ -258,7 +258,7 @@ def checked_fit(tree: xr.DataTree, path: Path) -> xr.DataTree:
     """Fit of a file that was read, if it is one."""
     if SHORT_FORM in tree.attrs:
         got = "a fit in the short form of an earlier version, which lacks variables"
-        raise InputError(str(path), got, ALLOWED, "Fit the counts again.")
+        raise DamagedError(str(path), got, ALLOWED, "Fit the counts again.")
     check_fit(tree, str(path))
     return tree
 
@@ -267,12 +267,12 @@ def draws_in(tree: xr.DataTree, path: Path) -> xr.Dataset:
     """Draws of resampling in a file, if that is what it holds."""
     if GROUP not in tree.children:
         got = f"groups {', '.join(map(str, tree.children)) or 'none'}"
-        raise InputError(str(path), got, RESAMPLED)
+        raise DamagedError(str(path), got, RESAMPLED)
     draws = tree[GROUP].to_dataset()
     for name, values in draws.items():
         dims = {"cell"} if name == TRIALS and "draw" not in values.dims else {"cell", "draw"}
         if set(values.dims) != dims or values.dtype.kind not in "fiu":
-            raise InputError(str(path), f"{name} with dims {values.dims}", RESAMPLED)
+            raise DamagedError(str(path), f"{name} with dims {values.dims}", RESAMPLED)
     return draws
 
 
@@ -333,7 +333,7 @@ def quoted_name(name: str) -> str:
 def write_netcdf(tree: xr.DataTree, path: Path) -> Path:
     """Write a netCDF file, complete or not at all; its suffix keeps tables from being replaced."""
     if path.suffix != ".nc":
-        raise InputError("path", repr(str(path)), "a name that ends in .nc")
+        raise DamagedError("path", repr(str(path)), "a name that ends in .nc")
     write_together({path: netcdf_bytes(tree)})
     return path
 
@@ -368,7 +368,7 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     if not path.is_file():
         got = "a folder" if path.is_dir() else "no such file"
         step = "Write one with save_fit or hmetad fit."
-        raise InputError(str(path), got, "a saved fit (.nc)", step)
+        raise DamagedError(str(path), got, "a saved fit (.nc)", step)
     with reading(path):
         check_size(path, path.stat().st_size, max_bytes)
         if not h5py.is_hdf5(path):
@@ -399,7 +399,7 @@ allowed is a fit as hmetad wrote it. It is damaged, or no fit: copy it again fro
         # HDF5, h5py, NumPy and xarray each raise different errors on damaged bytes.
         said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         step = "It is damaged, or no fit: copy it again from its source."
-        raise InputError(
+        raise DamagedError(
             str(path), f"a file that cannot be read ({said})", ALLOWED, step
         ) from error
 
@@ -416,7 +416,7 @@ def check_size(path: Path, size: int, max_bytes: int) -> None:
     if size > max_bytes:
         step = "Raise max_bytes of load_fit, if there is the memory."
         got = f"arrays of {size / 2**30:.1f} GiB"
-        raise InputError(str(path), got, f"at most {max_bytes / 2**30:.1f} GiB", step)
+        raise DamagedError(str(path), got, f"at most {max_bytes / 2**30:.1f} GiB", step)
 
 
 def names_of_groups(content: bytes, path: Path, max_bytes: int) -> list[str]:
@@ -426,7 +426,7 @@ def names_of_groups(content: bytes, path: Path, max_bytes: int) -> list[str]:
     def add_size(name: str, item: h5py.Group | h5py.Dataset) -> None:
         if isinstance(item, h5py.Dataset):
             if item.external:
-                raise InputError(str(path), f"{name!r}, whose data lie elsewhere", ALLOWED)
+                raise DamagedError(str(path), f"{name!r}, whose data lie elsewhere", ALLOWED)
             # Numbers may be made wider when they are read; a text counts as a pointer.
             sizes.append(math.prod(item.shape or ()) * max(item.dtype.itemsize, ITEM_BYTES))
 

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import OutputError
 from hmetad.base.files import found_in, is_table, refuse_place, would_find, write_together
 from hmetad.commands.options import Format
 from hmetad.report.terminal import (
@@ -299,11 +299,11 @@ def writable_file(path: Path, *suffixes: str) -> Path:
     """Path of an output, checked before the work begins."""
     if path.suffix not in suffixes:
         allowed = ", ".join(suffixes)
-        raise InputError("--output", repr(str(path)), f"a name that ends in {allowed}")
+        raise OutputError("--output", repr(str(path)), f"a name that ends in {allowed}")
     if path.is_dir():
-        raise InputError("--output", f"the folder {str(path)!r}", "a file")
+        raise OutputError("--output", f"the folder {str(path)!r}", "a file")
     if not path.parent.is_dir():
-        raise InputError("--output", repr(str(path)), "a file in a folder that exists")
+        raise OutputError("--output", repr(str(path)), "a file in a folder that exists")
     refuse_place(path)
     writable_folder(Path(os.path.realpath(path)).parent)
     return path
@@ -330,15 +330,16 @@ def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = 
         files = found if found == [given] else [file for file in found if is_read(file.name)]
         if output.exists() and any(file.exists() and output.samefile(file) for file in files):
             step = "It would be lost: name another."
-            raise InputError("--output", f"the input {str(output)!r}", "another file", step)
+            raise OutputError("--output", f"the input {str(output)!r}", "another file", step)
         parents = {file.absolute().parent for file in files}
         if output.suffix in REPORTS and parents & {folder.absolute() for folder in beside}:
             step = "Tables and figures are written there: name another."
-            raise InputError("--output", f"{str(output)!r} beside the input", "another file", step)
+            got = f"{str(output)!r} in the folder of the input"
+            raise OutputError("--output", got, "another folder", step)
         new = beside[0] / "table.csv" if output.suffix in (".md", ".tex") else output
         if is_read(new.name) and would_find(given, new):
             got = f"{str(output)!r}, where {str(given)!r} would read it the next time"
-            raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
+            raise OutputError("--output", got, "a file elsewhere", "Write it to another folder.")
 
 
 def writable_folder(folder: Path) -> Path:
@@ -349,4 +350,4 @@ def writable_folder(folder: Path) -> Path:
             return folder
     except OSError as error:
         got = f"{str(folder)!r} ({error.strerror or type(error).__name__})"
-        raise InputError("output folder", got, "a folder that can be written to") from error
+        raise OutputError("output folder", got, "a folder that can be written to") from error

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    ConflictError,
+    EmptyError,
+    InputError,
+    LevelError,
+    ModelError,
+    NumberError,
+    nearest,
+)
 from hmetad.base.results import shown_in
 from hmetad.commands.answer import (
     DATA_FILES,
@@ -214,11 +223,11 @@ def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
     if asked.kind != "superiority":
         if asked.rope is None:
             step = "You decide which differences are negligible: --rope=-0.05,0.05."
-            raise InputError("--rope", "nothing", "two numbers", step)
+            raise EmptyError("--rope", "nothing", "two numbers", step)
         return parse_limits(asked.rope)
     if asked.rope is not None:
         step = "A probability is not judged by a ROPE: leave --rope out."
-        raise InputError("--rope", f"{asked.rope!r} with --kind superiority", "none", step)
+        raise ChoiceError("--rope", f"{asked.rope!r} with --kind superiority", "none", step)
     return None
 
 
@@ -235,7 +244,7 @@ def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
     )
     if asked.population and asked.new:
         step = "--population is about the average of groups, --new about a single new one."
-        raise InputError("--population", "it beside --new", "one of the two", step)
+        raise ConflictError("--population", "--new", next_step=step)
 
 
 def refuse_csv(asked: CompareOptions) -> None:
@@ -245,14 +254,14 @@ def refuse_csv(asked: CompareOptions) -> None:
     for option, kind in places.items():
         if more and kind == "csv":
             step = f"One CSV is one table: take json, or leave --{more} out."
-            raise InputError(option, f"csv with --{more}", "another format", step)
+            raise ChoiceError(option, f"csv with --{more}", "another format", step)
 
 
 def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
     """Whether decisions are made again under other choices: as asked, else for a page of fits."""
     has_fits = not any(are_resampled(fit) for fit in fits.values())
     if asked.sensitivity and not has_fits:
-        raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
+        raise ModelError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
     if asked.sensitivity is not None:
         return asked.sensitivity
     # Four more fits of thousands of cells would take an hour or more.
@@ -280,7 +289,7 @@ def asked_draws(
     if against is not None and levels:
         if against not in levels:
             hint = nearest(against, levels)
-            raise InputError("--against", repr(against), f"a level of {asked.over}", hint)
+            raise LevelError("--against", repr(against), f"a level of {asked.over}", hint)
         against = levels[against]
     try:
         return hmetad.contrast(
@@ -296,7 +305,8 @@ def asked_draws(
         if error.argument != "over and within":
             raise
         step = shared_cells_step(fits, asked) or error.next_step
-        raise InputError("--over and --within", error.got, error.allowed, step) from error
+        error.argument, error.shell_step = "--over and --within", step
+        raise
 
 
 def shared_cells_step(fits: Fits, asked: CompareOptions) -> str:
@@ -317,16 +327,16 @@ def draws_of_one(sources: Mapping[str, Any], var: str) -> "xr.DataArray":
     """Draws of a quantity of one fit, a number for each cell or level."""
     if len(sources) > 1:
         step = "Write --over fit to compare the fits with one another."
-        raise InputError("--over", "nothing, with several fits", "a coordinate", step)
+        raise ModelError("--over", "nothing, with several fits", "a coordinate", step)
     source = one_or_all(sources)
     posterior = source["posterior"].to_dataset() if "posterior" in source else source
     if var not in posterior:
         step = nearest(var, map(str, posterior))
-        raise InputError("--var", repr(var), "a quantity of the fit", step)
+        raise ChoiceError("--var", repr(var), "a quantity of the fit", step)
     places = [str(dim) for dim in posterior[var].dims if dim not in ("chain", "draw")]
     if len(places) > 1:
         step = f"Compare levels of one of them: --over {places[-1]}."
-        raise InputError("--var", f"{var} by {', '.join(places)}", "one number a place", step)
+        raise NumberError("--var", f"{var} by {', '.join(places)}", "one number a place", step)
     return posterior[var]
 
 
@@ -336,7 +346,7 @@ def read_weights(path: Path) -> "pd.DataFrame":
     if table.shape[1] < 3:
         got = f"{table.shape[1]} columns in {str(path)!r}"
         step = "Write a row per contrast, its name first, then a column per level."
-        raise InputError("--matrix", got, "names of contrasts and two levels or more", step)
+        raise LevelError("--matrix", got, "names of contrasts and two levels or more", step)
     named = table.set_index(table.columns[0])
     return named.set_axis(named.index.astype(str)).fillna(0)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ColumnError, ConflictError, EmptyError, LabelError, nearest
 from hmetad.commands.options import (
     TrialOptions,
     columns_of,
@@ -83,7 +83,7 @@ def judged_column(trials: "Rows", asked: TrialOptions, correct: str | None) -> s
         return correct
     if not options_of(asked):
         step = "If trials say only right or wrong: --correct correct, and for M --options 4."
-        raise InputError("--stimulus", repr(asked.stimulus), "a column of the trials", step)
+        raise ColumnError("--stimulus", repr(asked.stimulus), "a column of the trials", step)
     return "correct"
 
 
@@ -101,7 +101,7 @@ def parsed_options(text: str, correct: str | None) -> int | str | list[str] | No
     labels = split([text])
     if correct is None and len(labels) < 2:
         step = "A column of numbers of options goes with --correct."
-        raise InputError("--options", repr(text), "a number, or labels: A,B,C,D", step)
+        raise LabelError("--options", repr(text), "a number, or labels: A,B,C,D", step)
     return text if correct is not None else labels
 
 
@@ -117,7 +117,7 @@ def count_scanned(
     for name in asked.quantiles_within:
         if name not in trials.columns:
             step = nearest(name, trials.columns)
-            raise InputError("--quantiles-within", repr(name), "a column of the trials", step)
+            raise ColumnError("--quantiles-within", repr(name), "a column of the trials", step)
     shared: dict[str, Any] = {
         "by": parse_by(by),
         "confidence": asked.confidence,
@@ -131,7 +131,7 @@ def count_scanned(
     with warnings_said(), options_named(typed):
         if correct is not None:
             if covariates:
-                raise InputError("--covariates", "it with right or wrong", "a table of stimuli")
+                raise ConflictError("--covariates", "--correct")
             return hmetad.count_correct(trials, correct=correct, **shared)
         return hmetad.count_trials(
             trials,
@@ -147,7 +147,7 @@ def quantile_ratings(confidence: "pd.Series", ratings: int) -> "pd.Series":
     """Ratings by quantiles of confidence; warnings become one line each."""
     if not confidence.notna().any():
         step = "Look at what was rejected; name the place of confidence by --field or --pattern."
-        raise InputError("--ratings", "no confidence to make ratings of", "confidence", step)
+        raise EmptyError("--ratings", "no confidence to make ratings of", "confidence", step)
     with warnings_said():
         return hmetad.bin_confidence(confidence, ratings)
 

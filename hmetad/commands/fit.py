@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FormulaError, NumberError, OutputError
 from hmetad.base.memory import in_words
 from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
@@ -183,7 +183,7 @@ def parse_formulas(
     for text, (name, _, formula) in zip(given, named, strict=True):
         if not all(is_named):
             step = "Write --formula 'log_m=1 + task + (1|subject)', once for each parameter."
-            raise InputError("--formula", repr(text), "parameter=formula", step)
+            raise FormulaError("--formula", repr(text), "parameter=formula", step)
         every = spec.formula_parameters if name.strip() == "all" else (name.strip(),)
         formulas |= dict.fromkeys(every, formula.strip())
     return formulas
@@ -201,7 +201,7 @@ def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") ->
                     got = f"{name!r} alone, whose values are numbers: {', '.join([*values][:3])}"
                     own = reader.quote(name)
                     allowed = f"C({own}), a value for each level, or scale({own}), a slope"
-                    raise InputError("--formula", got, allowed)
+                    raise FormulaError("--formula", got, allowed)
 
 
 def is_number(text: str) -> bool:
@@ -223,7 +223,7 @@ def refuse_full_disk(
     if free < needed:
         got = f"{str(path)!r} on a disk with {in_words(free)} left"
         allowed = f"room for {in_words(needed)} or more of draws"
-        raise InputError("--output", got, allowed, "Name another place.")
+        raise OutputError("--output", got, allowed, "Name another place.")
 
 
 def save_somewhere(fit: "xr.DataTree", path: Path) -> None:
@@ -236,7 +236,7 @@ def save_somewhere(fit: "xr.DataTree", path: Path) -> None:
         step = "The fit is lost: nor was there room for temporary files, at home or here."
         if kept is not None:
             step = f"The fit is kept: move it from {str(kept)!r}."
-        raise InputError("--output", got, "a file that can be written", step) from error
+        raise OutputError("--output", got, "a file that can be written", step) from error
 
 
 def kept_elsewhere(fit: "xr.DataTree", name: str) -> Path | None:
@@ -265,7 +265,7 @@ def estimates(asked: EstimatesOptions) -> None:
     chosen, ci_prob = asked.format, asked.ci_prob
     written = output_file(asked.output, [".nc"], asked.file)
     if not 0 < ci_prob < 1:
-        raise InputError("--ci-prob", str(ci_prob), "a probability between 0 and 1")
+        raise NumberError("--ci-prob", str(ci_prob), "a probability between 0 and 1")
     options = given_options(draws=asked.draws)
     result = hmetad.bayes.fit_estimates(
         source_of(asked), asked.formula, se=asked.se, link=asked.link, seed=asked.seed, **options

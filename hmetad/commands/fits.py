@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ModelError, RepeatError
 from hmetad.base.notice_registry import about_alone, repeat_in_comparison
 from hmetad.base.results import about as about_quantity
 from hmetad.base.results import results
@@ -59,12 +59,12 @@ def named_fits(files: Sequence[str]) -> dict[str, Path]:
     for file in files:
         name, sign, path = ("", "", file) if Path(file).exists() else file.rpartition("=")
         if not path or (sign and not name):
-            raise InputError("FILE", repr(file), "file.nc or name=file.nc")
+            raise ChoiceError("FILE", repr(file), "file.nc or name=file.nc")
         name = name or Path(path).stem
         if name in named:
             got = f"two fits named {name!r}, {named[name]} and {path}"
             step = f"Write {name}1={named[name]} {name}2={path}."
-            raise InputError("FILE", got, "fits with names of their own", step)
+            raise RepeatError("FILE", got, "fits with names of their own", step)
         named[name] = Path(path)
     return named
 
@@ -169,14 +169,14 @@ def predicted_draws(
             return hmetad.bayes.predict_estimates(fit, new=[*new]) if is_predicted else fit
         if new:
             step = "Model them first: hmetad estimates draws.nc --formula …"
-            raise InputError("--new", "draws without a model", "a fit of estimates", step)
+            raise ModelError("--new", "draws without a model", "a fit of estimates", step)
         if population:
             step = "Model them first: hmetad estimates draws.nc --formula …"
-            raise InputError("--population", "draws without a model", "a fit", step)
+            raise ModelError("--population", "draws without a model", "a fit", step)
         return fit
     if new:
         step = "To compare conditions of its population: --population."
-        raise InputError("--new", "a fit of counts", "a fit of estimates", step)
+        raise ModelError("--new", "a fit of counts", "a fit of estimates", step)
     is_own = var in fit["posterior"]
     if not is_own and not population and var in hmetad.bayes.spec_of(fit).record.results:
         # A fit of very many cells keeps none of them.

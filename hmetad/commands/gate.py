@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ConflictError, NeedError
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import best_end, refuse_biased
 from hmetad.commands.answer import Answer
@@ -81,11 +81,11 @@ def asked_gate(texts: Mapping[str, str | None], quantity: str, *, lacking: str =
     """Condition that an option has, if one has it; refused if verdicts lack something."""
     given = {option: text for option, text in texts.items() if text is not None}
     if len(given) > 1:
-        raise InputError("--fail-unless", "it beside --fail-if", "one of the two")
+        raise ConflictError("--fail-unless", "--fail-if")
     for option, text in given.items():
         gate = parse_gate(text, quantity, option)
         if lacking:
-            raise InputError(option, "it without verdicts", lacking)
+            raise NeedError(option, f"verdicts: {lacking}")
         return gate
     return None
 
@@ -103,7 +103,7 @@ def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
     found = CONDITION.fullmatch(text)
     if found is None:
         allowed = "LEVEL worse than LEVEL (or better, less, greater; or not worse than)"
-        raise InputError(option, repr(text), allowed)
+        raise ChoiceError(option, repr(text), allowed)
     refuse_biased(quantity, "--var")
     level, other = found[1].strip(), found[5].strip()
     negation, words, quality = found["not"] or "", found[3], found[4]
@@ -112,7 +112,7 @@ def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
         best = best_end(quantity.removeprefix("log ratio of "))
         if not best:
             step = "Write less than, or greater than."
-            raise InputError(option, f"{words} of {quantity}", "a quantity with a best end", step)
+            raise ChoiceError(option, f"{words} of {quantity}", "a quantity with a best end", step)
         is_less = (quality == "worse") == (best == "more")
         relation = "less than" if is_less else "greater than"
     text = f"{level} {negation}{words} {other}"

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    ColumnError,
+    FileError,
+    NumberError,
+    OutputError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.files import write_together
 from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, writable_file
 from hmetad.commands.counting import quantile_ratings
@@ -279,7 +287,7 @@ class ImportGroup(Group):
         """Arguments that are left for the command."""
         if args and args[0].startswith("-") and args[0] != "--help":
             step = "Write: hmetad import PATH -o trials.csv."
-            raise InputError("KIND", args[0], "a kind of log, or the path, before options", step)
+            raise FileError("KIND", args[0], "a kind of log, or the path, before options", step)
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -293,7 +301,7 @@ def named_kind(args: Sequence[str]) -> str:
     first, *others = args
     if others and not others[0].startswith("-") and not Path(first).exists():
         kinds = (*READERS, "dataset")
-        raise InputError("KIND", repr(first), f"one of {', '.join(kinds)}", nearest(first, kinds))
+        raise UnknownError("KIND", repr(first), f"one of {', '.join(kinds)}", nearest(first, kinds))
     return recognise_kind(Path(first))
 
 
@@ -381,14 +389,14 @@ def import_trials(kind: str, asked: ImportOptions) -> None:
     chosen = asked.format
     if asked.output is None:
         step = "Add -o trials.csv; hmetad import table FILE --describe shows what a table has."
-        raise InputError("--output", "none", ", ".join(WRITERS), step)
+        raise OutputError("--output", "none", ", ".join(WRITERS), step)
     path = writable_file(asked.output, *WRITERS)
     refuse_inputs(path, asked.path, is_read=partial(is_read_as, kind))
     trials, notices = reshaped_trials(read_trials(kind, asked), asked)
     if asked.ratings is not None:
         if "confidence" not in trials:
             step = "Name it by --columns confidence=NAME."
-            raise InputError("--ratings", "no column 'confidence'", "one to make ratings of", step)
+            raise ColumnError("--ratings", "no column 'confidence'", "one to make ratings of", step)
         trials["rating"] = quantile_ratings(trials["confidence"], asked.ratings)
     remarks = said_remarks(trials, kind, asked.path)
     write_together({path: WRITERS[path.suffix](trials)})
@@ -407,7 +415,7 @@ def give_guesses(asked: TableImport) -> None:
     for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
         step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
         got = "it beside --describe"
-        raise InputError(option_name(name), got, "the table is read as it is", step)
+        raise ChoiceError(option_name(name), got, "the table is read as it is", step)
     rows = hmetad.datasets.describe(asked.path).to_dict("records")
     found = [{str(k): x for k, x in one.items()} for one in rows]
     give(Answer((Listing(found, GUESSES, str(asked.path)),)), asked.format)
@@ -468,7 +476,7 @@ def parse_words(option: str, given: list[str]) -> dict[str, float]:
         return {name: float(value) for name, value in (parse_pairs(option, given) or {}).items()}
     except ValueError as error:
         step = 'Write --words "very likely=0.9,unsure=0.5".'
-        raise InputError(option, repr(given), "a number for each word", step) from error
+        raise NumberError(option, repr(given), "a number for each word", step) from error
 
 
 def parse_grades(option: str, given: list[str]) -> dict[str, bool]:
@@ -477,7 +485,7 @@ def parse_grades(option: str, given: list[str]) -> dict[str, bool]:
     for name, value in pairs.items():
         if value.lower() not in MEANING:
             step = "Write --grades yes=true,no=false."
-            raise InputError(option, f"{name}={value}", "true or false for each grade", step)
+            raise ChoiceError(option, f"{name}={value}", "true or false for each grade", step)
     return {name: MEANING[value.lower()] for name, value in pairs.items()}
 
 
@@ -496,7 +504,7 @@ def parse_scale(option: str, scale: str) -> Any:
         ends = []
     if len(ends) not in (1, 2):
         allowed = f"{', '.join(SCALES)}, a number that is its top, or both ends such as 1,7"
-        raise InputError(option, repr(scale), allowed)
+        raise ChoiceError(option, repr(scale), allowed)
     return ends[0] if len(ends) == 1 else tuple(ends)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ColumnError, ConflictError, OutputError
 from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
@@ -185,7 +185,7 @@ def measures(options: MeasuresOptions) -> None:
     options.refuse_idle(**needs_of_options(asked))
     if options.suffix == DRAWS_FILE and not asked.has_draws:
         got = f"{str(options.output)!r} without --interval"
-        raise InputError("--output", got, "draws", "Add --interval.")
+        raise OutputError("--output", got, "draws", "Add --interval.")
     measured = measured_exactly(asked) if asked.is_exact else measured_counts(asked)
     answer = measures_answer(asked, measured)
     deliver(answer, chosen, written, partial(save, asked=asked, measured=measured))
@@ -199,13 +199,13 @@ def refuse_without_stimulus(options: MeasuresOptions) -> None:
             "gamma and measures of calibration or information; with the number of options, "
             "--options 4, or with --stimulus and --response in place of --correct, M-ratio too."
         )
-        raise InputError("--meta-d", "it with --correct", "trials with a stimulus", step)
+        raise ConflictError("--meta-d", "--correct", next_step=step)
     cluster = options.cluster
     if cluster is not None and cluster in columns_of(options.by):
         # A cell that is one unit has no spread.
         step = f"Leave {cluster} out of --by: --cluster draws it whole, for all cells at once."
         got = f"{cluster!r}, which --cluster names too"
-        raise InputError("--by", got, "columns beside that of --cluster", step)
+        raise ColumnError("--by", got, "columns beside that of --cluster", step)
 
 
 def requested(options: MeasuresOptions) -> Request:
@@ -219,16 +219,16 @@ def requested(options: MeasuresOptions) -> Request:
         return requested(replace(options, correct="correct"))
     if is_right:
         step = "If trials say only right or wrong: --correct correct."
-        raise InputError("--stimulus", repr(options.stimulus), "a column of the trials", step)
+        raise ColumnError("--stimulus", repr(options.stimulus), "a column of the trials", step)
     are_rated = options.quantiles or options.ratings or options.levels
     is_exact = bool(
         options.correct is not None and not are_rated and are_numbers(trials, options.confidence)
     )
     if options.missing != "drop" and options.common_items:
-        raise InputError("--common-items", "it beside --missing wrong", "one of the two")
+        raise ConflictError("--common-items", "--missing wrong")
     if options.missing != "drop" and not is_exact:
         step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
-        raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
+        raise ChoiceError("--missing", "'wrong' with ratings", "'drop'", step)
     if not options.common_items:
         return Request(options, trials, is_exact)
     shared = hmetad.measures.common_items(

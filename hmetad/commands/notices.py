@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import UnknownError, nearest
 from hmetad.base.notice_registry import codes
 from hmetad.commands.answer import SEVERITIES, Answer, Listing, give
 from hmetad.commands.fits import fit_notices, read_fits
@@ -60,7 +60,7 @@ def notices(asked: NoticeOptions) -> None:
     for name in names:
         if name not in known:
             allowed = "a code of a notice, or the file of a fit"
-            raise InputError("CODE", repr(name), allowed, nearest(name, known))
+            raise UnknownError("CODE", repr(name), allowed, nearest(name, known))
     rows = [
         {
             "code": name,

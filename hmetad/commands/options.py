@@ -8,7 +8,7 @@ are the records and the readers of texts that commands share.
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ConflictError, InputError, NumberError, UnusedError
 
 __all__ = [
     "KNOWN",
@@ -47,7 +47,6 @@ __all__ = [
     "chosen_limits",
     "columns_of",
     "given_options",
-    "in_one_form",
     "option_name",
     "options_named",
     "parse_by",
@@ -123,10 +122,6 @@ DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
 # Text that ends within the brackets of a call.
 OPEN_CALL = re.compile(r"\w\([^()]*$")
 ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|'([^']*)'|(\d*))(?=[ ,.;)]|$)")
-# A message of typer about a value, whose kind pydantic says in a sentence of its own.
-INVALID = re.compile(
-    r"Invalid value for '([^' ]+).*?': (?:Value error, '.*' is not |Input should be )?(.*)"
-)
 # Lines of help are broken after a hyphen or space, but not after these.
 HYPHEN, SPACE = "\u2011", "\u00a0"
 # For `str.translate`: what is printed in their place.
@@ -143,9 +138,7 @@ class Options:
         """Refuse typed options that have no effect: by name, when they have one, or nothing."""
         for name, condition in needs.items():
             if condition and name in self.typed:
-                option = option_name(name)
-                got, allowed = "an option without effect here", f"{option} {condition}"
-                raise InputError(option, got, allowed, "Else leave it out.")
+                raise UnusedError(option_name(name), condition)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +152,7 @@ class PrintOptions(Options):
     def format(self) -> Format:
         """Format asked for by --format, or --json for short."""
         if self.as_json and self.print_as not in (None, "json"):
-            raise InputError("--json", f"--format {self.print_as} beside it", "one of the two")
+            raise ConflictError("--json", f"--format {self.print_as}")
         return "json" if self.as_json else self.print_as or "table"
 
 
@@ -343,21 +336,6 @@ def as_options(text: str) -> str:
     return ARGUMENT.sub(as_option, text)
 
 
-def in_one_form(message: str, arguments: Sequence[str]) -> str:
-    """Message of typer about a value as all other errors are: the option, what came, what may."""
-    found = INVALID.fullmatch(message)
-    if found is None:
-        return message
-    option, allowed = found.groups()
-    words = [part for word in arguments for part in word.split("=", 1)]
-    got = words[words.index(option) + 1] if option in words[:-1] else ""
-    for kind, plain in (("integer", "a whole number"), ("number", "a number")):
-        allowed = re.sub(f"a valid {kind}.*", plain, allowed)
-    for sign, plain in (("greater", "at least"), ("less", "at most")):
-        allowed = allowed.replace(f"{sign} than or equal to", plain)
-    return str(InputError(option, repr(got), allowed.rstrip(".")))
-
-
 def split(names: Iterable[str] | None) -> list[str]:
     """Names separated by commas, in one option or several."""
     return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
@@ -365,14 +343,12 @@ def split(names: Iterable[str] | None) -> list[str]:
 
 @contextmanager
 def options_named(names: Mapping[str, str]) -> Iterator[None]:
-    """Errors name what was typed, where the argument at fault is called otherwise."""
+    """Errors name the option that was typed, where the argument at fault is called otherwise."""
     try:
         yield
     except InputError as error:
-        if error.argument not in names:
-            raise
-        named = names[error.argument]
-        raise InputError(named, error.got, error.allowed, error.next_step) from error
+        error.argument = names.get(error.argument, error.argument)
+        raise
 
 
 def given_options(**options: Any) -> dict[str, Any]:
@@ -399,10 +375,12 @@ def parse_limits(rope: str) -> tuple[float, float]:
     try:
         lower, upper = map(float, rope.split(","))
     except ValueError as error:
-        raise InputError("--rope", repr(rope), "two numbers", "Write --rope=-0.05,0.05.") from error
+        raise NumberError(
+            "--rope", repr(rope), "two numbers", "Write --rope=-0.05,0.05."
+        ) from error
     if not lower < upper:
         step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
-        raise InputError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
+        raise NumberError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
     return lower, upper
 
 
@@ -411,7 +389,7 @@ def parse_numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
-        raise InputError(option, repr(text), "numbers, separated by commas") from error
+        raise NumberError(option, repr(text), "numbers, separated by commas") from error
 
 
 def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
@@ -421,7 +399,7 @@ def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
     pairs = [part.partition("=") for part in split(given)]
     for name, sign, _ in pairs:
         if not sign or not name:
-            raise InputError(option, repr(name), "name=value, separated by commas")
+            raise ChoiceError(option, repr(name), "name=value, separated by commas")
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
@@ -430,7 +408,7 @@ def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
     pairs = parse_pairs("--limit", given)
     for name, value in (pairs or {}).items():
         if not (value.isascii() and value.isdecimal() and len(value) < 19):
-            raise InputError("--limit", f"{name}={value}", "a whole number, as in 'line=20000'")
+            raise NumberError("--limit", f"{name}={value}", "a whole number, as in 'line=20000'")
     return {name: int(value) for name, value in pairs.items()} if pairs else None
 
 

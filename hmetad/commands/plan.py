@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ConflictError, InputError, NeedError, NumberError
 from hmetad.commands.answer import DATA_FILES, Answer, Listing, deliver, output_file
 from hmetad.commands.options import (
     CiProb,
@@ -89,10 +89,10 @@ class PlanOptions(PrintOptions):
     def refuse_goals(self) -> None:
         """Refuse two goals, and a probability of verdicts without a ROPE."""
         if len(self.goal) > 1:
-            raise InputError("--probability", "it beside --half-width", "one of the two")
+            raise ConflictError("--probability", "--half-width")
         if self.probability is not None and self.rope is None:
             step = "Add --rope=-0.05,0.05, or ask for a --half-width."
-            raise InputError("--probability", f"{self.probability:g} without --rope", "both", step)
+            raise NeedError("--probability", "--rope", next_step=step)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,7 +298,7 @@ def whole_numbers(option: str, text: str) -> list[int]:
     """Whole numbers separated by commas."""
     numbers = parse_numbers(option, text)
     if not all(number.is_integer() for number in numbers):
-        raise InputError(option, repr(text), "whole numbers, separated by commas")
+        raise NumberError(option, repr(text), "whole numbers, separated by commas")
     return [int(number) for number in numbers]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ColumnError
 from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
@@ -124,10 +124,10 @@ def check_by(by: Sequence[str], session: str | None) -> None:
     names = [*parse_by(by)]
     if "subject" not in names:
         step = "Name the column of people: --by subject=participant."
-        raise InputError("--by", ",".join(names) or "nothing", "subject among the columns", step)
+        raise ColumnError("--by", ",".join(names) or "nothing", "subject among the columns", step)
     if session is not None and session not in names:
         step = f"Write --by subject,{session} --session {session}."
-        raise InputError("--session", repr(session), "a column of --by", step)
+        raise ColumnError("--session", repr(session), "a column of --by", step)
 
 
 def shown_measures() -> list[str]:

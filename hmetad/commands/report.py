@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError, OutputError
 from hmetad.commands.answer import (
     REPORTS,
     Answer,
@@ -71,7 +71,7 @@ def report(asked: ReportOptions) -> None:
     hmetad report fit.nc --json
     """
     if asked.output is None and not asked.as_json:
-        raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
+        raise OutputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
     paths = fits_in(asked.file)
     written = output_file(asked.output, (*REPORTS, ".json"), *paths.values())
     asked.refuse_idle(question="with one fit" if len(paths) > 1 else "")
@@ -81,7 +81,7 @@ def report(asked: ReportOptions) -> None:
         if are_resampled(fit) and "formula" not in fit.attrs:
             where, got = str(paths[name]), "draws without a model card"
             step = "Decisions on it have a report: hmetad compare … -o page.html."
-            raise InputError(where, got, "a fit of counts", step)
+            raise FileError(where, got, "a fit of counts", step)
     if len(fits) == 1:
         words: dict[str, Any] = {
             "title": asked.title,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 from hmetad.base.files import refuse_place
 from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import (
@@ -98,7 +98,7 @@ def reproduce(asked: ReproduceOptions) -> int:
     own = given_options(sets=asked.sets or None, resume=asked.resume or None)
     for name in own:
         allowed = f"nothing, except for {', '.join(SURVEYS)}"
-        raise InputError(f"--{name}", f"a value for {study}", allowed)
+        raise ChoiceError(f"--{name}", f"a value for {study}", allowed)
     more_files = [f"{name}.csv" for name in TABLES.get(study, ())]
     files = [folder / name for name in ("comparison.csv", "report.html", *more_files)]
     inputs = [] if asked.data is None else [asked.data]
@@ -123,7 +123,7 @@ def survey(asked: ReproduceOptions, folder: Path) -> int:
     """Find the populations of published sets, and say which M they have."""
     for name, value in {"--data": asked.data, "--draws": asked.draws}.items():
         if value is not None:
-            raise InputError(name, f"a value for {asked.study}", "nothing")
+            raise ChoiceError(name, f"a value for {asked.study}", "nothing")
     files = [folder / name for name in ("populations.csv", "norms.csv", "report.html")]
     for path in files:
         refuse_place(path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hmetad
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ColumnError
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -91,7 +91,7 @@ def select(asked: SelectOptions) -> None:
     written = output_file(asked.output, (*DATA_FILES, *REPORTS), asked.file)
     if "," in asked.by:
         step = "Name the other --difficulty."
-        raise InputError("--by", repr(asked.by), "one column, the people", step)
+        raise ColumnError("--by", repr(asked.by), "one column, the people", step)
     # The name that each column gets: new=old renames one.
     subject, *difficulty = parse_by([asked.by, asked.difficulty or ""])
     counts = count_file(asked, [asked.by, asked.difficulty or ""])

@@ -19,7 +19,18 @@ from scipy.sparse import csr_array
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.coverage import summed_coverage
-from hmetad.base.errors import InputError, describe_value, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    EmptyError,
+    KindError,
+    LevelError,
+    NeedError,
+    NumberError,
+    SourceError,
+    TooFewError,
+    describe_value,
+    nearest,
+)
 from hmetad.base.frozen import FrozenMapping
 from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
@@ -91,7 +102,7 @@ def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
         for source in draws.values()
     ):
         got = describe_value(draws)
-        raise InputError("draws", got, "fits or draws by name", "Give {'': draws}.")
+        raise SourceError("draws", got, "fits or draws by name", "Give {'': draws}.")
     totals: dict[str, float] = {}
     for name, source in draws.items():
         counted = counted_trials(source)
@@ -135,7 +146,7 @@ def trials_of(draws: Fits, values: xr.DataArray, names: Sequence[str]) -> Floats
                 "Draws of measures.resample_trials, of resample(counts, measure) and fits have "
                 "them; else give the weights: weights={'easy': 200, 'hard': 100}."
             )
-            raise InputError("weights", "'trials' of draws without them", "a weight a level", step)
+            raise LevelError("weights", "'trials' of draws without them", "a weight a level", step)
         known = counted.reindex(cell=one["cell"].values)
         return xr.zeros_like(one, dtype=float) + xr.DataArray(known.values, dims="cell")
 
@@ -179,11 +190,11 @@ def as_pool(
     if not columns:
         if weights != "equal":
             step = "Add pool, the coordinate to pool over."
-            raise InputError("weights", "weights without pool", "none", step)
+            raise NeedError("weights", "pool", next_step=step)
         return None
     for name in columns:
         if name in names:
-            raise InputError("pool", repr(name), "coordinates other than over and within")
+            raise ChoiceError("pool", repr(name), "coordinates other than over and within")
     parts = [cell_levels(values, name).tolist() for name in columns]
     labels = np.array(joined_labels(parts))
     levels = list(dict.fromkeys(labels.tolist()))
@@ -196,10 +207,10 @@ def as_pool(
         rule, raw = weights, [1.0] * len(levels)
     else:
         allowed = "'equal', 'trials', or a weight for each level"
-        raise InputError("weights", describe_value(weights), allowed)
+        raise KindError("weights", describe_value(weights), allowed)
     total = float(np.sum(raw))
     if not total > 0:
-        raise InputError("weights", "no trials in any cell", "trials", "Write weights='equal'.")
+        raise EmptyError("weights", "no trials in any cell", "trials", "Write weights='equal'.")
     share = FrozenMapping({k: x / total for k, x in zip(levels, raw, strict=True)})
     return Pool(columns, rule, share, labels)
 
@@ -209,13 +220,13 @@ def given_weights(weights: Mapping[str, float], levels: Sequence[str]) -> list[f
     named = {str(level): float(x) for level, x in weights.items()}
     unknown = [level for level in named if level not in levels]
     if unknown:
-        raise InputError("weights", repr(unknown[0]), "a level", nearest(unknown[0], levels))
+        raise LevelError("weights", repr(unknown[0]), "a level", nearest(unknown[0], levels))
     lacking = [level for level in levels if level not in named]
     if lacking:
         step = "To leave a level out, leave out its cells."
-        raise InputError("weights", f"none for {lacking[0]!r}", "a weight for each level", step)
+        raise LevelError("weights", f"none for {lacking[0]!r}", "a weight for each level", step)
     if not all(np.isfinite(x) and x > 0 for x in named.values()):
-        raise InputError("weights", describe_value(dict(weights)), "finite numbers above 0")
+        raise KindError("weights", describe_value(dict(weights)), "finite numbers above 0")
     return [named[level] for level in levels]
 
 
@@ -259,7 +270,7 @@ def shared_levels(
     named = [labels[i] for i in kept]
     share = np.array([pool.share[level] for level in named])
     if not share.sum() > 0:
-        raise InputError("weights", f"0 for {', '.join(named)}", "a weight above 0")
+        raise NumberError("weights", f"0 for {', '.join(named)}", "a weight above 0")
     share = share / share.sum()
     return named, np.stack([np.bincount(own, share, size) for own in places[kept].T])
 
@@ -356,7 +367,7 @@ def average_cells(
         shared = [s for s in levels if all((s, one) in place for one in compared)]
         if not shared:
             step = f"Leave out what is in few levels of {', '.join(pool.columns)}."
-            raise InputError("pool", "no level with all that is ranked", "one at least", step)
+            raise TooFewError("pool", "no level with all that is ranked", "one at least", step)
         places = np.array([[place[s, one] for one in compared] for s in shared])
         named, share = shared_levels(places, shared, missing[places], pool, len(design))
         here = {name: design[name].iloc[stratum[0]] for name in held}

@@ -15,7 +15,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    LevelError,
+    ModelError,
+    SourceError,
+    TooFewError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import INDEPENDENT, has_chains
 from hmetad.base.notice import Notice, notice_attrs, notice_of, notices
@@ -95,15 +103,15 @@ def leave_out(draws: Draws, over: str, levels: Sequence[Any]) -> Draws:
     """
     drawn = draws["posterior"].to_dataset() if isinstance(draws, xr.DataTree) else draws
     if over not in drawn.coords or drawn[over].dims != ("cell",):
-        raise InputError("over", repr(over), "a coordinate of the cells")
+        raise ChoiceError("over", repr(over), "a coordinate of the cells")
     own = drawn[over].to_numpy()
     for level in levels:
         if level not in own:
             step = nearest(str(level), [*map(str, own)])
-            raise InputError("levels", repr(level), f"levels of {over}", step)
+            raise LevelError("levels", repr(level), f"levels of {over}", step)
     is_kept = ~np.isin(own, list(levels))
     if not is_kept.any():
-        raise InputError("levels", "all of them", "some, so that others are left")
+        raise SourceError("levels", "all of them", "some, so that others are left")
     gone = {*map(str, drawn["cell"].to_numpy()[~is_kept])}
     kept = draws.isel(cell=is_kept)
     labelled: list[Draws] = [kept]
@@ -137,10 +145,10 @@ def check_fits(draws: object, independent: bool) -> None:
         return
     if not isinstance(draws, Mapping):
         got = type(draws).__name__
-        raise InputError("draws", got, "a fit, draws of a quantity, or fits by name")
+        raise ModelError("draws", got, "a fit, draws of a quantity, or fits by name")
     if not independent:
         step = "Their draws do not belong together: say so by independent=True, or fit them jointly"
-        raise InputError("draws", "separate fits", "one joint fit", f"{step}.")
+        raise SourceError("draws", "separate fits", "one joint fit", f"{step}.")
 
 
 def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.DataArray:
@@ -153,10 +161,10 @@ def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.Data
         values = one_variable(draws, var, names)
         if set(values.dims) == set(SAMPLE_DIMS):
             step = "`decide` judges it as it is."
-            raise InputError("var", f"{values.name}, one number", "a quantity with levels", step)
+            raise LevelError("var", f"{values.name}, one number", "a quantity with levels", step)
         return as_cells(values)
     if len(draws) < 2:
-        raise InputError("draws", f"{len(draws)} fits in a mapping", "two fits or more")
+        raise TooFewError("draws", f"{len(draws)} fits in a mapping", "two fits or more")
     parts: dict[str, xr.DataArray] = {}
     for name, fit in draws.items():
         values = one_variable(fit, var, names)
@@ -197,19 +205,19 @@ def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr
     """
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
-            raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
+            raise ModelError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
         draws = draws["posterior"].to_dataset().assign_attrs(carried(draws))
     if isinstance(draws, xr.Dataset):
         sampled = [str(k) for k, v in draws.items() if "draw" in v.dims]
         if var is None or var not in sampled:
             left_out = [one for one in notices(draws) if one.code == "cells-not-kept"]
             step = left_out[0].next_step if left_out else nearest(str(var), sampled)
-            raise InputError("var", repr(var), "a quantity with dim draw", step)
+            raise ChoiceError("var", repr(var), "a quantity with dim draw", step)
         # What concerns a variable is written on it, where a fit or a prediction wrote it.
         draws = draws[var].assign_attrs(carried(draws) | carried(draws[var]))
     if not isinstance(draws, xr.DataArray) or "draw" not in draws.dims:
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
-        raise InputError("draws", got, "a fit, or draws with dim draw")
+        raise ModelError("draws", got, "a fit, or draws with dim draw")
     values = with_chains(draws)
     for name in names:
         made = [dim for dim in values.dims if is_dim_of(str(dim), values[dim].attrs, name)]
@@ -229,7 +237,7 @@ def with_chains(draws: xr.DataArray) -> xr.DataArray:
     none = [str(dim) for dim, size in draws.sizes.items() if size == 0]
     if none:
         got = f"none: {', '.join(none)} of length 0"
-        raise InputError("draws", got, "one cell or pair, and one draw, at least")
+        raise SourceError("draws", got, "one cell or pair, and one draw, at least")
     if "draw" in draws.dims and "chain" not in draws.dims:
         return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0])
     return draws
@@ -348,7 +356,7 @@ def cell_levels(cells: xr.Dataset | xr.DataArray, name: str) -> NDArray[Any]:
     known = coordinates_of_cells(cells)
     if name not in known:
         allowed = "a coordinate of the cells"
-        raise InputError("coordinate", repr(name), allowed, nearest(name, known))
+        raise UnknownError("coordinate", repr(name), allowed, nearest(name, known))
     return cells[name].values
 
 
@@ -357,7 +365,7 @@ def design_of(
 ) -> pd.DataFrame:
     """Levels of `over` and of what is held equal, a row per cell, which they have to identify."""
     if over in within:
-        raise InputError("within", repr(over), "coordinates other than over")
+        raise ChoiceError("within", repr(over), "coordinates other than over")
     if over in cells.coords and cells[over].attrs.get("role") == "covariate":
         got = f"{over!r}, a covariate with {len(np.unique(cells[over]))} values"
         step = (
@@ -365,7 +373,7 @@ def design_of(
             f"predict(fit, cells) at values of it; or, if it is a factor, count by it or write "
             f"C({over}) in the formula."
         )
-        raise InputError("over", got, "a factor, which has levels to compare", step)
+        raise LevelError("over", got, "a factor, which has levels to compare", step)
     design = pd.DataFrame({name: cell_levels(cells, name) for name in (over, *within)})
     twice = design.duplicated(keep=False).to_numpy()
     if twice.any():
@@ -378,7 +386,7 @@ def design_of(
         got = f"{', '.join([over, *within])}, alike in {alike}"
         allowed = "coordinates that identify one cell each"
         one_more = "Count by one more column."
-        raise InputError("over and within", got, allowed, step if others else one_more)
+        raise SourceError("over and within", got, allowed, step if others else one_more)
     return design
 
 

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ConflictError,
+    LevelError,
+    NumberError,
+    RepeatError,
+    ShapeError,
+    SourceError,
+    nearest,
+)
 from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import first_few, notice_attrs, notice_of
@@ -184,7 +192,7 @@ def contrast(
     """
     check_fits(draws, independent)
     if against is not None and matrix is not None:
-        raise InputError("against", f"{against!r} beside a matrix", "one of the two")
+        raise ConflictError("against", "matrix")
     held = name_list(within)
     check_same_names(held, RESERVED)
     values = cells_of(draws, var, (over, *held, *name_list(pool)))
@@ -194,7 +202,7 @@ def contrast(
     if kind == "log_ratio":
         if str(values.name).startswith("log_"):
             step = "It is a logarithm already: its difference is the log ratio."
-            raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
+            raise SourceError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
         numbers = np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
     made = weighted_contrasts(values, names, against, matrix)
     if pooling is not None:
@@ -260,7 +268,7 @@ def pair_cells(
     levels = design[over].to_numpy()
     if against is not None and against not in levels:
         step = nearest(str(against), design[over].unique())
-        raise InputError("against", repr(against), f"a level of {over}", step)
+        raise LevelError("against", repr(against), f"a level of {over}", step)
     sides = []
     for stratum in strata_of(design, within):
         first, second = (stratum[places] for places in np.triu_indices(len(stratum), 1))
@@ -271,7 +279,7 @@ def pair_cells(
         sides.append((first, second))
     left, right = (np.concatenate(side) for side in zip(*sides, strict=True))
     if not len(left):
-        raise InputError("over", repr(over), "a coordinate with two levels or more to compare")
+        raise LevelError("over", repr(over), "a coordinate with two levels or more to compare")
     held = design[list(within)].iloc[left].reset_index(drop=True)
     named = zip(levels[left], levels[right], *(held[name] for name in within), strict=True)
     labels = row_labels((f"{a} − {b}", *rest) for a, b, *rest in named)
@@ -310,7 +318,7 @@ def weights_of_matrix(
             weights[-1][[position[level] for level in used.index]] = used
     if not rows:
         got = f"contrasts of levels that are never together: {', '.join(missing[:3])}"
-        raise InputError("matrix", got, "a stratum with all levels of a contrast")
+        raise LevelError("matrix", got, "a stratum with all levels of a contrast")
     return pd.DataFrame(rows), csr_array(np.array(weights)), missing
 
 
@@ -320,21 +328,21 @@ def checked_weights(
     """Weights as a data frame of numbers, or an error that says why they are no contrasts."""
     table = as_table(matrix, over)
     if table.empty or not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
-        raise InputError("matrix", f"{table.shape} of {set(table.dtypes)}", "a table of numbers")
+        raise ShapeError("matrix", f"{table.shape} of {set(table.dtypes)}", "a table of numbers")
     unknown = [level for level in table.columns if level not in levels]
     if unknown:
         step = nearest(str(unknown[0]), map(str, levels))
-        raise InputError("matrix", f"column {unknown[0]!r}", f"a level of {over}", step)
+        raise LevelError("matrix", f"column {unknown[0]!r}", f"a level of {over}", step)
     for axis, names in (("rows", table.index), ("columns", table.columns)):
         if names.has_duplicates:
-            raise InputError("matrix", f"{axis} named alike", f"{axis} with names of their own")
+            raise RepeatError("matrix", f"{axis} named alike", f"{axis} with names of their own")
     table = table.astype(float)
     for name, row in table.iterrows():
         size = abs(row).sum()
         if not np.isfinite(size) or size == 0 or abs(row.sum()) > ROUNDING * size:
             step = "What is added with weight 1 in all has to be taken away again."
             got = f"weights of {name!r} with sum {row.sum():g}"
-            raise InputError("matrix", got, "finite weights, not all 0, with sum 0", step)
+            raise NumberError("matrix", got, "finite weights, not all 0, with sum 0", step)
     return table
 
 
@@ -344,7 +352,7 @@ def as_table(matrix: pd.DataFrame | xr.DataArray, over: str) -> pd.DataFrame:
         return matrix
     if matrix.ndim != 2:
         allowed = "a DataFrame, or a DataArray with two dims"
-        raise InputError("matrix", f"dims {matrix.dims}", allowed)
+        raise ShapeError("matrix", f"dims {matrix.dims}", allowed)
     columns = over if over in matrix.dims else matrix.dims[1]
     ordered = matrix.transpose(..., columns)
     rows, levels = (ordered[dim].values for dim in ordered.dims)

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import LevelError, ModelError, RepeatError, SourceError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import effective_draws, has_chains, too_undefined, where_defined
 from hmetad.base.untrusted import parse_json, read_attr
@@ -126,16 +126,16 @@ def contrasts_of(decisions: Decisions, level: str, other: str) -> pd.DataFrame:
     """Contrasts of two levels, each as the first minus the other, with the ROPE of that."""
     table = decisions.table()
     if "left" not in table:
-        raise InputError("decisions", "those on no contrasts", "contrasts", "Add over (--over).")
+        raise SourceError("decisions", "those on no contrasts", "contrasts", "Add over (--over).")
     table = table.assign(rope_lower=decisions.rope[0], rope_upper=decisions.rope[1])
     left, right = table["left"].astype(str), table["right"].astype(str)
     levels = list(dict.fromkeys([*left, *right]))
     for name, value in {"level": level, "other": other}.items():
         if value not in levels:
-            raise InputError(name, repr(value), "a level", nearest(value, levels))
+            raise LevelError(name, repr(value), "a level", nearest(value, levels))
     as_named, is_turned = (left == level) & (right == other), (left == other) & (right == level)
     if not (as_named | is_turned).any():
-        raise InputError("other", repr(other), f"a level that {level!r} is compared with")
+        raise LevelError("other", repr(other), f"a level that {level!r} is compared with")
     turned = table[is_turned].rename(columns=TURNED)
     turned[SIGNED] = -turned[SIGNED]
     turned["label"] = [
@@ -186,7 +186,7 @@ def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     """
     if draws.attrs.get("kind") != "superiority":
         step = "Ask for contrast(..., kind='superiority')."
-        raise InputError("draws", repr(draws.attrs.get("kind")), "draws of superiority", step)
+        raise ModelError("draws", repr(draws.attrs.get("kind")), "draws of superiority", step)
     are_chains = has_chains(draws.attrs)
 
     def of_rows(rows: Floats) -> dict[str, Floats]:
@@ -243,7 +243,7 @@ def repeat_decisions(decisions: Decisions, fits: Mapping[str, Fits]) -> dict[str
     """
     if decisions.ci_kind == "normal":
         step = "Call decide_normal with the other estimates."
-        raise InputError("decisions", "those of estimates and errors", "those of draws", step)
+        raise ModelError("decisions", "those of estimates and errors", "those of draws", step)
     is_contrast = "over" in decisions.results.attrs
     kind: IntervalKind = "hdi" if decisions.ci_kind == "hdi" else "eti"
     made = {}
@@ -253,14 +253,14 @@ def repeat_decisions(decisions: Decisions, fits: Mapping[str, Fits]) -> dict[str
         elif isinstance(fit, xr.DataTree | xr.Dataset | xr.DataArray):
             draws = one_variable(fit, None if isinstance(fit, xr.DataArray) else decisions.quantity)
         else:
-            raise InputError("fits", "several fits under a name", "one, as was judged")
+            raise RepeatError("fits", "several fits under a name", "one, as was judged")
         dim = str(next(iter(decisions.results.dims)))
         if dim in draws.dims:
             judged, there = decisions.results[dim].values, draws[dim].values.tolist()
             lacking = [label for label in judged.tolist() if label not in there]
             if lacking:
                 allowed = "fits with all that was judged"
-                raise InputError("fits", f"{name!r} without {lacking[0]!r}", allowed)
+                raise SourceError("fits", f"{name!r} without {lacking[0]!r}", allowed)
             draws = draws.sel({dim: judged})
         made[name] = decide(
             draws,

@@ -21,7 +21,14 @@ from scipy.stats import beta, gamma, norm
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    LabelError,
+    NumberError,
+    RepeatError,
+    ShapeError,
+    SourceError,
+    TooFewError,
+)
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import attrs_of, names_of
@@ -84,15 +91,15 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     """
     if not isinstance(results, Mapping) or len(results) < 2:
         got = f"{len(results)} models" if isinstance(results, Mapping) else type(results).__name__
-        raise InputError("results", got, "a mapping of two names or more to results of loo")
+        raise TooFewError("results", got, "a mapping of two names or more to results of loo")
     for name, result in results.items():
         if not isinstance(result, ELPDData):
             step = f"Pass {{{name!r}: hmetad.loo(fit), ...}}."
-            raise InputError("results", f"{type(result).__name__} for {name!r}", "ELPDData", step)
+            raise SourceError("results", f"{type(result).__name__} for {name!r}", "ELPDData", step)
     trials = {name: result.n_data_points for name, result in results.items()}
     if len(set(trials.values())) > 1:
         step = "Models are compared on the same data: fit them to one count table."
-        raise InputError("results", f"numbers of trials {trials}", "one number", step)
+        raise NumberError("results", f"numbers of trials {trials}", "one number", step)
     outcomes = {
         name: result.elpd_i.attrs["outcome"]
         for name, result in results.items()
@@ -100,7 +107,7 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     }
     if len(set(outcomes.values())) > 1:
         step = "Models are compared on the same data: fit them to one count table."
-        raise InputError("results", f"outcomes {outcomes}", "the same outcomes", step)
+        raise SourceError("results", f"outcomes {outcomes}", "the same outcomes", step)
     table = arviz_stats.compare(dict(results), **{"round_to": "none", **compare_kwargs})
     words = [in_words(row, doubts_of(row, results[name])) for name, row in table.iterrows()]
     return table.assign(in_words=words)
@@ -210,7 +217,7 @@ def model_frequencies(
     """
     if not LEAST_PRIOR <= prior <= MOST_PRIOR:
         step = "1 takes all frequencies for equally likely."
-        raise InputError("prior", str(prior), f"{LEAST_PRIOR} to {MOST_PRIOR:.0f}", step)
+        raise SourceError("prior", str(prior), f"{LEAST_PRIOR} to {MOST_PRIOR:.0f}", step)
     table = evidence_table(evidence)
     values = table.to_numpy(float)
     with np.errstate(over="ignore"):
@@ -248,32 +255,32 @@ def evidence_table(evidence: pd.DataFrame | xr.DataArray) -> pd.DataFrame:
         if evidence.ndim != 2 or "model" not in evidence.dims:
             step = "Models are along the dim 'model': evidence.rename({'your_dim': 'model'})."
             allowed = "two dims, of people and 'model'"
-            raise InputError("evidence", f"dims {evidence.dims}", allowed, step)
+            raise ShapeError("evidence", f"dims {evidence.dims}", allowed, step)
         wide = evidence.transpose(..., "model")
         people, models = (wide.get_index(dim) for dim in wide.dims)
         return evidence_table(pd.DataFrame(wide.values, people, models))
     table = evidence
     for labels, what in ((table.index, "row per person"), (table.columns, "column per model")):
         if labels.nlevels > 1:
-            raise InputError("evidence", f"{labels.nlevels} levels of names", f"one {what}")
+            raise LabelError("evidence", f"{labels.nlevels} levels of names", f"one {what}")
         if len(labels) < 2:
             step = "Of one person, compare the evidence itself." if "row" in what else ""
-            raise InputError("evidence", f"{len(labels)}", f"two or more, one {what}", step)
+            raise LabelError("evidence", f"{len(labels)}", f"two or more, one {what}", step)
         names = pd.Index([str(name) for name in labels])
         if not names.is_unique:
             twice = names[names.duplicated()][0]
-            raise InputError("evidence", f"{twice!r} twice", f"one {what}")
+            raise RepeatError("evidence", f"{twice!r} twice", f"one {what}")
     for name, kind in zip(table.columns, table.dtypes, strict=True):
         if kind.kind not in "iuf":
             step = "Names of people belong to the index: evidence.set_index(...)."
-            raise InputError("evidence", f"{kind} in {name!r}", "numbers, log evidence", step)
+            raise NumberError("evidence", f"{kind} in {name!r}", "numbers, log evidence", step)
     values = table.to_numpy(float, na_value=np.nan)
     rows, columns = np.nonzero(~np.isfinite(values))
     if len(rows):
         person, model = table.index[rows[0]], table.columns[columns[0]]
         got = f"{values[rows[0], columns[0]]} for {person!r} and {model!r}"
         step = "Leave out people who lack evidence for a model, or give it for all."
-        raise InputError("evidence", got, "finite numbers", step)
+        raise NumberError("evidence", got, "finite numbers", step)
     return pd.DataFrame(values, table.index, table.columns)
 
 

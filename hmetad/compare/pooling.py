@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, positive, probability
-from hmetad.base.errors import InputError
+from hmetad.base.errors import MissingError, ShapeError
 
 __all__ = ["pool_studies"]
 
@@ -79,10 +79,10 @@ def pool_studies(
     """
     y, s = (np.asarray(values, dtype=float) for values in (estimates, se))
     if y.ndim != 1 or y.shape != s.shape or y.size < 2:
-        raise InputError("estimates", f"shapes {y.shape} and {s.shape}", "two studies or more")
+        raise ShapeError("estimates", f"shapes {y.shape} and {s.shape}", "two studies or more")
     if not (np.isfinite(y).all() and np.isfinite(s).all() and (s > 0).all()):
         step = "Leave out studies without an estimate."
-        raise InputError("se", "values missing or not above 0", "numbers above 0", step)
+        raise MissingError("se", "values missing or not above 0", "numbers above 0", step)
     tau = np.linspace(0, WIDEST * scale, NODES)[:, None]
     variance = s**2 + tau**2
     precision = (1 / variance).sum(axis=1)

@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, with_variables
 from hmetad.base.coverage import items_of, shares_of
-from hmetad.base.errors import InputError
+from hmetad.base.errors import LevelError
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import (
     FEWEST_DRAWS,
@@ -154,7 +154,7 @@ def rank(
     design = design_of(values, over, held)
     strata = strata_of(design, held)
     if max(map(len, strata)) < 2:
-        raise InputError("over", repr(over), "a coordinate with two levels or more to rank")
+        raise LevelError("over", repr(over), "a coordinate with two levels or more to rank")
     labels = values["cell"].values
     if inverse is not None:
         unlike = [one for one in strata if are_unlike(inverse[one])]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import finite
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ModelError, ShapeError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import effective_draws
 from hmetad.base.results import attrs_of, names_of
@@ -121,17 +121,17 @@ def bayes_factor(
 def prior_draws(fit: xr.DataTree, var: str) -> xr.DataArray:
     """Prior draws of a quantity, with the coordinates of the fit's cells."""
     if not isinstance(fit, xr.DataTree):
-        raise InputError("fit", type(fit).__name__, "a fit (DataTree) with a group prior")
+        raise ModelError("fit", type(fit).__name__, "a fit (DataTree) with a group prior")
     if "prior" not in fit.children:
-        raise InputError("fit", "a fit without prior draws", "a group prior", HOW.format(var))
+        raise ModelError("fit", "a fit without prior draws", "a group prior", HOW.format(var))
     prior = fit["prior"].to_dataset()
     if var not in prior:
         step = f"{nearest(var, map(str, prior.data_vars))} {HOW.format(var)}"
-        raise InputError("var", repr(var), "a variable of the group prior", step)
+        raise ModelError("var", repr(var), "a variable of the group prior", step)
     values = prior[var]
     posterior = one_variable(fit, var)
     if set(values.dims) != set(posterior.dims):
-        raise InputError("fit", f"prior dims {values.dims}", f"dims {posterior.dims}")
+        raise ShapeError("fit", f"prior dims {values.dims}", f"dims {posterior.dims}")
     shared = [d for d in posterior.dims if d in posterior.coords and d in values.coords]
     aligned = values.sel({d: posterior[d].values for d in shared if d not in SAMPLE_DIMS})
     return aligned.assign_coords(coordinates_of_places(posterior))

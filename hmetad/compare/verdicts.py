@@ -18,7 +18,14 @@ from scipy.stats import norm
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    ChoiceError,
+    LabelError,
+    ModelError,
+    NumberError,
+    ShapeError,
+    TooFewError,
+)
 from hmetad.base.monte_carlo import (
     effective_draws,
     has_chains,
@@ -143,7 +150,7 @@ def decide(
     check_arguments(rope, null, ci_prob, comparisons)
     if draws.attrs.get("kind") == "superiority":
         step = "The probability of superiority is the mean of these draws."
-        raise InputError("draws", "superiority (0 or 1)", "draws of a difference", step)
+        raise ModelError("draws", "superiority (0 or 1)", "draws of a difference", step)
     draws, dim = with_one_dim(with_chains(draws))
     rows = draws.transpose(dim, *SAMPLE_DIMS).values
     level = 1 - (1 - ci_prob) / comparisons
@@ -252,13 +259,13 @@ def check_arguments(rope: Rope, null: float, ci_prob: float, comparisons: int) -
     """Refuse a ROPE with its ends swapped, and probabilities and numbers out of range."""
     if not isinstance(rope, Sequence) or len(rope) != 2 or not rope[0] < rope[1]:
         step = "Write both limits, as in rope=(-0.05, 0.05)."
-        raise InputError("rope", repr(rope), "(lower, upper) with lower < upper", step)
+        raise ChoiceError("rope", repr(rope), "(lower, upper) with lower < upper", step)
     if not np.isfinite(null):
-        raise InputError("null", str(null), "a finite number")
+        raise NumberError("null", str(null), "a finite number")
     if not 0 < ci_prob < 1:
-        raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
+        raise NumberError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
     if comparisons < 1 or comparisons != int(comparisons):
-        raise InputError("comparisons", str(comparisons), "a whole number of at least 1")
+        raise TooFewError("comparisons", str(comparisons), "a whole number of at least 1")
 
 
 def with_one_dim(draws: xr.DataArray) -> tuple[xr.DataArray, str]:
@@ -270,7 +277,7 @@ def with_one_dim(draws: xr.DataArray) -> tuple[xr.DataArray, str]:
     others = [str(dim) for dim in draws.dims if dim not in SAMPLE_DIMS]
     if len(others) != 1 or not set(SAMPLE_DIMS) <= set(draws.dims):
         step = "Select one element of the others by .sel()."
-        raise InputError("draws", f"dims {draws.dims}", "chain, draw and one more dim", step)
+        raise ShapeError("draws", f"dims {draws.dims}", "chain, draw and one more dim", step)
     return draws, others[0]
 
 
@@ -326,14 +333,14 @@ def labelled_estimate(
     """Estimates with one labelled dim."""
     if isinstance(estimate, xr.DataArray):
         if estimate.ndim != 1:
-            raise InputError("estimate", f"dims {estimate.dims}", "one dim")
+            raise ShapeError("estimate", f"dims {estimate.dims}", "one dim")
         return estimate.astype(float)
     values = np.atleast_1d(np.asarray(estimate, dtype=float))
     if values.ndim != 1:
-        raise InputError("estimate", f"shape {values.shape}", "one dim")
+        raise ShapeError("estimate", f"shape {values.shape}", "one dim")
     names = [str(i + 1) for i in range(len(values))] if labels is None else list(labels)
     if len(names) != len(values):
-        raise InputError("labels", f"{len(names)} labels", f"one for each of {len(values)}")
+        raise ShapeError("labels", f"{len(names)} labels", f"one for each of {len(values)}")
     return xr.DataArray(values, dims="pair", coords={"pair": names}, name="estimate")
 
 
@@ -343,12 +350,12 @@ def errors_of(values: xr.DataArray, se: ArrayLike | xr.DataArray) -> xr.DataArra
     theirs = se.indexes if isinstance(se, xr.DataArray) else {}
     if dim in labels and dim in theirs and not labels[dim].equals(theirs[dim]):
         step = f"Select them alike: se.sel({dim}=estimate[{dim!r}])."
-        raise InputError("se", "other labels than those of estimate", "the same labels", step)
+        raise LabelError("se", "other labels than those of estimate", "the same labels", step)
     numbers = np.asarray(se, dtype=float)
     if numbers.shape not in ((), (1,), values.shape):
-        raise InputError("se", f"shape {numbers.shape}", f"one number, or {values.size}")
+        raise ShapeError("se", f"shape {numbers.shape}", f"one number, or {values.size}")
     if (numbers <= 0).any():
-        raise InputError("se", f"{np.nanmin(numbers)}", "standard errors above 0")
+        raise NumberError("se", f"{np.nanmin(numbers)}", "standard errors above 0")
     return values.copy(data=np.broadcast_to(numbers, values.shape))
 
 

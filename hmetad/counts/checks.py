@@ -10,7 +10,16 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    ChoiceError,
+    KindError,
+    LabelError,
+    NumberError,
+    RatingError,
+    ShapeError,
+    StimulusError,
+    TooFewError,
+)
 from hmetad.base.results import type2_functions
 
 __all__ = [
@@ -76,7 +85,7 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     if isinstance(counts, xr.DataArray) and "correct" in counts.dims:
         more = "fit_mle and fit have M of it." if "options" in counts.coords else M_OF_OPTIONS
         step = f"{lacks_stimulus(used_by)} {more}"
-        raise InputError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
+        raise StimulusError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
     refuse_other_dims(counts, COUNT_TABLE, "Make one with count_trials or from_nr.", TYPE1)
     if has_more_options(counts):
         step = (
@@ -84,7 +93,7 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
             f"which have d′ and M of them, and {type2_measures()}."
         )
         got = f"{counts.sizes['stimulus']} labels in dim stimulus"
-        raise InputError("counts", got, "S1 and S2, in this order", step)
+        raise LabelError("counts", got, "S1 and S2, in this order", step)
     for dim, labels in TYPE1.labels.items():
         own = counts[dim].to_numpy().tolist() if dim in counts.coords else [*labels]
         if own != [*labels] or counts.sizes[dim] != len(labels):
@@ -92,7 +101,7 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
             if {*labels} <= {*own} and dim in counts.coords:
                 step = f"Put them in order: counts.sel({dim}={[*labels]})."
             got = f"{counts.sizes[dim]} labels in dim {dim}: {own}"
-            raise InputError("counts", got, f"{' and '.join(labels)}, in this order", step)
+            raise LabelError("counts", got, f"{' and '.join(labels)}, in this order", step)
     refuse_falling_ratings(counts)
     if counts.chunks is None:
         refuse_impossible_counts(counts)
@@ -103,12 +112,12 @@ def refuse_no_counts(counts: xr.DataArray) -> None:
     step = "Make one with count_trials, from_nr or count_correct."
     refuse_other_dims(counts, f"{COUNT_TABLE}, or one with correct and rating", step, TYPE1, TYPE2)
     if not counts.sizes["rating"]:
-        raise InputError("counts", "no ratings", "one at least", step)
+        raise RatingError("counts", "no ratings", "one at least", step)
     if "correct" not in counts.dims:
         shown, said = counts["stimulus"].values, counts["response"].values
         if not {*said} <= {*shown}:
             got = f"response {said} for stimulus {shown}"
-            raise InputError("counts", got, "responses in the labels of the stimuli")
+            raise LabelError("counts", got, "responses in the labels of the stimuli")
     refuse_falling_ratings(counts)
     refuse_impossible_counts(counts)
 
@@ -124,7 +133,7 @@ def require_options(counts: xr.DataArray) -> None:
     shown, said = (counts[dim].to_numpy().tolist() for dim in ("stimulus", "response"))
     if shown != said:
         step = "Make the table with count_trials(trials, options=...)."
-        raise InputError("counts", f"responses {said} for stimuli {shown}", "the same", step)
+        raise LabelError("counts", f"responses {said} for stimuli {shown}", "the same", step)
 
 
 def lacks_stimulus(used_by: str) -> str:
@@ -145,11 +154,11 @@ def counted_options(counts: xr.DataArray) -> NDArray[np.int64]:
             "counts.assign_coords(options=('cell', ...)). "
             f"{lacks_stimulus('Any other model of ratings')}"
         )
-        raise InputError("counts", got, "a coordinate options of the cells", step)
+        raise LabelError("counts", got, "a coordinate options of the cells", step)
     own = counts["options"]
     if own.dims not in ((), ("cell",)):
         allowed = "one number for each cell"
-        raise InputError("options", f"a coordinate with {dims_text(own)}", allowed)
+        raise ShapeError("options", f"a coordinate with {dims_text(own)}", allowed)
     values = np.broadcast_to(own.to_numpy(), (counts.sizes["cell"],))
     return whole_options(values, "the coordinate options of the cells")
 
@@ -164,16 +173,16 @@ def whole_options(values: NDArray[np.generic], source: str) -> NDArray[np.int64]
             is_right = False
         if not is_right or isinstance(value, bool):
             step = "Say how many answers could be chosen, the right one among them."
-            raise InputError("options", f"{value!r} in {source}", allowed, step)
+            raise LabelError("options", f"{value!r} in {source}", allowed, step)
     return values.astype(np.float64).astype(np.int64)
 
 
 def refuse_other_dims(counts: xr.DataArray, allowed: str, step: str, *kinds: Axes) -> None:
     """Refuse what is no table of one of these kinds."""
     if not isinstance(counts, xr.DataArray):
-        raise InputError("counts", type(counts).__name__, allowed, step)
+        raise KindError("counts", type(counts).__name__, allowed, step)
     if not any({*kind.dims} <= {*counts.dims} for kind in kinds):
-        raise InputError("counts", dims_text(counts), allowed, step)
+        raise ShapeError("counts", dims_text(counts), allowed, step)
 
 
 def refuse_falling_ratings(counts: xr.DataArray) -> None:
@@ -185,18 +194,18 @@ def refuse_falling_ratings(counts: xr.DataArray) -> None:
     if not is_number or not (rating[1:] > rating[:-1]).all() or (rating != rating).any():
         step = "counts.sortby('rating') sorts them; to turn a scale round, number it anew."
         step = step if is_number else "Number them 1 to K, from the least confident."
-        raise InputError("counts", f"ratings {rating.tolist()}", "numbers that rise", step)
+        raise RatingError("counts", f"ratings {rating.tolist()}", "numbers that rise", step)
 
 
 def refuse_impossible_counts(counts: xr.DataArray) -> None:
     """Refuse counts below 0, missing ones, and what is no number."""
     values = counts.to_numpy()
     if values.dtype.kind not in "iuf":
-        raise InputError("counts", f"values of type {values.dtype}", "numbers of trials")
+        raise KindError("counts", f"values of type {values.dtype}", "numbers of trials")
     is_number = values >= 0
     if not is_number.all():
         step = "Leave out cells without trials, or give them counts of 0."
-        raise InputError("counts", f"{values[~is_number][0]:g}", "counts of 0 or more", step)
+        raise TooFewError("counts", f"{values[~is_number][0]:g}", "counts of 0 or more", step)
 
 
 def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:
@@ -224,7 +233,7 @@ def type2_measures() -> str:
 def whole_number(argument: str, given: object, least: int) -> int:
     """Return the number as int, or refuse what is not whole or too small."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise InputError(argument, repr(given), f"a whole number of at least {least}")
+        raise NumberError(argument, repr(given), f"a whole number of at least {least}")
     return int(given)
 
 
@@ -234,4 +243,4 @@ def open_probability(
     """Return the number as float, or refuse what is not between 0 and 1, ends excluded."""
     if isinstance(given, int | float | np.integer | np.floating) and 0 < given < 1:
         return float(given)
-    raise InputError(argument, repr(given), allowed)
+    raise ChoiceError(argument, repr(given), allowed)

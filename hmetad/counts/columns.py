@@ -15,7 +15,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, describe_value, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    ColumnError,
+    ConflictError,
+    FileError,
+    InputError,
+    KindError,
+    LabelError,
+    NumberError,
+    StimulusError,
+    TakenError,
+    describe_value,
+    nearest,
+)
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
 from hmetad.rows.queries import Rows, plain_value
@@ -66,11 +79,15 @@ CORRECTNESS_NAMES = frozenset(
     ]
 )
 
-MULTIPLE = (
-    "More than two alternatives: give options={number}, or a list of all labels; fit_mle and fit "
-    "then have M. Trials that are selected by their answer "
-    "give a wrong one. Or count right and wrong (count_correct, --correct COLUMN); to that table "
-    "apply {measures}."
+# For more than two alternatives, in the words of Python and of the command line.
+MULTIPLE = tuple(
+    f"More than two alternatives: give {options}, or all labels, for M-ratio. Trials that are "
+    f"selected by their answer give a wrong one. Or count correct answers and errors with "
+    f"{correct}; to that table apply {{measures}}."
+    for options, correct in (
+        ("options={number}", "count_correct"),
+        ("--options {number}", "--correct COLUMN"),
+    )
 )
 # Numbers that questionnaires and programs of experiments write for no answer, and texts.
 REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]
@@ -111,7 +128,7 @@ def column_names(argument: str, given: By) -> list[str]:
         if name in DIM_NAMES or "/" in name:
             step = f"Rename the column, say {'my_' + name.replace('/', '_')!r}."
             allowed = "a name without '/' that no dim of a table or a fit has"
-            raise InputError(argument, repr(name), allowed, step)
+            raise ChoiceError(argument, repr(name), allowed, step)
     return names
 
 
@@ -128,10 +145,10 @@ def named_rows(rows: Rows, *given: object) -> Rows:
         first = next(name for name, column in pairs.items() if column == old)
         if first != new:
             got = f"{old!r}, which is named {first!r} already"
-            raise InputError(argument, got, "a different column for each")
+            raise ColumnError(argument, got, "a different column for each")
         if new in rows.columns and new != old:
             step = f"Drop or rename the column {new!r}."
-            raise InputError(argument, f"{old!r} beside a column {new!r}", "one", step)
+            raise ConflictError(f"{argument}={old!r}", f"a column {new!r}", next_step=step)
     return rows.rename({old: new for new, old in pairs.items()}) if pairs else rows
 
 
@@ -173,14 +190,14 @@ def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> N
         if times > 1:
             where = ", ".join(dict.fromkeys(said for said, column in used if column == name))
             step = f"Name {name!r} once, and leave it out of the others."
-            raise InputError(where, f"{name!r} {times} times", "a different column for each", step)
+            raise FileError(where, f"{name!r} {times} times", "a different column for each", step)
 
 
 def refuse_absent(argument: str, name: object, columns: Sequence[object]) -> None:
     """Refuse the name of a column that is not there, and suggest the nearest."""
     if not isinstance(name, Hashable) or name not in columns:
         step = nearest(str(name), map(str, columns))
-        raise InputError(argument, repr(name), "a column of the trials", step)
+        raise ColumnError(argument, repr(name), "a column of the trials", step)
 
 
 # Values as they are read, written and seen
@@ -196,12 +213,12 @@ def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
         try:
             return np.array(items, dtype=dtypes[kinds.pop()])
         except OverflowError as error:
-            raise InputError(name, "integers beyond 64 bits", "64-bit integers or text") from error
+            raise KindError(name, "integers beyond 64 bits", "64-bit integers or text") from error
     if kinds <= {int, float}:
         return np.array(items, dtype=np.float64)
     got = "values of type " + " and ".join(sorted(kind.__name__ for kind in kinds))
     allowed = "one of text, integers, numbers and booleans"
-    raise InputError(name, got, allowed, "Convert the column, for instance by .astype(str).")
+    raise KindError(name, got, allowed, "Convert the column, for instance by .astype(str).")
 
 
 def group_numbers(columns: pd.DataFrame, *, sort: bool = False) -> Ints:
@@ -242,7 +259,7 @@ def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
         is_whole = text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
         if "\0" in text or not is_whole:
             allowed = "text without NUL and without unpaired surrogates"
-            raise InputError(argument, repr(text), allowed, "Remove them, as by .str.replace.")
+            raise ChoiceError(argument, repr(text), allowed, "Remove them, as by .str.replace.")
 
 
 def alike_notices(cells: pd.DataFrame, labels: Sequence[str]) -> list[Notice]:
@@ -299,23 +316,26 @@ def option_labels(
         for label in sorted(seen, key=repr)[:10]
     )
     if labels is not None and not is_covered:
-        raise InputError("labels", f"{labels!r} but in the data {counted}", "all that is there")
+        raise LabelError("labels", f"{labels!r} but in the data {counted}", "all that is there")
     if labels is not None:
         return [*labels]
     columns = f"{stimulus!r} and {response!r}"
     if len(seen) == 1:
-        step = "Name both: labels=(S1, S2)." if most == 2 else "Name all: options=[...]."
-        raise InputError(columns, f"the single label {counted}", "two labels", step)
+        steps: tuple[str, ...] = ("Name both: labels=(S1, S2).", "Name both: --labels S1,S2.")
+        if most > 2:
+            steps = ("Name all: options=[...].", "Name all: --options A,B,C.")
+        raise LabelError(columns, f"the single label {counted}", "two labels", *steps)
     of_one_type = len({isinstance(label, str) for label in seen}) == 1
     if len(seen) > most or not of_one_type:
         # Trials that are selected by their answer say nothing true of any measure.
         several = len(shown) > 2 and of_one_type and number is None
-        step = MULTIPLE if several else "Recode both columns to the same labels."
-        step = code_step(label_codes(shown + said, most)) or step.format(
-            number=len(seen), measures=type2_measures()
+        steps = code_steps(label_codes(shown + said, most)) or (
+            tuple(x.format(number=len(seen), measures=type2_measures()) for x in MULTIPLE)
+            if several
+            else ("Recode both columns to the same labels.",)
         )
-        allowed = "the same two labels" if most == 2 else f"{most} at most, options={most}"
-        raise InputError(columns, f"{len(seen)} labels: {counted}", allowed, step)
+        allowed = "the same two labels" if most == 2 else f"at most {most} labels"
+        raise LabelError(columns, f"{len(seen)} labels: {counted}", allowed, *steps)
     refuse_alike(columns, sorted(seen))
     return [*sorted(seen), *(f"unseen {k}" for k in range(1, most - len(seen) + 1))]
 
@@ -329,7 +349,7 @@ def given_labels(labels: Sequence[Label], number: int = 2) -> list[Label]:
     are_labels = all(isinstance(x, Label) for x in own)
     if len(own) != number or not are_labels or len({*map(as_text, own)}) < number:
         allowed = "two different labels, (S1, S2)" if number == 2 else f"{number} different labels"
-        raise InputError("labels", repr(labels), allowed)
+        raise LabelError("labels", repr(labels), allowed)
     refuse_alike("labels", own)
     return own
 
@@ -342,7 +362,7 @@ def refuse_alike(argument: str, labels: Sequence[object]) -> None:
         if other is not label:
             step = "Recode the column: .str.strip() and .str.normalize('NFC')."
             got = f"{other!a} and {label!a}, which look alike"
-            raise InputError(argument, got, "labels that a reader can tell apart", step)
+            raise LabelError(argument, got, "labels that a reader can tell apart", step)
 
 
 def options_of_trials(
@@ -354,12 +374,12 @@ def options_of_trials(
     if isinstance(options, int | np.integer) and not isinstance(options, bool):
         return labels, int(whole_options(np.array([options]), "the argument")[0])
     if isinstance(options, str | Set | Mapping) or not isinstance(options, Iterable):
-        raise InputError("options", repr(options), "a number, or a list of all labels in order")
+        raise LabelError("options", repr(options), "a number, or a list of all labels in order")
     if labels is not None:
-        raise InputError("labels", f"{labels!r} beside a list of options", "one of the two")
+        raise ConflictError("labels", "a list of options")
     own = [*options]
     if len(own) < 2:
-        raise InputError("options", repr(own), "at least two labels")
+        raise LabelError("options", repr(own), "at least two labels")
     return own, len(own)
 
 
@@ -368,8 +388,11 @@ def with_options_column(by: By, options: int | str | None) -> By:
     if not isinstance(options, str):
         return by
     if options.strip().isdigit() or "," in options:
-        step = "Write options=4; labels of options belong to count_trials."
-        raise InputError("options", repr(options), "a number, or the column that has it", step)
+        steps = (
+            "Write options=4; labels of options belong to count_trials.",
+            "Write --options 4; labels of options do not go with --correct.",
+        )
+        raise ColumnError("options", repr(options), "a number, or the column that has it", *steps)
     named = dict(by) if isinstance(by, Mapping) else {x: x for x in listed("by", by)}
     own = {options if old == options else new: old for new, old in named.items()}
     return own | {options: options}
@@ -387,14 +410,14 @@ def with_options(
     if isinstance(options, str):
         if options != "options" and "options" in groups:
             step = "Rename the column 'options'."
-            raise InputError("by", "'options' beside the number of options", "another name", step)
+            raise TakenError("by", "'options'", "another name", step)
         source = f"column {options!r}"
         number = whole_options(plain_array(source, groups[options]), source)
         groups = groups.rename(columns={options: "options"}).assign(options=number)
         return groups, ["options" if name == options else name for name in by], []
     if "options" in by:
-        step = "Name the column: options='options'."
-        raise InputError("options", f"{options!r} beside a column 'options' in by", "one", step)
+        steps = ("", "Name the column: options='options'.", "Name the column: --options options.")
+        raise ConflictError("options", "a column 'options' in by", *steps)
     number = whole_options(np.array([options]), "the argument")
     return groups.assign(options=np.repeat(number, len(groups))), [*by], ["options"]
 
@@ -425,9 +448,9 @@ def right_trials(groups: pd.DataFrame, n: Ints, correct: str) -> tuple[Ints, lis
             )
         if any(isinstance(value, float) and 0 < value < 1 for value in neither):
             step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
-        step = code_step(label_codes(frequencies)) or step
+        steps = code_steps(label_codes(frequencies)) or (step,)
         allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
-        raise InputError(argument, with_trials(neither, 5), allowed, step)
+        raise KindError(argument, with_trials(neither, 5), allowed, *steps)
     is_right = np.array([meaning[value] for value in values], dtype=np.int64)
     return is_right, [sorted(x for x in meaning if meaning[x] is side) for side in (False, True)]
 
@@ -466,12 +489,12 @@ def correctness_error(role: str, got: str, stimulus: str) -> InputError:
             f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
             f"label where it was not. With no two alternatives use {type2_measures()}."
         )
-        return InputError(role, got, "the choice made, in the labels of the stimulus", step)
+        return LabelError(role, got, "the choice made, in the labels of the stimulus", step)
     step = (
         f"Where only correctness is known use {type2_measures()}; count_correct makes their table. "
         "With correctness as the stimulus M-ratio is nearly the same whatever the truth."
     )
-    return InputError(role, got, "what was shown, in two labels", step)
+    return StimulusError(role, got, "what was shown, in two labels", step)
 
 
 # Codes for missing answers
@@ -481,7 +504,7 @@ def columns_by_role(argument: str, value: object) -> None:
     """Refuse what names no columns by their roles."""
     if not isinstance(value, Mapping):
         step = "Name a column by its role: columns={'confidence': 'confidence'}."
-        raise InputError(argument, describe_value(value), "a mapping of role to column", step)
+        raise ColumnError(argument, describe_value(value), "a mapping of role to column", step)
 
 
 # Names and labels are looked at where they are counted by.
@@ -555,7 +578,7 @@ def with_numbers(groups: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 def listed(argument: str, given: Any) -> list[Any]:
     """Values as a list, a single one too."""
     if isinstance(given, Mapping | Set) or (np.ndim(given) != 1 and not np.isscalar(given)):
-        raise InputError(argument, repr(given), "a list of texts or numbers")
+        raise NumberError(argument, repr(given), "a list of texts or numbers")
     return [given] if np.isscalar(given) else list(given)
 
 
@@ -589,13 +612,20 @@ def label_codes(labels: Mapping[Any, int], number: int = 2) -> dict[Any, int]:
     return odd if len(labels) - len(odd) == number else {}
 
 
-def code_step(suspects: Mapping[Any, int]) -> str:
-    """Sentence for an error: which values look like codes, and how to say that they are."""
+def code_steps(suspects: Mapping[Any, int]) -> tuple[str, ...]:
+    """Next steps of an error: which values look like codes, and how to declare them."""
     if not suspects:
-        return ""
+        return ()
+    named = ", ".join(map(code_text, suspects))
+    ways = (f"missing_codes=[{named}]", f"--missing-codes {named.replace(', ', ',')}")
+    return tuple(f"{looks_like_codes(suspects)}: if so, give {way}." for way in ways)
+
+
+def looks_like_codes(suspects: Mapping[Any, int]) -> str:
+    """The beginning of a sentence on values that may stand for missing answers."""
     named = ", ".join(map(code_text, suspects))
     who = "looks like a code" if len(suspects) == 1 else "look like codes"
-    return f"{named} {who} for a missing answer: if so, say missing_codes=[{named}]."
+    return f"{named} {who} for a missing answer"
 
 
 def code_notices(column: str, values: NDArray[Any], n: Ints) -> list[Notice]:

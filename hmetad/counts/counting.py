@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import RatingError, TooFewError
 from hmetad.base.notice import Notice, first_few, notice_of, with_notices
 from hmetad.counts.checks import STIMULI, TYPE2, Axes
 from hmetad.counts.columns import (
@@ -494,7 +494,7 @@ def refuse_one_rated_response(
         "rated response."
     )
     got = f"no value in any of the {number} trials with response {own!r}"
-    raise InputError("confidence", got, "ratings of both responses", step)
+    raise RatingError("confidence", got, "ratings of both responses", step)
 
 
 def complete_rows(
@@ -510,7 +510,7 @@ def complete_rows(
     columns = ", ".join(f"{name} ({int(times):,})" for name, times in by_column if times)
     if dropped == total:
         got = f"a missing value in each of the {total} rows, in {columns}"
-        raise InputError("trials", got, "at least one complete row", "Check how they were read.")
+        raise TooFewError("trials", got, "at least one complete row", "Check how they were read.")
     kept = groups.loc[~incomplete].reset_index(drop=True)
     lost = {name: {*groups[name][incomplete].dropna()} - {*kept[name]} for name in groups}
     gone = [

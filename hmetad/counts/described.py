@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ColumnError, LabelError, NumberError
 from hmetad.counts.columns import as_correct, refuse_absent
 
 __all__ = ["BY", "described_trials", "plain_column", "trial_rows", "with_answers"]
@@ -58,11 +58,11 @@ def with_answers(trials: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFram
     if not labels:
         if right is None:
             step = "Name the columns by hmetad import table FILE --columns stimulus=NAME."
-            raise InputError("table", "no stimulus and no correctness", "one of the two", step)
+            raise ColumnError("table", "neither stimulus nor correctness", "one of the two", step)
         return trials.assign(correct=right)
     if len(labels) == 1:
         got = f"the single label {labels[0]!r} in column {record['columns']['stimulus']!r}"
-        raise InputError("stimulus", got, "two labels at least")
+        raise LabelError("stimulus", got, "two labels at least")
     if "cut" in record:
         above = pd.to_numeric(trials["stimulus"], errors="coerce") - record["cut"]
         trials = trials.assign(stimulus=np.sign(above).map({-1: labels[0], 1: labels[1]}))
@@ -84,7 +84,7 @@ def rated(confidence: pd.Series, record: Mapping[str, Any]) -> pd.Series:
     if len(words):
         shown, name = ", ".join(map(repr, words[:6])), record["columns"]["confidence"]
         step = f"Count the table itself: count_trials(table, confidence={name!r}, levels=[...])."
-        raise InputError("confidence", f"the words {shown}", "numbers", step)
+        raise NumberError("confidence", f"the words {shown}", "numbers", step)
     if "centre" in record:
         numbers = (numbers - record["centre"]).abs().round(9)
     if record.get("reversed"):

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ConflictError, SourceError
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import table_dims
@@ -117,10 +117,12 @@ def resample_interval(
     """
     if draws is not None:
         if not {"kind", "hold", "cluster"} <= {*draws.attrs}:
-            raise InputError("draws", "none of resample", "what resample gave for these counts")
+            raise SourceError("draws", "none of resample", "what resample gave for these counts")
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
-        raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
+        raise ConflictError(
+            f"method={method!r}", f"kind={kind!r}", next_step="Take kind='bootstrap'."
+        )
     how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
     drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
     source = source_of(counts, statistic, cluster, hold)
@@ -129,7 +131,7 @@ def resample_interval(
     has_all = same_cells and {*estimates.data_vars} <= {*drawn.data_vars}
     if draws is not None and not has_all:
         got = "other cells or results than those of counts"
-        raise InputError("draws", got, "what resample gave for these counts")
+        raise SourceError("draws", got, "what resample gave for these counts")
     accelerations = jackknife(source) if method == "bca" else {}
     result = xr.Dataset(coords=estimates.coords, attrs=drawn.attrs)
     beside, same = dict[str, xr.DataArray](), dict[str, xr.DataArray]()

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, NumberError
 from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_correct, as_text
@@ -78,7 +78,7 @@ def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     []
     """
     if not isinstance(trials, pd.DataFrame):
-        raise InputError("trials", type(trials).__name__, "a DataFrame of trials")
+        raise KindError("trials", type(trials).__name__, "a DataFrame of trials")
     return said_in(trials.attrs)
 
 
@@ -216,7 +216,7 @@ def letter_notices(
     if len(known) > most and all(len(x) == 1 and x.isalnum() for x in known):
         where = " and ".join(letters)
         allowed = f"at least {len(known)}: columns {where} have {', '.join(known)}"
-        raise InputError("options", f"{most:g}", allowed)
+        raise NumberError("options", f"{most:g}", allowed)
     if not 2 <= len(known) <= sums["m"].min():
         return []
     least = np.maximum(

@@ -5,7 +5,7 @@ where `bin_confidence` cuts.
 """
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,18 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    ConflictError,
+    InputError,
+    KindError,
+    LabelError,
+    NeedError,
+    NumberError,
+    RatingError,
+    ShapeError,
+    TooFewError,
+    listed_both,
+)
 from hmetad.base.notice import Notice
 from hmetad.counts.checks import whole_number
 from hmetad.counts.columns import (
@@ -24,9 +35,10 @@ from hmetad.counts.columns import (
     USUAL_TEXTS,
     check_roles,
     code_notices,
-    code_step,
+    code_steps,
     frequencies_of,
     listed,
+    looks_like_codes,
     plain_array,
     refuse_absent,
     suspected_codes,
@@ -49,6 +61,11 @@ MOST_CUTS = 8
 # More are no ratings that people choose from.
 MOST_INFERRED = 20
 # A warning points to the first caller outside of it.
+# What to do with confidence that is not ratings.
+CONTINUOUS = (
+    "Continuous confidence becomes ratings with quantiles=4, or bin_confidence.",
+    "Continuous confidence becomes ratings with --quantiles 4.",
+)
 PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -93,8 +110,8 @@ def rating_numbers(
         return rating, K, f"K = {K}, the levels {', '.join(names)} of column {scale.confidence!r}"
     named = [value for value in column.tolist() if isinstance(value, str | bool)]
     if named and not isinstance(named[0], str):
-        step = "Name the levels, the least confident first: levels=[False, True]."
-        raise InputError(scale.argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
+        steps = named_levels([False, True])
+        raise KindError(scale.argument, f"booleans such as {named[0]!r}", "integers 1..K", *steps)
     if named:
         raise text_as_confidence(scale.argument, column, n, "integers 1..K", rows)
     rating, K = whole_ratings(plain_array(scale.argument, column), n, scale)
@@ -108,19 +125,22 @@ def level_ratings(column: pd.Series, n: Ints, scale: Scale) -> tuple[Ints, list[
     """
     for name in ("ratings", "quantiles"):
         if getattr(scale, name) is not None:
-            raise InputError("levels", f"it beside {name}", "one of the two")
+            raise ConflictError("levels", name)
     levels = listed("levels", scale.levels)
     places = {plain_value(level): place for place, level in enumerate(levels, 1)}
     if len(places) < max(2, len(levels)):
         allowed = "two different levels or more, the least confident first"
-        raise InputError("levels", repr(levels), allowed)
+        raise RatingError("levels", repr(levels), allowed)
     names, values = [*map(str, levels)], [*map(plain_value, column.tolist())]
     is_unknown = np.array([value not in places for value in values], dtype=bool)
     if is_unknown.any():
-        step = "Name all in levels=, the least confident first, or missing ones in missing_codes=."
+        steps = (
+            "Name all in levels=, the least confident first, or missing ones in missing_codes=.",
+            "Name all in --levels, the least confident first, or missing ones in --missing-codes.",
+        )
         allowed = f"one of the levels {', '.join(names)}"
         unknown = frequencies_of(column[is_unknown].tolist(), n[is_unknown])
-        raise InputError(scale.argument, with_trials(unknown), allowed, step)
+        raise RatingError(scale.argument, with_trials(unknown), allowed, *steps)
     return np.array([places[value] for value in values], dtype=np.int64), names
 
 
@@ -131,10 +151,9 @@ def whole_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> tuple[Ints, in
     off = off if off.any() else np.isinf(values)
     if off.any():
         shown = ", ".join(f"{value:g}" for value in values[off][:3])
-        step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
-        step = f"{code_step(suspects) or level_step(values)} {step}".lstrip()
+        steps = joined_steps(code_steps(suspects) or level_steps(values), CONTINUOUS)
         got = f"{int(n[off].sum())} values such as {shown}"
-        raise InputError(scale.argument, got, "integers 1..K", step)
+        raise RatingError(scale.argument, got, "integers 1..K", *steps)
     # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
     rating = np.clip(values, -(2**53), 2**53).astype(np.int64)
     K = int(rating.max()) if is_inferred else whole_number("ratings", scale.ratings, 1)
@@ -143,35 +162,51 @@ def whole_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> tuple[Ints, in
     highest = rating[~np.isin(rating, [*suspects])].max() if has_codes else K
     out = (rating < 1) | (rating > highest)
     if most < K and not (has_codes and out.any()):
-        step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
         if not is_inferred:
-            raise InputError("ratings", f"{K}", f"at most {most}", step)
-        step = f"{level_step(values)} {step}".lstrip()
-        allowed = f"at most {most} ratings unless ratings= says so"
-        raise InputError(scale.argument, f"ratings up to {K}", allowed, step)
+            raise RatingError("ratings", f"{K}", f"at most {most}", *CONTINUOUS)
+        steps = joined_steps(level_steps(values), CONTINUOUS)
+        allowed = f"at most {most} ratings unless their number is given"
+        raise RatingError(scale.argument, f"ratings up to {K}", allowed, *steps)
     if not out.any():
         return rating, K
     times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
-    step = code_step(suspects)
+    steps = code_steps(suspects)
     low, high = int(rating.min()), max(int(rating.max()), int(highest) - 1 - is_inferred)
-    if not step and low < 1 and high - low < MOST_INFERRED:
+    if not steps and low < 1 and high - low < MOST_INFERRED:
         odd = ", ".join(map(str, times))
-        step = (
-            f"Name the levels, the least confident first: levels={[*range(low, high + 1)]}; or, if "
-            f"{odd} stands for a missing answer, say missing_codes=[{odd}]."
+        codes = (
+            f"Or, if {odd} stands for a missing answer, give {way}."
+            for way in listed_both("missing_codes", times)
         )
-    step = step or "Drop or recode these trials, or correct ratings=."
+        steps = joined_steps(named_levels(range(low, high + 1)), tuple(codes))
+    steps = steps or (
+        "Drop or recode these trials, or correct ratings=.",
+        "Drop or recode these trials, or correct --ratings.",
+    )
     allowed = "integers 1..K" if is_inferred else f"1..{K}"
-    raise InputError(scale.argument, with_trials(times), allowed, step)
+    raise RatingError(scale.argument, with_trials(times), allowed, *steps)
 
 
-def level_step(values: NDArray[Any]) -> str:
-    """Sentence for an error: which levels a column of numbers has, where these are few."""
-    levels = np.unique(values[np.isfinite(values)])
+def named_levels(levels: Iterable[object]) -> tuple[str, ...]:
+    """Next steps of an error: the levels to name."""
+    ways = listed_both("levels", levels)
+    return tuple(f"Name the levels, the least confident first: {way}." for way in ways)
+
+
+def level_steps(values: NDArray[Any]) -> tuple[str, ...]:
+    """Next steps of an error: which levels a column of numbers has, where these are few."""
+    levels = np.unique(values[np.isfinite(values)]).tolist()
     if not 1 < len(levels) <= MOST_INFERRED:
-        return ""
-    named = ", ".join(repr(level).removesuffix(".0") for level in levels.tolist())
-    return f"If these are ratings, name them, the least confident first: levels=[{named}]."
+        return ()
+    ways = listed_both("levels", [int(x) if x == int(x) else x for x in levels])
+    return tuple(
+        f"If these are ratings, name them, the least confident first: {way}." for way in ways
+    )
+
+
+def joined_steps(first: Sequence[str], then: Sequence[str]) -> tuple[str, ...]:
+    """Next steps one after the other, in each of the two languages."""
+    return tuple(map(" ".join, zip(first, then, strict=True))) if first else tuple(then)
 
 
 def text_as_confidence(
@@ -193,22 +228,25 @@ def text_as_confidence(
         counted = f" ({off:,} of {total:,} values {are}{row_of(shown, values, rows)})"
     words = sorted({*texts.dropna()})
     named = f" {', '.join(map(repr, words))}" if len(words) <= MOST_INFERRED else ""
-    step = f"Name the levels{named} in order, the least confident first, by levels=."
+    steps: tuple[str, ...] = tuple(
+        f"Name the levels{named} in order, the least confident first, with {way}."
+        for way in ("levels=", "--levels")
+    )
     # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
     if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
-        step = (
+        steps = (
             "`hmetad import table FILE --scale probability -o trials.csv` reads confidence from "
             "text such as 83%, and counts what it cannot read, which becomes a missing value; "
-            "--scale percent where bare numbers are percentages."
+            "--scale percent if bare numbers are percentages.",
         )
         rest = pd.to_numeric(values[~is_odd], errors="coerce").dropna()
         are_ratings = rest.nunique() <= MOST_INFERRED and (rest == rest.round()).all()
         if are_ratings and n is not None and len(odd) and off <= FEW_MISTAKES * total:
-            named = ", ".join(map(repr, dict.fromkeys(odd[:3])))
-            step = f"Correct it, or, if it is a missing answer, say missing_codes=[{named}]."
+            ways = listed_both("missing_codes", dict.fromkeys(odd[:3]))
+            steps = tuple(f"Correct it, or, if it is a missing answer, give {x}." for x in ways)
         if is_usual(odd):
-            step = code_step(dict.fromkeys(odd, 1))
-    return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
+            steps = code_steps(dict.fromkeys(odd, 1))
+    return RatingError(argument, f"text such as {shown!r}{counted}", allowed, *steps)
 
 
 def is_usual(words: pd.Series) -> bool:
@@ -313,10 +351,10 @@ def bin_confidence(
     group = group_codes(values, within, len(numbers))
     known = ~np.isnan(numbers)
     there, own = numbers[known], group[known]
-    step = code_step(suspected_codes(there, np.ones(len(there), dtype=np.int64)))
-    if step and method != "edges":
+    suspects = suspected_codes(there, np.ones(len(there), dtype=np.int64))
+    if suspects and method != "edges":
         warn(
-            f"{step.partition(': if so')[0]}, and is taken as confidence: replace it by NaN if it "
+            f"{looks_like_codes(suspects)}, and is taken as confidence: replace it by NaN if it "
             "is one."
         )
     result = np.full(len(numbers), np.nan)
@@ -336,32 +374,32 @@ def rising_edges(ratings: int, method: Method, edges: Sequence[float] | None) ->
     """Interior cuts as given, or an error where they do not fit; none where none are needed."""
     if (edges is not None) != (method == "edges"):
         got = f"edges={edges!r} with method={method!r}"
-        raise InputError("edges", got, "edges together with method='edges', and only there")
+        raise RatingError("edges", got, "edges together with method='edges', and only there")
     allowed = f"{ratings - 1} strictly rising numbers (ratings - 1)"
     try:
         cuts = np.asarray([] if edges is None else edges, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError("edges", repr(edges), allowed) from error
+        raise RatingError("edges", repr(edges), allowed) from error
     is_rising = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
     if edges is not None and (cuts.shape != (ratings - 1,) or not is_rising):
-        raise InputError("edges", repr(edges), allowed)
+        raise RatingError("edges", repr(edges), allowed)
     return cuts
 
 
 def finite_numbers(values: Any) -> Floats:
     """Values as floats, NaN where missing."""
     if np.ndim(values) != 1 or np.size(values) == 0:
-        raise InputError("values", f"shape {np.shape(values)}", "one value per trial, shape (n,)")
+        raise ShapeError("values", f"shape {np.shape(values)}", "one value per trial, shape (n,)")
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     series = series.infer_objects()
     if not pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
         step = "Turn text into numbers first, for instance by pd.to_numeric."
-        raise InputError("values", f"values of type {series.dtype}", "numbers", step)
+        raise KindError("values", f"values of type {series.dtype}", "numbers", step)
     numbers = np.asarray(series.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
     if np.isinf(numbers).any():
-        raise InputError("values", f"{np.isinf(numbers).sum()} infinite values", "finite numbers")
+        raise NumberError("values", f"{np.isinf(numbers).sum()} infinite values", "finite numbers")
     if np.isnan(numbers).all():
-        raise InputError("values", "only missing values", "at least one number")
+        raise TooFewError("values", "only missing values", "at least one number")
     return numbers
 
 
@@ -372,14 +410,14 @@ def group_codes(values: Any, within: Any, size: int) -> Ints:
     if isinstance(within, str) or np.shape(within) != (size,):
         got = repr(within) if isinstance(within, str) else f"shape {np.shape(within)}"
         step = "Pass the column itself, such as within=trials['subject']."
-        raise InputError("within", got, f"one group label for each of {size} trials", step)
+        raise LabelError("within", got, f"one group label for each of {size} trials", step)
     both = isinstance(values, pd.Series) and isinstance(within, pd.Series)
     if both and not values.index.equals(within.index):
-        raise InputError("within", "another index than values", "the index of values")
+        raise ShapeError("within", "another index than values", "the index of values")
     codes, _ = pd.factorize(pd.Series(within))
     if (codes < 0).any():
         got = f"{(codes < 0).sum()} missing labels"
-        raise InputError("within", got, f"one group label for each of {size} trials")
+        raise LabelError("within", got, f"one group label for each of {size} trials")
     return codes.astype(np.int64)
 
 
@@ -452,8 +490,7 @@ def rated_answers(
         check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
     if scale.quantiles is None:
         if within:
-            step = "Add quantiles=, or leave it out."
-            raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
+            raise NeedError("quantiles_within", "quantiles")
         return rows.ask([Distinct(tuple(used)), *others], n), [], scale
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
@@ -477,7 +514,7 @@ def level_numbers(texts: pd.Series, *, scale: Scale) -> Floats:
     """Numbers of different texts; NaN where one is missing."""
     is_gap = texts.isin(GAPS) | texts.isna()
     if texts.map(lambda value: isinstance(value, bool | np.bool_)).any():
-        raise InputError(scale.argument, "booleans", "numbers")
+        raise KindError(scale.argument, "booleans", "numbers")
     numbers = pd.to_numeric(texts, errors="coerce").astype(np.float64)
     if (numbers.isna() & ~is_gap).any():
         raise text_as_confidence(scale.argument, texts[~is_gap], None, "numbers")

@@ -22,7 +22,16 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.coverage import coverage_attrs, coverage_notices, item_coverage
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    ConflictError,
+    KindError,
+    NumberError,
+    ShapeError,
+    TooFewError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
@@ -67,7 +76,7 @@ def function_of_a_table(argument: str, value: object) -> None:
     """Refuse what is no function, such as the result of one."""
     if not callable(value):
         step = "Give the function itself: resample(counts, fit_mle)."
-        raise InputError(argument, type(value).__name__, "a function of a table", step)
+        raise KindError(argument, type(value).__name__, "a function of a table", step)
 
 
 @check_inputs(skip=("counts",), statistic=function_of_a_table, n=whole(1), seed=seed_or_none)
@@ -145,14 +154,14 @@ def resample(
     further = {*counts.dims} - {"cell", *dims}
     if further:
         got = f"further dims {sorted(map(str, further))}"
-        raise InputError("counts", got, f"dims (cell, {', '.join(dims)})")
+        raise ShapeError("counts", got, f"dims (cell, {', '.join(dims)})")
     # All tables drawn of a cell are held together.
     refuse_memory("n", str(n), 8 * n * math.prod(counts.sizes[dim] for dim in dims))
     if hold == "stimulus" and (dims == TYPE2_DIMS or kind == "permutation" or cluster):
         allowed = "'none' for a type-2 table, for permutations and for clusters"
-        raise InputError("hold", "'stimulus'", allowed)
+        raise ChoiceError("hold", "'stimulus'", allowed)
     if cluster and kind == "permutation":
-        raise InputError("kind", "'permutation' beside cluster=", "'bootstrap' or 'dirichlet'")
+        raise ConflictError("kind='permutation'", "cluster", next_step="Take kind='bootstrap'.")
     entropy = seed_entropy(seed)
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
@@ -175,7 +184,7 @@ def resample(
 def refuse_undrawable(table: xr.DataArray, kind: Kind) -> None:
     """Refuse counts that cannot be resampled; trials are drawn from whole numbers only."""
     if table.sizes["cell"] == 0:
-        raise InputError("counts", "a table without cells", "at least one cell")
+        raise TooFewError("counts", "a table without cells", "at least one cell")
     is_whole = table.dtype.kind in "iu"
     # A lazy table of whole numbers is not read before its draws are.
     if table.chunks is not None and is_whole:
@@ -183,7 +192,7 @@ def refuse_undrawable(table: xr.DataArray, kind: Kind) -> None:
     refuse_impossible_counts(table)
     if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
         step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
-        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+        raise NumberError("counts", "counts that are not whole", "numbers of trials", step)
 
 
 def seed_entropy(seed: int | None) -> int:
@@ -341,7 +350,7 @@ def form_of(statistic: Statistic, table: xr.DataArray) -> xr.Dataset:
         if not {"cell", "draw"} <= {*variable.dims}:
             got = f"{name!r} with dims ({', '.join(map(str, variable.dims))})"
             step = "Average over cells afterwards, over the draws that come back."
-            raise InputError("statistic", got, "variables that keep dims cell and draw", step)
+            raise ShapeError("statistic", got, "variables that keep dims cell and draw", step)
     return form
 
 
@@ -351,7 +360,7 @@ def as_dataset(result: object) -> xr.Dataset:
         check_same_names(result.coords, [result.name or "statistic"])
         return result.to_dataset(name=result.name or "statistic")
     if not isinstance(result, xr.Dataset):
-        raise InputError("statistic", f"a {type(result).__name__} from it", "a Dataset")
+        raise KindError("statistic", f"a {type(result).__name__} from it", "a Dataset")
     return result
 
 
@@ -474,13 +483,13 @@ def clusters_of(counts: xr.DataArray, cluster: str | Sequence[str]) -> Clusters:
     for name in names:
         if name not in own:
             step = nearest(name, own)
-            raise InputError("cluster", repr(name), "a coordinate of the cells", step)
+            raise ChoiceError("cluster", repr(name), "a coordinate of the cells", step)
     table = counts.compute()
     unit = group_numbers(pd.DataFrame({name: table[name].to_numpy() for name in names}))
     units_in_all = unit.max(initial=-1) + 1
     if units_in_all < 2:
         got = f"a single level of {', '.join(names)!r}"
-        raise InputError("cluster", got, "at least two units")
+        raise TooFewError("cluster", got, "at least two units")
     pooled, index = counts_together(table, [name for name in own if name not in names])
     # Units and pooled cells that trials connect are in one part.
     nodes = units_in_all + index.max() + 1
@@ -511,7 +520,7 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
     for name in by:
         if name not in own:
             allowed = ", ".join(own) or "cells with coordinates"
-            raise InputError("by", repr(name), allowed, nearest(str(name), own))
+            raise UnknownError("by", repr(name), allowed, nearest(str(name), own))
     columns = pd.DataFrame({name: counts[name].to_numpy() for name in by}, range(len(counts)))
     index = group_numbers(columns)
     _, first = np.unique(index, return_index=True)

@@ -20,7 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, LabelError, RatingError, RepeatError, ShapeError
 from hmetad.base.notice import Notice, notice_of, notice_where, notices, notices_where, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
@@ -88,7 +88,7 @@ def cells_of(
             cell = cell_labels(cells[[*by]])[worst]
             shown = f"{len(values)} values in cell {cell!r}, such as {sorted(values, key=repr)[:5]}"
             step = "Group by it as well, or leave it out."
-            raise InputError(f"covariate {name!r}", shown, "one value per cell", step)
+            raise ChoiceError(f"covariate {name!r}", shown, "one value per cell", step)
     return index, cells
 
 
@@ -113,7 +113,7 @@ def cell_labels(cells: pd.DataFrame) -> list[str]:
     twice = [label for label, times in Counter(labels).items() if times > 1]
     if twice:
         step = "Add a column that tells the cells apart, and keep ' | ' out of the values."
-        raise InputError("cell labels", f"{twice[0]!r} for more than one cell", "unique", step)
+        raise RepeatError("cell labels", f"{twice[0]!r} for more than one cell", "unique", step)
     return labels
 
 
@@ -201,12 +201,12 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
         table = sum_by_correctness(counts, response_conditional)
     elif response_conditional:
         got = f"a type-2 table with {dims_text(counts)}"
-        raise InputError("response_conditional", f"True for {got}", "True for a count table only")
+        raise ChoiceError("response_conditional", f"True for {got}", "True for a count table only")
     else:
         labels = counts["correct"].to_numpy().tolist()
         if [as_correct(label) for label in labels] != [False, True]:
             got = f"dim correct with {labels}"
-            raise InputError("counts", got, "'wrong' and 'right', in order")
+            raise ChoiceError("counts", got, "'wrong' and 'right', in order")
         table = counts.transpose(..., *TYPE2_DIMS).assign_coords(correct=list(CORRECT))
     if "rating" not in table.coords:
         table = table.assign_coords(rating=np.arange(1, table.sizes["rating"] + 1))
@@ -282,20 +282,20 @@ def as_detection(
     said = notice_of("correctness-as-stimulus", type2_measures=type2_measures())
     if not isinstance(acknowledge, str) or acknowledge != ACKNOWLEDGEMENT:
         step = f"{said.message} {said.next_step}"
-        raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
+        raise ChoiceError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
     refuse_no_counts(type2_table)
     if "correct" not in type2_table.dims:
         step = "Fit it as it is; type2_counts makes a type-2 table of it."
         got = f"a count table with {dims_text(type2_table)}"
-        raise InputError("type2_table", got, "a table with dims correct and rating", step)
+        raise ShapeError("type2_table", got, "a table with dims correct and rating", step)
     table = type2_counts(type2_table)
     ratings = table.sizes["rating"]
     if cut is None and ratings % 2:
         step = "An odd number of ratings has no half."
-        raise InputError("cut", f"none for {ratings} ratings", f"1 to {ratings - 1}", step)
+        raise RatingError("cut", f"none for {ratings} ratings", f"1 to {ratings - 1}", step)
     t = ratings // 2 if cut is None else whole_number("cut", cut, 1)
     if t >= ratings:
-        raise InputError("cut", f"{t} for {ratings} ratings", f"1 to {ratings - 1}")
+        raise RatingError("cut", f"{t} for {ratings} ratings", f"1 to {ratings - 1}")
     K = max(t, ratings - t)
     # A side with fewer ratings never uses the highest ones.
     sides = [
@@ -446,7 +446,7 @@ def cut_notices(
             "before it is folded: the rating is the distance from its middle. "
             "response_from_confidence=True counts all the same."
         )
-        raise InputError("response", got, "a choice between the stimuli, made apart from it", step)
+        raise LabelError("response", got, "a choice between the stimuli, made apart from it", step)
     if is_proven.all() or (not concerned and is_cut(all_trials, ratings=1)):
         return [said]
     if concerned:

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, NumberError, RepeatError, ShapeError, TooFewError
 from hmetad.base.notice import with_notices
 from hmetad.counts.checks import STIMULI, TYPE1, TYPE1_DIMS, require_stimulus
 from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
@@ -63,7 +63,7 @@ def from_nr(
     first, second = count_rows("nR_S1", nR_S1), count_rows("nR_S2", nR_S2)
     if np.shape(nR_S1) != np.shape(nR_S2):
         got = f"shape {np.shape(nR_S2)} beside {np.shape(nR_S1)} of nR_S1"
-        raise InputError("nR_S2", got, "the shape of nR_S1")
+        raise ShapeError("nR_S2", got, "the shape of nR_S1")
     size, K = len(first), first.shape[1] // 2
     cells, labels = labelled_cells(size, coords, covariates or {})
     rows = np.stack([first, second], axis=1)
@@ -121,7 +121,7 @@ def labelled_cells(
     names, others = (column_names(argument, [*own]) for argument, own in given.items())
     twice = [name for name in others if name in names]
     if twice:
-        raise InputError("covariates", repr(twice[0]), "names other than those of coords")
+        raise RepeatError("covariates", repr(twice[0]), "names other than those of coords")
     columns = {
         name: cell_values(f"{argument} {name!r}", value, size)
         for argument, own in given.items()
@@ -138,16 +138,16 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
         numbers = np.asarray(vector, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         allowed = "whole numbers, (2K,) or (cells, 2K)"
-        raise InputError(argument, f"{vector!r:.80}", allowed) from error
+        raise KindError(argument, f"{vector!r:.80}", allowed) from error
     if numbers.ndim not in (1, 2) or numbers.size == 0 or numbers.shape[-1] % 2:
-        raise InputError(argument, f"shape {numbers.shape}", "shape (2K,) or (cells, 2K)")
+        raise ShapeError(argument, f"shape {numbers.shape}", "shape (2K,) or (cells, 2K)")
     off = ~np.isfinite(numbers) | (numbers < 0) | (numbers > 2**53)
     if off.any():
-        raise InputError(argument, f"{numbers[off][0]:g}", "counts of 0 or more, up to 2**53")
+        raise TooFewError(argument, f"{numbers[off][0]:g}", "counts of 0 or more, up to 2**53")
     padded = numbers != np.round(numbers)
     if padded.any():
         step = "Pass raw counts; name a correction where one is needed."
-        raise InputError(argument, f"the padded count {numbers[padded][0]:g}", "integers", step)
+        raise NumberError(argument, f"the padded count {numbers[padded][0]:g}", "integers", step)
     return np.atleast_2d(numbers).astype(np.int64)
 
 
@@ -158,10 +158,10 @@ def cell_values(argument: str, value: object, size: int) -> list[object]:
         # As objects: NumPy's own text ends at a NUL.
         array = np.asarray(value, dtype=object)
     except (TypeError, ValueError) as error:
-        raise InputError(argument, type(value).__name__, allowed) from error
+        raise KindError(argument, type(value).__name__, allowed) from error
     refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
     if array.ndim == 0:
         return [array.item()] * size
     if array.shape != (size,):
-        raise InputError(argument, f"shape {array.shape}", allowed)
+        raise ShapeError(argument, f"shape {array.shape}", allowed)
     return list(value)  # type: ignore[call-overload]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import CardError, nearest
 from hmetad.base.frozen import FrozenMapping
 
 __all__ = ["POSITIVE", "Prior"]
@@ -68,14 +68,14 @@ class Prior:
     def __init__(self, /, dist: str, **parameters: float) -> None:
         if not isinstance(dist, str) or dist not in DISTRIBUTIONS:
             allowed = ", ".join(sorted(DISTRIBUTIONS))
-            raise InputError("dist", repr(dist), allowed, nearest(str(dist), DISTRIBUTIONS))
+            raise CardError("dist", repr(dist), allowed, nearest(str(dist), DISTRIBUTIONS))
         if set(parameters) != set(DISTRIBUTIONS[dist]):
             came = ", ".join(sorted(parameters)) or "none"
-            raise InputError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
+            raise CardError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
         for name, value in parameters.items():
             if not is_finite(value) or (name != "mu" and value <= 0):
                 allowed = "a finite number" if name == "mu" else "a number above 0"
-                raise InputError(f"{name} of {dist}", repr(value), allowed)
+                raise CardError(f"{name} of {dist}", repr(value), allowed)
         object.__setattr__(self, "dist", dist)
         given = FrozenMapping({name: float(value) for name, value in parameters.items()})
         object.__setattr__(self, "parameters", given)

@@ -13,7 +13,7 @@ from importlib import import_module
 
 import numpy as np
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 from hmetad.likelihood.family import NUMPY, Array, Arrays, Parameter, Quantity, Values
 from hmetad.likelihood.priors import Prior
 
@@ -174,7 +174,7 @@ def over_cells(
     """
     if xp.module is not np:
         step = "This model's probabilities are compiled for NumPy alone."
-        raise InputError("xp", f"functions of {xp.module.__name__}", "those of NumPy", step)
+        raise ChoiceError("xp", f"functions of {xp.module.__name__}", "those of NumPy", step)
     inner = np.asarray(of_criteria, dtype=float)
     leading = np.broadcast_shapes(*map(np.shape, of_cell), inner.shape[:-2])
     flat = [np.broadcast_to(np.asarray(x, dtype=float), leading).ravel() for x in of_cell]

@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    KindError,
+    MissingError,
+    NumberError,
+    ShapeError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.results import REGISTERED as RESULTS
 from hmetad.base.results import Result
 from hmetad.likelihood import families
@@ -70,10 +78,10 @@ def register(likelihood: Family) -> Family:
     name.
     """
     if not isinstance(likelihood, Family):
-        raise InputError("likelihood", type(likelihood).__name__, "a Family")
+        raise KindError("likelihood", type(likelihood).__name__, "a Family")
     if likelihood.name in own_families():
         allowed = f"a name other than those of the package, {', '.join(own_families())}"
-        raise InputError("name", repr(likelihood.name), allowed)
+        raise ChoiceError("name", repr(likelihood.name), allowed)
     refuse_unknown_names(likelihood)
     for leading in LEADING:
         refuse_improper_values(likelihood, leading)
@@ -116,14 +124,14 @@ def load_likelihood(name: str, **choices: str) -> Family:
         names = likelihood_names()
         step = "Register one of your own first: hmetad.likelihood.register."
         step = f"{nearest(str(name), names)} {step}".strip()
-        raise InputError("likelihood", repr(name), " or ".join(map(repr, names)), step)
+        raise ChoiceError("likelihood", repr(name), " or ".join(map(repr, names)), step)
     legal = {choice.name: choice.values for choice in record.choices}
     for key, value in choices.items():
         if key not in legal:
             allowed = ", ".join(legal) or f"none: likelihood {name!r} has no choices"
-            raise InputError("choices", repr(key), allowed, nearest(key, legal))
+            raise UnknownError("choices", repr(key), allowed, nearest(key, legal))
         if legal[key] and value not in legal[key]:
-            raise InputError(key, repr(value), " or ".join(map(repr, legal[key])))
+            raise ChoiceError(key, repr(value), " or ".join(map(repr, legal[key])))
     if record.choose is None:
         return record
     return record.choose(**{**record.chosen, **choices})
@@ -191,7 +199,7 @@ def refuse_names(field: str, names: Iterable[str], legal: set[str]) -> None:
     """Raise where a name is not among the legal ones; an empty one stands for none."""
     for name in filter(None, names):
         if name not in legal:
-            raise InputError(field, repr(name), ", ".join(sorted(legal)), nearest(name, legal))
+            raise UnknownError(field, repr(name), ", ".join(sorted(legal)), nearest(name, legal))
 
 
 def refuse_improper_values(family: Family, leading: tuple[int, ...]) -> None:
@@ -202,10 +210,10 @@ def refuse_improper_values(family: Family, leading: tuple[int, ...]) -> None:
         expected = (*leading, *family.shape(name, RATINGS))
         if name in values and np.shape(values[name]) != expected:
             got = f"shape {np.shape(values[name])} where leading dims are {leading}"
-            raise InputError(f"quantity {name}", got, f"shape {expected}, by its dims")
+            raise ShapeError(f"quantity {name}", got, f"shape {expected}, by its dims")
         if name in values and quantity.always_finite and not np.isfinite(values[name]).all():
             allowed = "finite numbers, unless always_finite is False"
-            raise InputError(f"quantity {name}", "a value that is not finite", allowed)
+            raise MissingError(f"quantity {name}", "a value that is not finite", allowed)
     arguments = [values[name] for name in family.arguments]
     log_p = outcome_of("log_probabilities", leading, family.log_probabilities, *arguments, xp=NUMPY)
     layout = family.layout
@@ -214,12 +222,12 @@ def refuse_improper_values(family: Family, leading: tuple[int, ...]) -> None:
         got = f"shape {np.shape(log_p)} where leading dims are {leading} and K is {RATINGS}"
         *others, last = layout.dims
         step = f"The last dims are {', '.join(others)} and {last}."
-        raise InputError("log_probabilities", got, f"shape {expected}", step)
+        raise ShapeError("log_probabilities", got, f"shape {expected}", step)
     wrong = sums_other_than_one(layout, log_p)
     if wrong.size:
         allowed = f"a sum of 1 over {' and '.join(f'{name}s' for name in layout.answers)}"
         allowed += "".join(f", for each {name}" for name in layout.given)
-        raise InputError("log_probabilities", f"probabilities that sum to {wrong[0]:g}", allowed)
+        raise NumberError("log_probabilities", f"probabilities that sum to {wrong[0]:g}", allowed)
 
 
 def sums_other_than_one(layout: OutcomeLayout, log_p: Array) -> Floats:
@@ -239,7 +247,7 @@ def outcome_of(
             return function(*args, **kwargs)
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
-        raise InputError(field, got, f"functions of arrays with leading dims {leading}") from error
+        raise ShapeError(field, got, f"functions of arrays with leading dims {leading}") from error
 
 
 def values_near_centres(family: Family, leading: tuple[int, ...]) -> dict[str, Floats]:

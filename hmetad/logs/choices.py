@@ -12,7 +12,7 @@ from typing import Any, Literal, get_type_hints
 
 from hmetad.base.arguments import of_type
 from hmetad.base.checks import with_submit
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, NumberError, UnknownError, nearest
 from hmetad.counts.columns import Codes
 from hmetad.logs.decimals import Decimal
 from hmetad.logs.kinds import READERS
@@ -114,7 +114,7 @@ def make_choices(kind: str, given: Mapping[str, Any]) -> Choices:
     for name, value in given.items():
         if name not in own:
             got, allowed = f"an option that {kind!r} does not have", f"an option of {kind!r}"
-            raise InputError(name, got, allowed, nearest(name, own))
+            raise UnknownError(name, got, allowed, nearest(name, own))
         if name == "executor":
             with_submit(name, value)
         elif name not in CHECKED:
@@ -122,10 +122,10 @@ def make_choices(kind: str, given: Mapping[str, Any]) -> Choices:
     choices = Choices(**{**given, "limits": as_limits(given.get("limits"))})
     if choices.threshold is not None and not math.isfinite(as_number(choices.threshold)):
         allowed = "a number; scores from there are right"
-        raise InputError("threshold", repr(choices.threshold), allowed)
+        raise ChoiceError("threshold", repr(choices.threshold), allowed)
     if choices.source == "logprobs" and choices.is_stated:
         got = "'logprobs' with a field, a pattern, words or a scale"
-        raise InputError("source", got, "log-probabilities, or stated confidence")
+        raise NumberError("source", got, "log-probabilities, or stated confidence")
     # Expressions and words are checked before a file is read.
     _ = choices.wording, choices.answer
     return choices

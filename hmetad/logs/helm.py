@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError
 from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits
@@ -124,7 +124,7 @@ def run_paths(path: Path, _: Choices) -> list[Path]:
     if path.is_file() and path.name != STATE:
         beside = path.with_name(STATE)
         if not beside.is_file():
-            raise InputError(str(path), f"a file without {STATE} beside it", ALLOWED)
+            raise FileError(str(path), f"a file without {STATE} beside it", ALLOWED)
         return [beside]
     return files_of_kind(path, "helm", ALLOWED)
 
@@ -138,9 +138,9 @@ def log_of(choices: Choices, path: Path) -> Log:
     state = parse_line(str(path), whole_file(path, ALLOWED, limits), limits)
     adapter, requests = state.get("adapter_spec"), state.get("request_states")
     if not isinstance(adapter, dict) or not isinstance(requests, list):
-        raise InputError(str(path), "an object without adapter_spec and request_states", ALLOWED)
+        raise FileError(str(path), "an object without adapter_spec and request_states", ALLOWED)
     if not requests:
-        raise InputError(str(path), "no request states", "at least one")
+        raise FileError(str(path), "no request states", "at least one")
     folder, beside = path.absolute().parent.name, path.with_name("run_spec.json")
     spec = {}
     if beside.is_file():
@@ -161,7 +161,7 @@ def requests_by_instance(path: Path, requests: list[Any]) -> dict[Key, list[dict
     for number, request in enumerate(requests, 1):
         place = f"{path}, request {number}"
         if not isinstance(request, dict) or not isinstance(request.get("instance"), dict):
-            raise InputError(place, "a request without an instance", ALLOWED)
+            raise FileError(place, "a request without an instance", ALLOWED)
         key = key_of(request["instance"], request, place, "id")
         part = (key, repr(request.get("reference_index")), repr(request.get("request_mode")))
         instances[key].append(None if part in seen else {**request, "place": place})
@@ -176,12 +176,12 @@ def scores_beside(path: Path, limits: Limits) -> dict[Key, dict[str, Any]]:
         return {}
     listed = json_value(str(beside), whole_file(beside, ALLOWED, limits), limits)
     if not isinstance(listed, list):
-        raise InputError(str(beside), f"a {type(listed).__name__}", "a list of instances")
+        raise FileError(str(beside), f"a {type(listed).__name__}", "a list of instances")
     scores: dict[Key, dict[str, Any]] = {}
     for number, one in enumerate(listed, 1):
         place = f"{beside}, instance {number}"
         if not isinstance(one, dict):
-            raise InputError(place, f"a {type(one).__name__}", "a JSON object")
+            raise FileError(place, f"a {type(one).__name__}", "a JSON object")
         stats = one.get("stats")
         means = stats if isinstance(stats, dict) else means_of(stats)
         scores.setdefault(key_of(one, one, place, "instance_id"), {}).update(means)
@@ -204,7 +204,7 @@ def key_of(instance: dict[str, Any], whole: dict[str, Any], place: str, field: s
     perturbation = as_dict(instance.get("perturbation")).get("name")
     trial = whole.get("train_trial_index", 0)
     if isinstance(trial, bool) or not isinstance(trial, int) or not 0 <= trial < 2**31:
-        raise InputError(place, f"train_trial_index {trial!r}", "a whole number from 0")
+        raise FileError(place, f"train_trial_index {trial!r}", "a whole number from 0")
     return name, safe_text(perturbation or ""), trial
 
 

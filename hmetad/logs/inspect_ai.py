@@ -14,7 +14,7 @@ from zipfile import ZipFile, ZipInfo
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, FileError, InputError, UnknownError, nearest
 from hmetad.logs.choices import Choices, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits, beyond, check_ratio, check_unpacked
@@ -111,7 +111,7 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
 def log_paths(path: Path, _: Choices) -> list[Path]:
     """The log itself, or the logs in a folder, sorted."""
     if path.is_file() and path.suffix not in (".eval", ".json"):
-        raise InputError(str(path), f"suffix {path.suffix!r}", ALLOWED)
+        raise FileError(str(path), f"suffix {path.suffix!r}", ALLOWED)
     return files_of_kind(path, "inspect", ALLOWED)
 
 
@@ -122,29 +122,29 @@ def log_of(choices: Choices, path: Path) -> Log:
         names = member_names(path, limits)
         head = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
         if head is None:
-            raise InputError(str(path), "an archive without header.json", ALLOWED)
+            raise FileError(str(path), "an archive without header.json", ALLOWED)
         ((place, header),) = members(path, [head], limits)
         inside = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
         found = members(path, inside, limits)
     else:
         place, content = str(path), whole_file(path, ALLOWED, limits)
         if not content.strip():
-            raise InputError(str(path), "an empty file", ALLOWED)
+            raise FileError(str(path), "an empty file", ALLOWED)
         header = parse_line(place, content, limits)
         inside = as_list(header.get("samples"))
         found = numbered(path, inside)
     if not inside:
         step = "Logs keep their samples unless --no-log-samples says otherwise."
-        raise InputError(str(path), "a log without samples", "at least one sample", step)
+        raise FileError(str(path), "a log without samples", "at least one sample", step)
     if "version" not in header or "eval" not in header:
-        raise InputError(place, "an object without 'version' and 'eval'", ALLOWED)
+        raise FileError(place, "an object without 'version' and 'eval'", ALLOWED)
     version = header["version"]
     if isinstance(version, bool) or version != VERSION:
         step = "Inspect converts its logs: inspect log convert."
-        raise InputError(place, f"log version {version!r}", f"version {VERSION}", step)
+        raise FileError(place, f"log version {version!r}", f"version {VERSION}", step)
     task, model = (as_dict(header["eval"]).get(key) for key in ("task", "model"))
     if not isinstance(task, str) or not isinstance(model, str):
-        raise InputError(place, "'eval' without a task and a model", ALLOWED)
+        raise FileError(place, "'eval' without a task and a model", ALLOWED)
     meta = {"task": safe_text(task), "model": safe_text(model), "log": safe_text(path.name)}
     # A log that was never finished has no status.
     status = safe_text(header.get("status", "started"))
@@ -162,7 +162,7 @@ def member_names(path: Path, limits: Limits) -> list[str]:
         parts = re.split(r"[\\/]", name)
         if ".." in parts or not parts[0] or DRIVE.match(name):
             got = f"a member {safe_text(name)!r}, which points out of the archive"
-            raise InputError(str(path), got, ALLOWED, "Get the log from whoever made it.")
+            raise FileError(str(path), got, ALLOWED, "Get the log from whoever made it.")
     check_archive(path, list(infos.values()), limits)
     return list(infos)
 
@@ -195,8 +195,8 @@ def unreadable(place: str, error: Exception) -> InputError:
     reason = (str(error) or type(error).__name__).splitlines()[0]
     if isinstance(error, NotImplementedError):
         step = "Below Python 3.14 they need zipfile-zstd; in the clone: pip install '.[logs]'."
-        return InputError(place, f"an archive of another kind ({reason})", ALLOWED, step)
-    return InputError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
+        return FileError(place, f"an archive of another kind ({reason})", ALLOWED, step)
+    return FileError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
 
 
 def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:
@@ -204,7 +204,7 @@ def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:
     for number, sample in enumerate(samples, 1):
         place = f"{path}, sample {number}"
         if not isinstance(sample, dict):
-            raise InputError(place, f"a {type(sample).__name__}", "a JSON object")
+            raise FileError(place, f"a {type(sample).__name__}", "a JSON object")
         yield place, sample
 
 
@@ -219,7 +219,7 @@ def samples_of(
     for place, sample in found:
         name, epoch = sample_name(place, "id", sample.get("id")), sample.get("epoch")
         if isinstance(epoch, bool) or not isinstance(epoch, int):
-            raise InputError(place, f"epoch {epoch!r}", "a sample with an epoch, a whole number")
+            raise FileError(place, f"epoch {epoch!r}", "a sample with an epoch, a whole number")
         if (name, epoch) in seen:
             yield None
             continue
@@ -260,19 +260,19 @@ def chosen_score(
     if scorer is None:
         if len(scores) > 1:
             got = f"none, for scores {', '.join(map(repr, scores))} ({place})"
-            raise InputError("scorer", got, "one of them, or a single task= to read")
+            raise ChoiceError("scorer", got, "one of them, or a single task= to read")
         scorer = next(iter(scores))
     name, _, part = (scorer, "", "") if scorer in scores else scorer.partition("/")
     if name not in scores:
         got = f"{scorer!r}, which {place} does not have"
-        raise InputError("scorer", got, "the name of a score", nearest(scorer, scores))
+        raise UnknownError("scorer", got, "the name of a score", nearest(scorer, scores))
     value = scores[name].get("value")
     if not part and not isinstance(value, dict):
         return scores[name], value
     if part not in as_dict(value):
         got = f"{scorer!r}, for a score with {len(as_dict(value))} parts ({place})"
         allowed = "the name of a score, '/' and the name of its part"
-        raise InputError("scorer", got, allowed, nearest(part, as_dict(value)))
+        raise UnknownError("scorer", got, allowed, nearest(part, as_dict(value)))
     return scores[name], as_dict(value)[part]
 
 

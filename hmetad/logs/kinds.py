@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ def recognise_kind(path: Path) -> str:
         found, got = [], "no such file"
     if len(found) != 1:
         step = "" if got == "no such file" else f"Name the kind. {known_kinds()}"
-        raise InputError(str(path), got, "a log of one kind", step)
+        raise FileError(str(path), got, "a log of one kind", step)
     return found[0]
 
 
@@ -184,10 +184,10 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise InputError(str(path), "no such file", f"{allowed}, or a folder of them")
+        raise FileError(str(path), "no such file", f"{allowed}, or a folder of them")
     files = sorted(f for f in path.rglob("*") if f.is_file() and kind_of_name(f.name) == kind)
     if not files:
-        raise InputError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
+        raise FileError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
     return files
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, FileError
 from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.samples import (
@@ -137,7 +137,7 @@ def log_of(choices: Choices, file: LogFile) -> Log:
 def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
     """Samples of a file of details, in the order of its rows."""
     if file.path.suffix.lower() != ".parquet":
-        raise InputError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
+        raise FileError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
     table = read_table(file.path)
     for number, row in enumerate(table.to_dict("records")):
         place = f"{file.path}, row {number + 1}"
@@ -177,7 +177,7 @@ def parts_of(
         response, metrics = old_response(plain(row.get("predictions"))), plain(row.get("metrics"))
     if not isinstance(doc, dict) or not isinstance(metrics, dict) or not metrics:
         got = "a row without 'doc' and 'metric', or 'choices' and 'metrics'"
-        raise InputError(place, got, "a sample of lighteval's details")
+        raise FileError(place, got, "a sample of lighteval's details")
     known = {str(name): value for name, value in metrics.items() if value is not None}
     return doc, response, known
 
@@ -214,8 +214,9 @@ def only_metric(metrics: Mapping[str, Any], place: str) -> str:
         return next(iter(metrics))
     if len(judging) != 1:
         got = f"none, for a sample with {', '.join(map(repr, metrics))} ({place})"
-        step = "Choose with metric=, one for all tasks or one for each."
-        raise InputError("metric", got, "the name of a metric", step)
+        ways = ("metric=", "--metric")
+        steps = (f"Choose with {way}, one for all tasks or one for each." for way in ways)
+        raise ChoiceError("metric", got, "the name of a metric", *steps)
     return judging[0]
 
 

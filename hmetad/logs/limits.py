@@ -6,7 +6,14 @@ Numbers by name → `Limits`, and the error for what goes beyond one of them.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    InputError,
+    TooFewError,
+    TooManyError,
+    UnknownError,
+    nearest,
+)
 
 __all__ = [
     "LIMITS",
@@ -89,13 +96,15 @@ def as_limits(limits: Limits | Mapping[str, int] | None) -> Limits:
     if limits is None:
         return LIMITS
     if not isinstance(limits, Limits | Mapping):
-        raise InputError("limits", repr(limits), "a mapping such as {'line': 20000}")
+        raise ChoiceError("limits", repr(limits), "a mapping such as {'line': 20000}")
     given = dict(limits) if isinstance(limits, Mapping) else vars(limits)
     for name, number in given.items():
         if name not in NAMES:
-            raise InputError("limits", repr(name), "the name of a limit", nearest(str(name), NAMES))
+            raise UnknownError(
+                "limits", repr(name), "the name of a limit", nearest(str(name), NAMES)
+            )
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InputError("limits", f"{name}={number!r}", "a whole number of at least 1")
+            raise TooFewError("limits", f"{name}={number!r}", "a whole number of at least 1")
     return replace(LIMITS, **given)
 
 
@@ -121,12 +130,12 @@ def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
     Examples
     --------
     >>> print(beyond("a.mat", "cells", "12 values", Limits(cells=9)))
-    a.mat: got 12 values, allowed is at most 9 (limit 'cells'). If you trust the file, \
-raise it: limits={'cells': N}, or --limit cells=N.
+    a.mat: If you trust the file, raise the limit: limits={'cells': N}. Expected at most 9 \
+(limit 'cells'), got 12 values.
     """
-    step = "If you trust the file, raise it: "
-    step += f"limits={{{name!r}: N}}, or --limit {name}=N."
-    return InputError(place, found, f"at most {getattr(limits, name):,} (limit {name!r})", step)
+    ways = (f"limits={{{name!r}: N}}", f"--limit {name}=N")
+    steps = (f"If you trust the file, raise the limit: {way}." for way in ways)
+    return TooManyError(place, found, f"at most {getattr(limits, name):,} (limit {name!r})", *steps)
 
 
 def check_unpacked(place: str, packed: int, unpacked: int, limits: Limits) -> None:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError, InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond
 
 __all__ = ["Line", "json_lines", "json_value", "lines_of", "parse_line"]
@@ -71,7 +71,7 @@ def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
             yield from lines_of(file, path, limits)
     except OSError as error:
         got = f"a file that cannot be read ({error.strerror or error})"
-        raise InputError(str(path), got, "JSON Lines") from error
+        raise FileError(str(path), got, "JSON Lines") from error
 
 
 def lines_of(file: BinaryIO, path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
@@ -144,7 +144,7 @@ def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str,
     """
     record = json_value(place, content, limits)
     if not isinstance(record, dict):
-        raise InputError(place, f"a {type(record).__name__}", "a JSON object")
+        raise FileError(place, f"a {type(record).__name__}", "a JSON object")
     return record
 
 
@@ -230,14 +230,14 @@ def no_json(place: str, content: bytes, error: Exception) -> InputError:
     reason = str(error).splitlines()[0]
     if reason.startswith("Exceeds the limit"):
         allowed = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
-        return InputError(place, "a longer number", allowed)
+        return FileError(place, "a longer number", allowed)
     step = "Perhaps it was cut off while it was written or copied; copy it again."
     if not begins_as_json(content):
         step = (
             "It does not begin as JSON does. A table, such as CSV, is read by "
             "`hmetad import table`, and by logs.read_trials."
         )
-    return InputError(place, f"text that is no JSON ({reason})", "a JSON object", step)
+    return FileError(place, f"text that is no JSON ({reason})", "a JSON object", step)
 
 
 def begins_as_json(content: bytes) -> bool:

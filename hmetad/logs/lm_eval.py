@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, FileError, UnknownError, nearest
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import files_of_kind
@@ -141,7 +141,9 @@ def sample_files(path: Path, choices: Choices) -> list[tuple[LogFile, bool]]:
         choice = getattr(choices, argument)
         for task in choice if isinstance(choice, Mapping) else ():
             if task not in tasks:
-                raise InputError(argument, repr(task), "a task that is read", nearest(task, tasks))
+                raise UnknownError(
+                    argument, repr(task), "a task that is read", nearest(task, tasks)
+                )
     return [(file, len(files) == 1) for file in files]
 
 
@@ -172,14 +174,14 @@ def chosen_filter(file: LogFile, choices: Choices, *, alone: bool) -> str:
             return name
         names[name] = None
     if not names:
-        raise InputError(str(file.path), "an empty file", "at least one sample")
+        raise FileError(str(file.path), "an empty file", "at least one sample")
     if len(names) == 1 and not alone and not isinstance(choices.answer_filter, Mapping):
         return next(iter(names))
     got = f"{wanted!r}, which {file.path} does not have"
     step = nearest(f"{wanted}", names)
     if not alone:
-        step += f" For each task its own: answer_filter={{{file.task!r}: ...}}."
-    raise InputError("answer_filter", got, "a filter of the log", step.strip())
+        step += " A mapping of task to filter names one for each task."
+    raise ChoiceError("answer_filter", got, "a filter of the log", step.strip())
 
 
 def filter_of(line: Line) -> str:
@@ -187,7 +189,7 @@ def filter_of(line: Line) -> str:
     absent = [name for name in REQUIRED if name not in line.record]
     if absent:
         step = "Logs of other tools are read as tables."
-        raise InputError(line.place, f"an object without {absent[0]!r}", LAYOUT, step)
+        raise FileError(line.place, f"an object without {absent[0]!r}", LAYOUT, step)
     return str(line.record.get("filter", ""))
 
 
@@ -228,9 +230,7 @@ def samples_of(
         first, digests = seen.setdefault(doc_id, (item, []))
         if first != item:
             got = f"doc_id {doc_id!r} again, of another document"
-            raise InputError(
-                line.place, got, "the samples of one task", "Read each task by itself."
-            )
+            raise FileError(line.place, got, "the samples of one task", "Read each task by itself.")
         if digest in digests:
             yield None
             continue
@@ -249,7 +249,7 @@ def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:
     try:
         text = json.dumps(sample.get("doc"), indent=2, ensure_ascii=False)
     except RecursionError as error:
-        raise InputError(place, "a document nested too deep", "a sample") from error
+        raise FileError(place, "a document nested too deep", "a sample") from error
     # The hash that newer versions write.
     return doc_id, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -261,11 +261,11 @@ def sample_of(
     answers = sample["filtered_resps"]
     scores = {name: value for name, value in sample.items() if name not in FIELDS}
     if not isinstance(answers, list) or not answers:
-        raise InputError(place, "'filtered_resps' without an answer", "one or more")
+        raise FileError(place, "'filtered_resps' without an answer", "one or more")
     if all(map(is_scored, answers)):
         return Sample(place, meta, scores, **option_values(sample, place, file, choices))
     if any(map(is_scored, answers)):
-        raise InputError(place, "log-likelihoods beside text", "one or the other")
+        raise FileError(place, "log-likelihoods beside text", "one or the other")
     metrics: tuple[str, ...] = ()
     if of_task(choices.metric, file.task) is None:
         metrics = (generation_metric(sample, place),)
@@ -306,8 +306,11 @@ def option_values(
     if len(scored) > 1:
         if choices.normalise != "none" and len(texts) != len(scored):
             got = f"{len(texts)} texts in 'arguments' for {len(scored)} options"
-            step = "Without lengths, normalise='none' applies."
-            raise InputError(place, got, "one for each", step)
+            steps = (
+                "Give normalise='none', which needs no lengths.",
+                "Give --normalise none, which needs no lengths.",
+            )
+            raise FileError(place, got, "one for each", *steps)
         delimiter = file.config.get("target_delimiter")
         delimiter = delimiter if isinstance(delimiter, str) else " "
         found = option_confidence(scored, texts, choices.normalise, delimiter)
@@ -323,8 +326,11 @@ def generation_metric(sample: dict[str, Any], place: str) -> str:
         known = sample.get("metrics")
         names = known if isinstance(known, list) else there
         got = f"none, for a sample with {', '.join(map(repr, names)) or 'no known metric'}"
-        step = "Choose with metric=; a task of perplexities has none, leave it out with task=."
-        raise InputError("metric", f"{got} ({place})", "the name of a metric", step)
+        steps = (
+            "Choose with metric=. A task of perplexities has none: exclude it with task=.",
+            "Choose with --metric. A task of perplexities has none: exclude it with --task.",
+        )
+        raise ChoiceError("metric", f"{got} ({place})", "the name of a metric", *steps)
     return there[0]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, FileError, nearest
 from hmetad.logs.choices import make_choices
 from hmetad.logs.limits import Limits, beyond
 from hmetad.logs.trials import of_each
@@ -96,7 +96,8 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
 def finished(parts: list[pd.DataFrame], path: Path, limits: Limits) -> pd.DataFrame:
     """Trials of all people together, or what a file has instead."""
     if not parts:
-        raise InputError(str(path), contents(path), ALLOWED, "Name vectors by columns=.")
+        steps = ("Name vectors with columns=.", "Name vectors with --columns.")
+        raise FileError(str(path), contents(path), ALLOWED, *steps)
     trials = pd.concat(parts, ignore_index=True)
     if trials.size > limits.cells:
         raise beyond(str(path), "cells", f"{trials.size:,} values", limits)
@@ -118,7 +119,7 @@ def found_in(columns: Mapping[str, str], limits: Limits, path: Path) -> list[pd.
     unknown = [name for name in columns if name not in NAMES]
     if unknown:
         step = nearest(unknown[0], NAMES)
-        raise InputError("columns", repr(unknown[0]), ", ".join(NAMES), step)
+        raise ChoiceError("columns", repr(unknown[0]), ", ".join(NAMES), step)
     wanted = {name: (columns[name].lower(),) if name in columns else known
               for name, known in NAMES.items()}  # fmt: skip
     return [*tables_in(read_variables(path, limits), wanted, (), str(path))]
@@ -127,18 +128,18 @@ def found_in(columns: Mapping[str, str], limits: Limits, path: Path) -> list[pd.
 def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
     """Variables of a file: arrays, lists for cells, mappings for structs."""
     if not path.is_file():
-        raise InputError(str(path), "no such file", "a .mat file, or a folder of them")
+        raise FileError(str(path), "no such file", "a .mat file, or a folder of them")
     try:
         size = sum(8 * int(np.prod(shape)) for _, shape, _ in whosmat(path))
         if size <= limits.unpacked:
             return dict(loadmat(path, simplify_cells=True))
     except NotImplementedError as error:
         step = "In Matlab: save('data.mat', 'nR_S1', 'nR_S2', '-v7')."
-        raise InputError(str(path), "a file of version 7.3", "version 4 to 7", step) from error
+        raise FileError(str(path), "a file of version 7.3", "version 4 to 7", step) from error
     except Exception as error:
         # SciPy's reader ends a broken file in errors of many types.
         got = f"a file that cannot be read ({type(error).__name__})"
-        raise InputError(str(path), got, "a .mat file") from error
+        raise FileError(str(path), got, "a .mat file") from error
     raise beyond(str(path), "unpacked", f"{size:,} bytes", limits)
 
 
@@ -180,7 +181,7 @@ def table_of_trials(
     lengths = {name: len(own[name]) for name in NEEDED}
     if len(set(lengths.values())) > 1:
         got = ", ".join(f"{name} {number}" for name, number in lengths.items())
-        raise InputError(where, f"vectors of different lengths: {got}", "one length")
+        raise FileError(where, f"vectors of different lengths: {got}", "one length")
     number = lengths["stimulus"]
     if "subject" in own and len(own["subject"]) == 1:
         own["subject"] = np.repeat(own["subject"], number)
@@ -212,7 +213,7 @@ def tables_of_counts(first: Any, second: Any, place: Place, where: str) -> Itera
     rows = [(a, b) for a, b in zip(rows_of(first), rows_of(second), strict=False)]
     if len(rows_of(first)) != len(rows_of(second)):
         got = f"{len(rows_of(first))} rows of nR_S1 beside {len(rows_of(second))} of nR_S2"
-        raise InputError(where, got, "as many people in both")
+        raise FileError(where, got, "as many people in both")
     for number, (a, b) in enumerate(rows, 1):
         here = place if len(rows) == 1 else (("subject", number), *place)
         yield placed(expanded(a, b, where), here)
@@ -247,11 +248,11 @@ def expanded(first: NDArray[Any], second: NDArray[Any], where: str) -> pd.DataFr
     """As many trials as two vectors count."""
     if len(first) != len(second) or len(first) % 2 or len(first) == 0:
         got = f"{len(first)} and {len(second)} counts of a person"
-        raise InputError(where, got, "2K counts of each stimulus")
+        raise FileError(where, got, "2K counts of each stimulus")
     counts = np.stack([first, second])
     if counts.dtype.kind not in "biuf" or (counts < 0).any() or (counts != np.floor(counts)).any():
         step = "Remove what was added to the counts, such as 1/(2K): padding moves M."
-        raise InputError(where, "counts that are no whole numbers", "numbers of trials", step)
+        raise FileError(where, "counts that are no whole numbers", "numbers of trials", step)
     ratings = counts.shape[1] // 2
     response = np.repeat(["S1", "S2"], ratings)
     confidence = np.concatenate([np.arange(ratings, 0, -1), np.arange(1, ratings + 1)])

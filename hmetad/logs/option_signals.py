@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    ChoiceError,
+    NumberError,
+    ShapeError,
+    TakenError,
+    TooFewError,
+    TooManyError,
+)
 from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, check_roles
@@ -101,7 +108,7 @@ def signals(
     used = [*(("probabilities", name) for name in columns), ("chosen", chosen)]
     check_roles(list(frame.columns), [(role, name) for role, name in used if name is not None])
     for name in (name for name in (*SIGNALS, OPTIONS) if name in frame.columns):
-        raise InputError("trials", f"a column {name!r}", "none of that name: it is made here")
+        raise TakenError("trials", f"a column {name!r}", "none of that name: it is made here")
     matrix, names = probability_matrix(frame, probabilities)
     is_option = ~np.isnan(matrix)
     if chosen is None:
@@ -156,7 +163,7 @@ def probability_matrix(
         most = max(map(len, lists))
         if len(lists) * most > MOST_OPTIONS:
             got = f"{most:,} options in a row, in a table of {len(lists):,} rows"
-            raise InputError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
+            raise TooManyError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
         matrix = np.full((len(lists), most), np.nan)
         for row, values in zip(matrix, lists, strict=True):
             row[: len(values)] = values
@@ -165,13 +172,13 @@ def probability_matrix(
         try:
             matrix = trials[names].to_numpy(dtype=float, na_value=np.nan)
         except (TypeError, ValueError) as error:
-            raise InputError(argument, f"columns {names}: {error}", "numbers") from error
+            raise NumberError(argument, f"columns {names}: {error}", "numbers") from error
     off = np.isinf(matrix) | (matrix < 0)
     if off.any():
         step = "Log-probabilities become probabilities by numpy.exp."
-        raise InputError(argument, f"{matrix[off][0]:g}", "finite numbers of 0 or more", step)
+        raise TooFewError(argument, f"{matrix[off][0]:g}", "finite numbers of 0 or more", step)
     if np.isnan(matrix).all():
-        raise InputError(argument, "no probability in any row", "one for each option of a question")
+        raise ShapeError(argument, "no probability in any row", "one for each option of a question")
     return matrix, names
 
 
@@ -188,7 +195,7 @@ def option_list(argument: str, value: Any) -> list[float]:
         return [np.nan if p is None else float(p) for p in options]
     except (TypeError, ValueError, OverflowError) as error:
         step = "For an option in a column of its own, name all these columns."
-        raise InputError(argument, repr(value)[:60], "a list of numbers per row", step) from error
+        raise NumberError(argument, repr(value)[:60], "a list of numbers per row", step) from error
 
 
 def chosen_options(chosen: pd.Series, names: Sequence[str], matrix: Floats) -> Ints:
@@ -204,7 +211,7 @@ def chosen_options(chosen: pd.Series, names: Sequence[str], matrix: Floats) -> I
         got = f"{given[is_lost.argmax()]!r}, which has no probability in row {first}"
         allowed = f"one of its {int(is_there[first].sum())} options"
         step = "Options are counted from 0, or by letters from A."
-        raise InputError(f"chosen column {chosen.name!r}", got, allowed, step)
+        raise ChoiceError(f"chosen column {chosen.name!r}", got, allowed, step)
     answers = np.full(len(matrix), -1)
     answers[rows] = numbers
     return answers
@@ -230,4 +237,4 @@ def option_number(text: str, known: Mapping[str, int]) -> int:
         return ord(text.upper()) - ord("A")
     names = f", or one of {', '.join(map(repr, known))}" if known else ""
     allowed = f"the number of an option from 0, its letter from A{names}"
-    raise InputError("chosen", repr(text[:60]), allowed)
+    raise ChoiceError("chosen", repr(text[:60]), allowed)

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError
 from hmetad.logs.limits import LIMITS, Limits, beyond
 
 __all__ = ["UNREADABLE", "member_content", "whole_file"]
@@ -116,7 +116,7 @@ def whole_file(path: Path, allowed: str, limits: Limits = LIMITS) -> bytes:
             content = file.read(limits.unpacked + 1)
     except OSError as error:
         got = f"a file that cannot be read ({error.strerror or error})"
-        raise InputError(str(path), got, allowed) from error
+        raise FileError(str(path), got, allowed) from error
     if len(content) > limits.unpacked:
         raise beyond(str(path), "unpacked", "a larger file", limits)
     return content

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ColumnError, InputError, TakenError, TooFewError
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_correct, as_text, check_roles
 from hmetad.counts.items import (
@@ -141,7 +141,7 @@ def agreement(
     )
     taken = [name for name in groups if name in OWN]
     if taken:
-        raise InputError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", "Rename it.")
+        raise TakenError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", "Rename it.")
     apart, same = sorted_columns(trials, [*groups, item], [column, correct], groups)
     if by is None and apart:
         raise several_questions(apart, groups)
@@ -157,10 +157,11 @@ def agreement(
     frame = pd.DataFrame(rows)
     if not frame["confidence"].notna().any():
         got, allowed = f"at most one answer to each of {len(frame)} items", "several answers"
-        step = (
-            "Ask each question several times (epochs, repeats), or name the columns by item=, by=."
+        steps = (
+            f"Ask each question several times (epochs, repeats), or name the columns with {way}."
+            for way in ("item= and by=", "--item and --by")
         )
-        raise InputError("trials", got, allowed, step)
+        raise TooFewError("trials", got, allowed, *steps)
     frame["correct"] = frame["correct"].astype("boolean")
     found = [*put_together(apart), *same_times(answers_of_one_time(trials, [*groups, item]))]
     found += [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
@@ -193,7 +194,7 @@ def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputE
         f"Are these different questions, or asked in different ways? Name all such columns by by="
         f"{such}. Are they answers to the same question? Then give {known} alone."
     )
-    return InputError("by", got, allowed, step)
+    return ChoiceError("by", got, allowed, step)
 
 
 def put_together(apart: Mapping[str, int]) -> list[Notice]:
@@ -220,7 +221,7 @@ def answer_column(trials: pd.DataFrame, answer: str | None) -> str:
         if name in trials and trials[name].notna().any():
             return name
     got = f"none, for columns {', '.join(map(repr, list(trials.columns)[:10]))}"
-    raise InputError("answer", got, f"the column of the answers; {', '.join(ANSWERS)} are known")
+    raise ColumnError("answer", got, f"the column of the answers; {', '.join(ANSWERS)} are known")
 
 
 def items_of(

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, UnknownError, nearest
 from hmetad.logs.choices import Choices, Normalise, of_task
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.statements import Statement, agree_on, as_number, read_statement
@@ -218,7 +218,7 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     """
     if kind not in READERS and kind != "auto":
         kinds = ["auto", *READERS]
-        raise InputError("kind", repr(kind), ", ".join(map(repr, kinds)), nearest(kind, kinds))
+        raise UnknownError("kind", repr(kind), ", ".join(map(repr, kinds)), nearest(kind, kinds))
     kind = recognise_kind(Path(path)) if kind == "auto" else kind
     return READERS[kind].read(path, **options)
 
@@ -247,7 +247,7 @@ def read_samples(
             remarks[safe_text(file)] = remark
     if not remarks:
         step = nearest(str(choices.task), tasks)
-        raise InputError("task", repr(choices.task), f"a task in {path}", step)
+        raise ChoiceError("task", repr(choices.task), f"a task in {path}", step)
     if not form.text or choices.wording is None:
         trials.notices += choice_notices(trials)
     if choices.source is None and not choices.is_stated:
@@ -314,7 +314,7 @@ def judged(sample: Sample, choices: Choices) -> Verdict:
     if metric is not None:
         got = f"{metric!r}, which {sample.place} does not have"
         step = nearest(metric, sample.scores)
-        raise InputError("metric", got, "one of its metrics", step)
+        raise ChoiceError("metric", got, "one of its metrics", step)
     if sample.chosen is not None and sample.right:
         return sample.chosen in sample.right, ""
     return None, f"no metric {names[0]!r}"
@@ -443,7 +443,7 @@ def chosen_runs(found: Sequence[LogFile], path: Path, choices: Choices) -> list[
         tasks = {file.task for file in found}
         if choices.task not in tasks:
             step = nearest(choices.task, tasks)
-            raise InputError("task", repr(choices.task), f"a task in {path}", step)
+            raise ChoiceError("task", repr(choices.task), f"a task in {path}", step)
         found = [file for file in found if file.task == choices.task]
     if choices.runs == "all":
         return list(found)
@@ -454,5 +454,5 @@ def chosen_runs(found: Sequence[LogFile], path: Path, choices: Choices) -> list[
         if len(several) > 1 and choices.runs is None:
             got = f"none, for {len(several)} runs of task {task!r} by {several[0].model!r}"
             step = "'all' keeps them apart in column 'run'."
-            raise InputError("runs", got, "'latest' or 'all'", step)
+            raise ChoiceError("runs", got, "'latest' or 'all'", step)
     return [max(several, key=lambda file: file.run) for several in by_source.values()]

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, KindError, TooManyError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import code_notices
 from hmetad.counts.noticed import add_notices
@@ -117,7 +117,7 @@ instance scale='percent'.
     is_single = isinstance(values, str | Mapping) or not isinstance(values, Iterable)
     if is_single or (isinstance(values, np.ndarray) and values.ndim == 0):
         step = "Put a single value into a list."
-        raise InputError("values", type(values).__name__, "one value per trial", step)
+        raise KindError("values", type(values).__name__, "one value per trial", step)
     statements = [read_statement(value, wording) for value in values]
     index = values.index if isinstance(values, pd.Series) else None
     return statement_frame(statements, scale=scale, index=index)
@@ -203,7 +203,7 @@ def refuse_other_scale(
         f"{scale!r}, and {len(outside):,} of {len(numbers):,} numbers lie outside of it, such as "
         f"{outside[0]:g}: they would be missing"
     )
-    raise InputError("scale", got, "a scale that most numbers are on", step)
+    raise TooManyError("scale", got, "a scale that most numbers are on", step)
 
 
 def stated_notices(
@@ -239,7 +239,7 @@ def bounds(scale: Scale | None, numbers: NDArray[np.float64]) -> tuple[float, fl
     pair = scale if isinstance(scale, tuple | list) else (0.0, scale)
     low, high = (as_number(end) for end in pair) if len(pair) == 2 else (math.nan, math.nan)
     if not (low < high and math.isfinite(high - low)):
-        raise InputError("scale", repr(scale), allowed)
+        raise ChoiceError("scale", repr(scale), allowed)
     return low, high, f"{low:g} to {high:g}"
 
 
@@ -252,15 +252,17 @@ def scale_of(numbers: NDArray[np.float64], allowed: str) -> str:
     if possible.size and possible.max() > LARGEST_OTHER and not (possible[possible > 0] <= 1).any():
         return "percent"
     got = f"none, for {len(numbers)} bare numbers from {numbers.min():g} to {numbers.max():g}"
-    step = "Say what bare numbers mean, for instance scale='percent'."
+    ways = ("scale='percent'", "--scale percent")
+    steps = tuple(f"State the unit of bare numbers, for instance {way}." for way in ways)
     small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
     if small and large:
         got += f": {small} lie between 0 and 1, and {large} above 1"
-        step = (
-            "The column mixes two scales: read its parts by themselves, or say which scale holds "
-            "for all, for instance scale='percent'."
+        steps = tuple(
+            "The column mixes two scales: read its parts separately, or give the scale of all, "
+            f"for instance {way}."
+            for way in ways
         )
-    raise InputError("scale", got, allowed, step)
+    raise ChoiceError("scale", got, allowed, *steps)
 
 
 # Columns that stay as they are

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, NumberError, RepeatError, TooManyError
 
 __all__ = [
     "Statement",
@@ -113,7 +113,7 @@ def stated_wording(
     {'very likely': 0.9}
     """
     if field is not None and not field.strip():
-        raise InputError("field", repr(field), "the name of a field, as text")
+        raise ChoiceError("field", repr(field), "the name of a field, as text")
     name = re.escape((field or DEFAULT_FIELD).strip())
     # A dash parts name and value only between spaces: "confidence -5%" is a negative number.
     parted = rf"[ \t*_]*(?:{COLON}|[ \t][\u2013\u2014-](?=[ \t]))"
@@ -229,9 +229,9 @@ def compile_pattern(pattern: str | None, argument: str = "pattern") -> re.Patter
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(argument, f"{pattern!r} ({error})", allowed) from error
+        raise ChoiceError(argument, f"{pattern!r} ({error})", allowed) from error
     if expression.groups != 1:
-        raise InputError(argument, f"{pattern!r} with {expression.groups} groups", allowed)
+        raise ChoiceError(argument, f"{pattern!r} with {expression.groups} groups", allowed)
     return expression
 
 
@@ -242,13 +242,13 @@ def meanings(words: Mapping[str, float]) -> dict[str, float]:
     for word, probability in words.items():
         number = as_number(probability)
         if not 0 <= number <= 1:
-            raise InputError("words", f"{word!r}: {probability!r}", allowed)
+            raise NumberError("words", f"{word!r}: {probability!r}", allowed)
         if len(word) > LONGEST_VALUE:
-            raise InputError(
+            raise TooManyError(
                 "words", f"a word of {len(word)} characters", f"at most {LONGEST_VALUE}"
             )
         if result.setdefault(fold_word(word), number) != number:
-            raise InputError("words", f"{word!r} with two meanings", "one for each, either case")
+            raise RepeatError("words", f"{word!r} with two meanings", "one for each, either case")
     return result
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, ColumnError, FileError, TakenError, nearest
 from hmetad.base.files import TABLES, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_text, listed, without_codes
@@ -40,6 +40,8 @@ from hmetad.rows.texts import (
 __all__ = ["read_trials"]
 
 # A name in braces, in a pattern of paths.
+# What to do where a column is missing.
+COLUMNS = ("Name it with columns=.", "Name it with --columns.")
 HOLE = re.compile(r"\{([^{}]*)\}")
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
@@ -135,8 +137,7 @@ def with_stated(
 ) -> tuple[pd.DataFrame, dict[Any, Any]]:
     """Trials with confidence as probabilities, and attrs with what could not be read."""
     if "confidence" not in trials:
-        step = "Name it with columns=."
-        raise InputError("confidence", "no such column", "a column to parse", step)
+        raise ColumnError("confidence", "no such column", "a column to parse", *COLUMNS)
     refuse_spoiled(trials, choices.scale)
     stated = parse_confidence(
         trials["confidence"],
@@ -167,9 +168,10 @@ def refuse_spoiled(trials: pd.DataFrame, scale: Scale | None) -> None:
         if len(own) >= FEWEST_SMALL and own.between(0, 1).all() and (own % 1 > 0).any()
     ]
     if small:
-        step = "Read these rows by themselves, with scale='probability' (--scale probability)."
+        ways = ("scale='probability'", "--scale probability")
+        steps = (f"Read these rows separately, with {way}." for way in ways)
         got = f"{scale!r}, where all numbers of {first_few(small)} are from 0 to 1"
-        raise InputError("scale", got, "the scale of all that is read", step)
+        raise ChoiceError("scale", got, "the scale of all that is read", *steps)
 
 
 def table_paths(path: Path) -> list[Path]:
@@ -215,7 +217,7 @@ def one_table(
     sign = sniffed_delimiter(file, delimiter)
     if decimal is not None and text_suffix(file) is None:
         step = "Other formats say themselves what is a number."
-        raise InputError("decimal", f"{decimal!r}, for {file}", "a text table", step)
+        raise ChoiceError("decimal", f"{decimal!r}, for {file}", "a text table", step)
     point: Literal[".", ","] = "," if decimal == "comma" else "."
     return read_table(file, delimiter=sign, decimal=point), sign
 
@@ -236,10 +238,10 @@ def below_each_other(
     for file, table, own in zip(files, tables, added, strict=True):
         for name in (name for name in own if name in table):
             got = f"a column {name!r} in {file}"
-            raise InputError("path", got, "no column of that name", "Rename it.")
+            raise FileError("path", got, "no column of that name", "Rename it.")
         if not {*table} & {*tables[0]}:
             got = f"no column that {files[0]} has"
-            raise InputError(str(file), got, "tables of the same trials", "Read it by itself.")
+            raise FileError(str(file), got, "tables of the same trials", "Read it by itself.")
         # Where other files lack them, whole numbers and truth values keep their kind.
         gaps = {
             name: kinds[column.dtype.kind]
@@ -261,8 +263,7 @@ def graded(
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Trials with column "correct" as truth values, and how many values say neither, by reason."""
     if "correct" not in trials:
-        step = "Name it with columns=."
-        raise InputError("grades", "no column 'correct'", "a column to grade", step)
+        raise ColumnError("grades", "no column 'correct'", "a column to grade", *COLUMNS)
     known = {fold_word(name): right for name, right in grades.items()}
     rejected: Counter[str] = Counter()
     verdicts: list[bool | None] = []
@@ -289,12 +290,12 @@ def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFr
     for new, old in columns.items():
         if old not in table.columns:
             step = nearest(str(old), map(str, table.columns))
-            raise InputError("columns", f"{new!r}: {old!r}", "a column of the table", step)
+            raise ColumnError("columns", f"{new!r}: {old!r}", "a column of the table", step)
         if new in table.columns and new not in columns.values():
             got = f"{new!r}: {old!r}, beside a column {new!r} that is there"
-            raise InputError("columns", got, "new names", f"Rename column {new!r} as well.")
+            raise TakenError("columns", got, "new names", f"Rename column {new!r} as well.")
     if len(set(columns.values())) < len(columns):
-        raise InputError("columns", repr(dict(columns)), "each column once")
+        raise ColumnError("columns", repr(dict(columns)), "each column once")
     return table.rename(columns={old: new for new, old in columns.items()})
 
 
@@ -309,7 +310,7 @@ def columns_of_path(template: str, path: Path) -> dict[str, str]:
     names: list[str] = HOLE.findall(template)
     if not names or len({*names}) < len(names) or not all(name.isidentifier() for name in names):
         allowed = "a path with different names in braces, such as {model}_{set}.csv"
-        raise InputError("path_columns", repr(template), allowed)
+        raise FileError("path_columns", repr(template), allowed)
     found = []
     parts = [re.escape(part) for part in HOLE.split(template)[::2]]
     for filled in ("([^/]+?)", "([^/]+)"):
@@ -317,9 +318,9 @@ def columns_of_path(template: str, path: Path) -> dict[str, str]:
         match = re.fullmatch(f"(?:.*/)?{filled.join(parts)}", safe_text(path.as_posix()), re.DOTALL)
         if match is None:
             got = f"{template!r}, for {path}"
-            raise InputError("path_columns", got, "a pattern that all files fit")
+            raise FileError("path_columns", got, "a pattern that all files fit")
         found.append(dict(zip(names, match.groups(), strict=True)))
     if found[0] != found[1]:
         got = f"{template!r}, which {path} fits as {found[0]} and as {found[1]}"
-        raise InputError("path_columns", got, "a pattern that each file fits in one way")
+        raise FileError("path_columns", got, "a pattern that each file fits in one way")
     return found[0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError, WorkerError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import as_correct
 from hmetad.counts.noticed import add_notices, frame_notices
@@ -187,7 +187,7 @@ def clip_text(value: Any, length: int) -> str:
 def sample_name(place: str, field: str, value: Any) -> int | str:
     """Name of a sample, a number or text that is safe to write; else an error with its place."""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(place, f"{field} {value!r}", "a number or text")
+        raise FileError(place, f"{field} {value!r}", "a number or text")
     return value if isinstance(value, int) else safe_text(value)
 
 
@@ -263,7 +263,7 @@ def of_each[File, Found](
             yield futures.popleft().result()
     except BrokenExecutor as error:
         step = "Read with fewer workers, or without: one of them may have run out of memory."
-        raise InputError("executor", f"a worker that ended ({error})", "workers", step) from error
+        raise WorkerError("executor", f"a worker that ended ({error})", "workers", step) from error
     finally:
         for future in futures:
             future.cancel()

@@ -17,7 +17,16 @@ from scipy.stats import f
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none, whole
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    EmptyError,
+    NumberError,
+    RepeatError,
+    ShapeError,
+    SourceError,
+    TooFewError,
+    nearest,
+)
 from hmetad.base.notice import first_few, notice_of, notices, with_notices
 from hmetad.base.results import attrs_of, names_of
 from hmetad.counts.checks import table_dims
@@ -116,12 +125,12 @@ def split_half(
     """
     dims = table_dims(counts, "split_half")
     if set(counts.dims) != {"cell", *dims}:
-        raise InputError("counts", f"dims {counts.dims}", f"(cell, {', '.join(dims)})")
+        raise ShapeError("counts", f"dims {counts.dims}", f"(cell, {', '.join(dims)})")
     table = counts.transpose("cell", *dims)
     groups = groups_of(table, subject)
     values = table.to_numpy()
     if (values < 0).any() or not (values == np.floor(values)).all():
-        raise InputError("counts", "counts that are no whole numbers", "trials")
+        raise NumberError("counts", "counts that are no whole numbers", "trials")
     rng = np.random.default_rng(seed)
     first = halves(values.astype(np.int64), n, rng)
     sides = [
@@ -165,7 +174,7 @@ def groups_of(table: xr.DataArray, subject: str) -> dict[str, NDArray[np.intp]]:
     }
     if subject not in own:
         step = nearest(subject, own) or "Count by it: by=['subject']."
-        raise InputError("subject", repr(subject), "a coordinate of the cells", step)
+        raise ChoiceError("subject", repr(subject), "a coordinate of the cells", step)
     covariates = json.loads(table.attrs.get("covariates", "[]"))
     others = pd.DataFrame({k: v for k, v in own.items() if k not in (subject, *covariates)})
     if others.empty:
@@ -208,7 +217,7 @@ def named_values(
     }
     if not found:
         allowed = "a function of a table that keeps its dims cell and draw"
-        raise InputError("statistic", "nothing by cell and draw", allowed)
+        raise EmptyError("statistic", "nothing by cell and draw", allowed)
     return found
 
 
@@ -337,20 +346,20 @@ def people_by_session(values: xr.DataArray, subject: str, session: str) -> Float
     """Values of people (rows) in sessions (columns), without people who lack one."""
     if not isinstance(values, xr.DataArray) or values.dims != ("cell",):
         got = f"dims {values.dims}" if isinstance(values, xr.DataArray) else type(values).__name__
-        raise InputError("values", got, "a DataArray with dim cell")
+        raise SourceError("values", got, "a DataArray with dim cell")
     for name in (subject, session):
         if name not in values.coords or values[name].dims != ("cell",):
             near = nearest(name, [*map(str, values.coords)])
             step = near or "Count by it: by=['subject', 'session']."
-            raise InputError("values", f"no {name!r}", "a coordinate of the cells", step)
+            raise EmptyError("values", f"no {name!r}", "a coordinate of the cells", step)
     columns = {"row": values[subject], "column": values[session], "value": values.astype(float)}
     frame = pd.DataFrame({name: x.to_numpy() for name, x in columns.items()})
     if frame.duplicated(["row", "column"]).any():
         allowed = "one value for each person and session"
-        raise InputError("values", "several values of a person in a session", allowed)
+        raise RepeatError("values", "several values of a person in a session", allowed)
     grid = frame.pivot(index="row", columns="column", values="value").to_numpy()
     grid = grid[np.isfinite(grid).all(axis=1)]
     if len(grid) < FEWEST - 1 or grid.shape[1] < FEWEST - 2:
         got = f"{len(grid)} people with values in all of {grid.shape[1]} sessions"
-        raise InputError("values", got, "three people or more, and two sessions or more")
+        raise TooFewError("values", got, "three people or more, and two sessions or more")
     return grid

@@ -16,7 +16,14 @@ from scipy.special import expit, logit
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, probability
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    KindError,
+    LabelError,
+    LevelError,
+    NumberError,
+    ShapeError,
+    TooFewError,
+)
 from hmetad.base.notice import notice_where, notices, notices_where, with_notices
 from hmetad.counts.columns import Label, given_labels
 from hmetad.measures.results import describe, described
@@ -212,7 +219,7 @@ def predictionwise_vote(
     off = total[abs(total - 1) > SLACK]
     if off.size:
         step = "Divide each member's frequencies by their sum."
-        raise InputError("share", f"shares that add up to {off.flat[0]:g}", "1 in all", step)
+        raise NumberError("share", f"shares that add up to {off.flat[0]:g}", "1 in all", step)
     c = np.where(m == 0, 0.5, c)
     if prediction is not None:
         q = np.where(is_s2(prediction, shares), c, 1 - c)
@@ -221,14 +228,14 @@ def predictionwise_vote(
         if off.size:
             got = f"confidence that makes S2 true with {off.flat[0]:g} on average"
             step = "Pass this prior, or weigh the trials of S1 and S2 so that all members have one."
-            raise InputError("confidence", got, f"the prior {prior:g}", step)
+            raise NumberError("confidence", got, f"the prior {prior:g}", step)
         plus, minus = m * q, m * (1 - q)
     elif prior == 0.5:
         plus = np.concatenate([m * c, m * (1 - c)], axis=-1)
         minus = np.concatenate([m * (1 - c), m * c], axis=-1)
     else:
         got = f"{prior:g} without prediction"
-        raise InputError("prior", got, "0.5, or prediction given as well")
+        raise NumberError("prior", got, "0.5, or prediction given as well")
     plus, minus = (x / x.sum(axis=-1, keepdims=True) for x in (plus, minus))
     value, method = best_accuracy(plus, minus, prior)
     like = shares.isel({level: 0, "member": 0}, drop=True)
@@ -395,24 +402,24 @@ def with_dims(argument: str, values: Values, outer: str, *dims: str) -> xr.DataA
     """Values as a DataArray that ends with the dims; an array may have one more, the outer."""
     if isinstance(values, xr.Dataset | xr.DataTree):
         step = "Take a variable out of it."
-        raise InputError(argument, f"a {type(values).__name__}", "an array of numbers", step)
+        raise KindError(argument, f"a {type(values).__name__}", "an array of numbers", step)
     if isinstance(values, xr.DataArray):
         if not set(dims) <= set(values.dims):
             got = f"dims ({', '.join(map(str, values.dims))})"
-            raise InputError(argument, got, f"dims ({', '.join(dims)}) and maybe more")
+            raise ShapeError(argument, got, f"dims ({', '.join(dims)}) and maybe more")
         array = values.transpose(..., *dims)
     else:
         try:
             numbers = np.asarray(values)
         except ValueError as error:
-            raise InputError(argument, "rows of different length", "one shape for all") from error
+            raise ShapeError(argument, "rows of different length", "one shape for all") from error
         if not len(dims) <= numbers.ndim <= len(dims) + 1:
             step = "Further dims need names: pass a DataArray."
             allowed = f"axes ({', '.join(dims)}), or ({', '.join((outer, *dims))})"
-            raise InputError(argument, f"{numbers.ndim} axes", allowed, step)
+            raise ShapeError(argument, f"{numbers.ndim} axes", allowed, step)
         array = xr.DataArray(numbers, dims=(outer, *dims)[-numbers.ndim :])
     if array.sizes["member"] == 0:
-        raise InputError(argument, "no members", "at least one")
+        raise TooFewError(argument, "no members", "at least one")
     return array
 
 
@@ -429,12 +436,12 @@ percentages by 100.
     array = with_dims(argument, values, outer, *dims)
     allowed = "probabilities from 0 to 1"
     if array.dtype.kind not in "iufb":
-        raise InputError(argument, f"values of type {array.dtype}", allowed)
+        raise KindError(argument, f"values of type {array.dtype}", allowed)
     numbers = array.to_numpy().astype(float)
     off = numbers[(numbers < -ROUNDING) | (numbers > 1 + ROUNDING)]
     if off.size:
         step = "Divide percentages by 100." if (off > 1).all() and (off <= 100).all() else ""
-        raise InputError(argument, f"{off[0]:g}", allowed, step)
+        raise NumberError(argument, f"{off[0]:g}", allowed, step)
     return array.copy(data=np.clip(numbers, 0.0, 1.0))
 
 
@@ -453,12 +460,12 @@ def same_shape(
     sizes, known = (", ".join(f"{d} {n}" for d, n in x.sizes.items()) for x in (second, first))
     # Dims of different names would silently make every combination of the two.
     if not (set(second.dims) <= set(first.dims) or set(first.dims) <= set(second.dims)):
-        raise InputError(argument, f"dims {sizes}", f"the dims {known}")
+        raise ShapeError(argument, f"dims {sizes}", f"the dims {known}")
     try:
         one, other = xr.broadcast(*xr.align(first, second, join="exact"))
     except ValueError as error:
         got = f"dims {sizes}, with other sizes or labels"
-        raise InputError(argument, got, f"those of {known}") from error
+        raise NumberError(argument, got, f"those of {known}") from error
     return one.transpose(..., *first.dims), other.transpose(..., *first.dims)
 
 
@@ -467,16 +474,16 @@ def is_s2(prediction: Values, like: xr.DataArray) -> Truths:
     if not isinstance(prediction, xr.DataArray):
         array = np.asarray(prediction)
         if array.ndim > like.ndim:
-            raise InputError("prediction", f"{array.ndim} axes", f"at most {like.ndim}")
+            raise ShapeError("prediction", f"{array.ndim} axes", f"at most {like.ndim}")
         prediction = xr.DataArray(array, dims=like.dims[like.ndim - array.ndim :])
     full = same_shape(like, "prediction", prediction)[1]
     if full.sizes != like.sizes:
         got = ", ".join(map(str, full.dims))
-        raise InputError("prediction", f"dims ({got})", f"dims ({', '.join(map(str, like.dims))})")
+        raise ShapeError("prediction", f"dims ({got})", f"dims ({', '.join(map(str, like.dims))})")
     words = full.to_numpy()
     other = words[(words != "S1") & (words != "S2")]
     if other.size:
-        raise InputError("prediction", repr(other.flat[0]), "'S1' or 'S2' for each level")
+        raise LevelError("prediction", repr(other.flat[0]), "'S1' or 'S2' for each level")
     return words == "S2"
 
 
@@ -488,9 +495,9 @@ def label_pair(said: xr.DataArray, labels: Sequence[Label] | None) -> list[Label
     listed = ", ".join(sorted(map(repr, seen))[:5])
     if labels is None and len(pair) != 2:
         step = "Name both: labels=(S1, S2)." if len(pair) < 2 else "Leave out the others."
-        raise InputError("responses", f"{len(pair)} labels: {listed or 'none'}", "two", step)
+        raise LabelError("responses", f"{len(pair)} labels: {listed or 'none'}", "two", step)
     if not seen <= set(pair):
-        raise InputError("labels", f"{labels!r} for responses {listed}", "all that were said")
+        raise LabelError("labels", f"{labels!r} for responses {listed}", "all that were said")
     return pair
 
 

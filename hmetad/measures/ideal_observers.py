@@ -17,7 +17,7 @@ from scipy.special import erf, log_ndtr, ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, InputError, LabelError, NumberError, ShapeError
 from hmetad.base.results import attrs_of, names_of
 
 __all__ = [
@@ -272,11 +272,11 @@ def numbers_within(argument: str, given: Numbers, low: float, high: float) -> Fl
             given.astype(float) if isinstance(given, xr.DataArray) else np.asarray(given, float)
         )
     except (TypeError, ValueError) as error:
-        raise InputError(argument, repr(given), allowed) from error
+        raise ChoiceError(argument, repr(given), allowed) from error
     plain = np.asarray(values)
     is_off = (plain < low - SLACK) | (plain > high + SLACK)
     if is_off.any():
-        raise InputError(argument, f"{plain[is_off][0]:g}", allowed)
+        raise NumberError(argument, f"{plain[is_off][0]:g}", allowed)
     return values
 
 
@@ -301,7 +301,7 @@ def labelled_results(
         if isinstance(error, InputError):
             raise
         shapes = "shapes " + " and ".join(str(np.shape(values)) for values in inputs.values())
-        raise InputError(", ".join(inputs), shapes, "shapes and labels that match") from error
+        raise ShapeError(", ".join(inputs), shapes, "shapes and labels that match") from error
     result = xr.Dataset()
     for name, values in zip(names, found, strict=True):
         result[name] = values if isinstance(values, xr.DataArray) else xr.DataArray(values)
@@ -345,12 +345,12 @@ def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
     """Theorem 6; priors of shape (..., L)."""
     if priors.shape[-1] < 2:
         step = "A scalar is the prior of one of two labels."
-        raise InputError("prior", "a single label", "at least two", step)
+        raise LabelError("prior", "a single label", "at least two", step)
     sums = priors.sum(axis=-1)
     is_off = np.asarray(abs(sums - 1) > 1e-6)
     if is_off.any():
         step = "Priors of one of two labels, one a cell, come as a DataArray without dim label."
-        raise InputError("prior", f"a sum of {sums[is_off][0]:g}", "priors that add up to 1", step)
+        raise NumberError("prior", f"a sum of {sums[is_off][0]:g}", "priors that add up to 1", step)
     p = -np.sort(-np.clip(priors, 0.0, 1.0), axis=-1)
     is_below = np.asarray(accuracy < p[..., 0] - SLACK)
     if is_below.any():
@@ -358,7 +358,7 @@ def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
             np.broadcast_to(x, is_below.shape)[is_below][0] for x in (accuracy, p[..., 0])
         )
         step = "Always predicting the most probable label is right more often."
-        raise InputError("accuracy", f"{low:g}", f"from the largest prior, {least:g}, to 1", step)
+        raise NumberError("accuracy", f"{low:g}", f"from the largest prior, {least:g}, to 1", step)
     a = np.clip(accuracy, p[..., 0], 1.0)
     return least_information(a, p), -times_log2(p).sum(axis=-1) - least_uncertainty(a)
 

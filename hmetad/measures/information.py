@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole
-from hmetad.base.errors import InputError
+from hmetad.base.errors import NumberError, StimulusError
 from hmetad.base.notice import notice_where, notices, notices_where, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.checks import (
@@ -156,10 +156,12 @@ def meta_information(
     has_stimulus = dims == TYPE1_DIMS
     refuse_no_counts(counts)
     if hold == "stimulus" and not has_stimulus:
-        raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
+        raise StimulusError(
+            "hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus"
+        )
     if (debias or permutations) and bool((counts != counts.round()).any()):
         step = "Leave debias and permutations at 0 for corrected counts, and for drawn weights."
-        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+        raise NumberError("counts", "counts that are not whole", "numbers of trials", step)
     table = counts if has_stimulus else type2_counts(counts)
     table = table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
     values = table.to_numpy().astype(float).reshape(-1, *table.shape[-len(dims) :])

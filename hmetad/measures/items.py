@@ -20,7 +20,7 @@ from hmetad.base.coverage import (
     shared_parts,
     strata_columns,
 )
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ColumnError, EmptyError
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import (
@@ -177,7 +177,7 @@ def common_items(
     if not is_common.any():
         numbers = known.groupby(over, observed=True)[item].nunique()
         step = f"Leave out {numbers.idxmin()}, which answered fewest ({numbers.min():,})."
-        raise InputError("trials", f"no item was answered by all levels of {over}", "", step)
+        raise EmptyError("trials", f"no item was answered by all levels of {over}", "", step)
     left, every = (
         f"{len(x[['stratum', 'item']].drop_duplicates()):,}" for x in (own[is_common], own)
     )
@@ -325,14 +325,14 @@ def needed_item(item: str | None) -> str:
     """Column of items, where one is needed."""
     if item is None:
         step = "Call the column of the items item."
-        raise InputError("trials", "no column that names the items", "one such as item", step)
+        raise ColumnError("trials", "no column that names the items", "one such as item", step)
     return item
 
 
 def compared_column(over: str | None, by: Sequence[str]) -> str:
     """Grouping column whose levels are compared: by default the first."""
     if not by or (over is not None and over not in by):
-        raise InputError("over", repr(over), f"a grouping column, of {', '.join(by) or 'none'}")
+        raise ColumnError("over", repr(over), f"a grouping column, of {', '.join(by) or 'none'}")
     return over or by[0]
 
 
@@ -346,9 +346,9 @@ def absent_rows(frame: pd.DataFrame, by: list[str], over: str | None, item: str)
     pairs = pd.DataFrame({"cell": index, "item": pd.factorize(known[item])[0]}).drop_duplicates()
     part, place = shared_parts(cells, over, pairs)
     if len(cells) > 1 and len(np.unique(part[: len(cells)])) == len(cells):
-        step = "Name another: over= in Python, --over on the command line."
+        steps = ("Name another with over=.", "Name another with --over.")
         got = f"{over!r}, whose levels share no items"
-        raise InputError("over", got, "the column that is compared", step)
+        raise ColumnError("over", got, "the column that is compared", *steps)
     items = pd.DataFrame({"place": place, "row": pairs.index}).drop_duplicates("place")
     items["part"] = part[items["place"]]
     levels = pd.DataFrame({"cell": np.arange(len(cells)), "part": part[: len(cells)]})

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none, share_or_none, whole
-from hmetad.base.errors import InputError
+from hmetad.base.errors import SourceError, TooFewError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import (
@@ -276,7 +276,7 @@ def resample_trials(
         unit, number = units_of(judged)
         if number < 2:
             got = f"a single level of {judged.unit!r}"
-            raise InputError("cluster", got, "at least two units")
+            raise TooFewError("cluster", got, "at least two units")
         refuse_memory("n", str(n), BYTES * n * number)
         rng = np.random.default_rng(entropy)
         if kind == "dirichlet":
@@ -380,7 +380,7 @@ def resample_trials_interval(
     cluster = str(draws.attrs["cluster"]) or None
     estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **asked)
     if not np.array_equal(draws["cell"], estimates["cell"]):
-        raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
+        raise SourceError("draws", "other cells than trials", "what resample_trials gave for them")
     names = [str(name) for name in draws.data_vars if name != "trials"]
     drawn = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}

@@ -17,7 +17,7 @@ from scipy.special import betaincinv, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, share_or_none, whole
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.columns import plain_array
@@ -470,11 +470,11 @@ def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
     try:
         shares = np.asarray(coverages, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError("coverages", repr(coverages), allowed) from error
+        raise ChoiceError("coverages", repr(coverages), allowed) from error
     is_share = bool(((shares > 0) & (shares <= 1)).all())
     if shares.ndim != 1 or not shares.size or not is_share or (np.diff(shares) <= 0).any():
         step = "Divide percentages by 100." if shares.size and shares.max() > 1 else ""
-        raise InputError("coverages", repr(coverages), allowed, step)
+        raise ChoiceError("coverages", repr(coverages), allowed, step)
     return shares
 
 
@@ -513,7 +513,7 @@ def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:
     values = plain_array(argument, judged.kinds[abstained])
     off = [value for value in values.tolist() if isinstance(value, str) or value not in (0, 1)]
     if off:
-        raise InputError(argument, repr(off[0]), "True or False, 1 or 0")
+        raise ChoiceError(argument, repr(off[0]), "True or False, 1 or 0")
     outcome = 2 * (1 - judged.right) + values.astype(np.int64)[judged.kind]
     place = judged.cell * 4 + outcome
     table = np.bincount(place, minlength=4 * len(judged.cells)).reshape(-1, 4)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, LabelError, ShapeError, TooFewError, nearest
 from hmetad.base.notice import Notice, copy_notices, notices_where
 from hmetad.base.results import about
 from hmetad.base.untrusted import read_attr
@@ -107,7 +107,7 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     """
     require_stimulus(counts, "sdt")
     if counts.sizes["rating"] == 0:
-        raise InputError("counts", "a table without ratings", "one rating or more")
+        raise TooFewError("counts", "a table without ratings", "one rating or more")
     ordered = counts.transpose(..., *TYPE1_DIMS)
     rates = type1_rates(ordered.to_numpy(), correction)
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
@@ -198,18 +198,18 @@ def z_test(
     for name in (var, f"{var}_se"):
         if name not in estimates.data_vars:
             given = nearest(name, map(str, estimates.data_vars))
-            raise InputError("var", repr(name), "a variable with a standard error", given)
+            raise ChoiceError("var", repr(name), "a variable with a standard error", given)
     at_left, at_right = (
         cell_places(estimates, *side) for side in (("left", left), ("right", right))
     )
     if len(at_left) != len(at_right):
         got = f"{len(at_right)} cells for {len(at_left)} in left"
-        raise InputError("right", got, "as many cells as left")
+        raise ShapeError("right", got, "as many cells as left")
     labels = estimates["cell"].to_numpy()
     same = labels[at_left[at_left == at_right]]
     if same.size:
         got = f"{str(same[0])!r} on both sides"
-        raise InputError("right", got, "two different, independent cells")
+        raise TooFewError("right", got, "two different, independent cells")
     values, errors = (
         estimates[name].drop_vars(estimates[name].coords) for name in (var, f"{var}_se")
     )
@@ -270,7 +270,7 @@ def added_per_response(correction: Correction, K: int) -> float:
     elif is_positive(correction):
         return K * float(correction)
     allowed = f"one of {', '.join(map(repr, get_args(Named)))}, or a number above 0"
-    raise InputError("correction", repr(correction), allowed)
+    raise ChoiceError("correction", repr(correction), allowed)
 
 
 def is_positive(number: object) -> bool:
@@ -285,14 +285,14 @@ def cell_places(estimates: xr.Dataset, argument: str, labels: str | Sequence[str
     wanted = [labels] if isinstance(labels, str) else list(labels)
     if "cell" not in estimates.dims:
         dims = f"dims ({', '.join(map(str, estimates.dims))})"
-        raise InputError("estimates", dims, "estimates with dim cell")
+        raise ShapeError("estimates", dims, "estimates with dim cell")
     if not wanted:
-        raise InputError(argument, "no cell", "at least one label")
+        raise LabelError(argument, "no cell", "at least one label")
     places = estimates.indexes["cell"].get_indexer(pd.Index(wanted, dtype=object))
     for label, place in zip(wanted, places, strict=True):
         if place < 0:
             known = map(str, estimates["cell"].to_numpy())
-            raise InputError(argument, repr(label), "a cell label", nearest(str(label), known))
+            raise LabelError(argument, repr(label), "a cell label", nearest(str(label), known))
     return places
 
 

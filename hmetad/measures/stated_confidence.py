@@ -17,7 +17,7 @@ from scipy.special import entr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.coverage import coverage_attrs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, NumberError, ShapeError
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
@@ -354,7 +354,7 @@ def refuse_ratings_table(trials: object) -> None:
         kind = "a type-2 table" if "correct" in trials.dims else "a table"
         step = f"Ratings are counted, not confidences kept: to them apply {type2_measures()}."
         allowed = "a pandas DataFrame with the confidence of each trial"
-        raise InputError("trials", f"{kind} with dims ({dims})", allowed, step)
+        raise ShapeError("trials", f"{kind} with dims ({dims})", allowed, step)
 
 
 def finite_confidence(column: pd.Series) -> Floats:
@@ -371,14 +371,14 @@ def finite_confidence(column: pd.Series) -> Floats:
         if known.dtype.kind in "if":
             value[present] = known
         elif present.any():
-            raise InputError(argument, f"values such as {known.tolist()[0]!r}", allowed)
+            raise KindError(argument, f"values such as {known.tolist()[0]!r}", allowed)
     elif not is_number or pd.api.types.is_bool_dtype(column):
         got = f"values such as {column.dropna().tolist()[:1]}"
-        raise InputError(argument, got, allowed, "Convert the column to numbers.")
+        raise KindError(argument, got, allowed, "Convert the column to numbers.")
     else:
         value = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(value).any():
-        raise InputError(argument, f"{value[np.isinf(value)][0]:g}", allowed)
+        raise NumberError(argument, f"{value[np.isinf(value)][0]:g}", allowed)
     return value
 
 
@@ -389,7 +389,7 @@ def row_kinds(used: pd.DataFrame) -> tuple[Ints, pd.DataFrame, Ints]:
         kind = grouped.ngroup().to_numpy().astype(np.int64)
     except TypeError as error:
         step = "Make its values text or numbers."
-        raise InputError("trials", str(error), "one text or number per value", step) from error
+        raise NumberError("trials", str(error), "one text or number per value", step) from error
     _, first, n = np.unique(kind, return_index=True, return_counts=True)
     return kind, used.iloc[first].reset_index(drop=True), n.astype(np.int64)
 
@@ -458,4 +458,4 @@ def probabilities_of(confidence: str, value: Floats) -> Floats:
         step = "Log probabilities become probabilities by numpy.exp."
     argument = f"confidence column {confidence!r}"
     got = f"{off.size} values such as {off[0]:g}"
-    raise InputError(argument, got, "probabilities from 0 to 1", step)
+    raise NumberError(argument, got, "probabilities from 0 to 1", step)

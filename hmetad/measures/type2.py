@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers
-from hmetad.base.errors import InputError, describe_value
+from hmetad.base.errors import KindError, SourceError, describe_value
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import (
     Notice,
@@ -441,7 +441,7 @@ def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> x
     p, ratings = np.asarray(probabilities, dtype=float), table.sizes["rating"]
     if p.shape != (ratings,) or not ((np.diff(p) > 0).all() and ((p >= 0) & (p <= 1)).all()):
         allowed = f"{ratings} rising numbers between 0 and 1, one for each rating"
-        raise InputError("probabilities", describe_value(probabilities), allowed)
+        raise KindError("probabilities", describe_value(probabilities), allowed)
     wrong, right = wrong_and_right(table)
     trials = (wrong + right).sum(axis=-1)
     sure, share = ratio((wrong + right) @ p, trials), ratio(right.sum(axis=-1), trials)
@@ -497,11 +497,11 @@ def meta_delta(estimates: xr.Dataset | xr.DataTree, *, by_response: bool = False
     allowed = "estimates or draws of meta-d′, with meta_c and criteria"
     step = "Pass what fit, predict or fit_mle returns for a card of meta-d′."
     if not isinstance(values, xr.Dataset):
-        raise InputError("estimates", describe_value(estimates), allowed, step)
+        raise KindError("estimates", describe_value(estimates), allowed, step)
     lacking = [name for name in ("meta_c", "criteria") if name not in values]
     if lacking or not {"response", "criterion"} <= set(values["criteria"].dims):
         got = f"a Dataset without {', '.join(lacking) or 'dims response and criterion'}"
-        raise InputError("estimates", got, allowed, step)
+        raise SourceError("estimates", got, allowed, step)
     distance = abs(values["criteria"] - values["meta_c"]).mean("criterion", skipna=False)
     found = distance if by_response else distance.mean("response", skipna=False)
     order = [dim for dim in values["criteria"].dims if dim in found.dims]

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ModelError
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
 from hmetad.base.notice_registry import step_values
@@ -196,7 +196,7 @@ def refuse_priors(spec: ModelSpec) -> None:
     for parameter in spec.record.parameters:
         if parameter.truncated_at:
             step = "Use a card with criteria = 'log_gap', such as individual."
-            raise InputError("model", f"{spec.name!r}, whose criteria have a prior", "none", step)
+            raise ModelError("model", f"{spec.name!r}, whose criteria have a prior", "none", step)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import TooFewError
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, notice_where, notices_where
 from hmetad.base.notice_registry import limit, step_values
@@ -43,7 +43,7 @@ def table_of(counts: xr.DataArray, used_by: str) -> tuple[xr.DataArray, Floats]:
     """
     require_stimulus(counts, used_by)
     if counts.sizes["rating"] < 2:
-        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+        raise TooFewError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     ordered = counts.transpose(..., *TYPE1_DIMS)
     return ordered, ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
 

@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ModelError, NumberError, TooFewError
 from hmetad.base.notice import Notice, copy_notices, notice_where
 from hmetad.base.notice_registry import step_values
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
@@ -142,16 +142,16 @@ def fit_mle(
         if (meta_criterion, s, response_conditional) != ("relative", 1.0, False):
             step = "Set it in the card: load_model('individual', meta_criterion='absolute')."
             got = "meta_criterion, s or response_conditional"
-            raise InputError("model", got, "a model alone", step)
+            raise ModelError("model", got, "a model alone", step)
         return fit_model(counts, model, correction=correction, starts=starts, seed=seed)
     ordered, table = table_of(counts, "The meta-d′ model")
     ratings = table.shape[-1]
     if meta_criterion not in ("relative", "absolute"):
-        raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
+        raise ChoiceError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
     if not (s == "estimate" or is_positive(s)):
-        raise InputError("s", repr(s), "a number above 0, or 'estimate'")
+        raise NumberError("s", repr(s), "a number above 0, or 'estimate'")
     if s == "estimate" and response_conditional and ratings < 3:
-        raise InputError("s", "'estimate' for each response with two ratings", "three at least")
+        raise TooFewError("s", "'estimate' for each response with two ratings", "three at least")
     z = zs_of(table, correction)
     # Every rating gets an equal part of what a correction adds to a response.
     corrected = table + added_per_response(correction, ratings) / ratings

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FormulaError
 from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
 from hmetad.mle.climb import Stop, best_of, climb
@@ -282,7 +282,7 @@ def columns_of(parameter: Parameter, design: Design | None, cells: int) -> Float
     if design is None:
         return np.eye(cells)
     if design.blocks:
-        raise InputError(
+        raise FormulaError(
             f"formula of {parameter.name}",
             repr(design.formula),
             "a formula without groups in brackets: nothing is drawn to a population here",

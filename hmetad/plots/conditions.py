@@ -14,7 +14,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import KindError, ModelError, SourceError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.plots.frames import (
@@ -281,10 +281,10 @@ def drawn_frame(
         return estimates, ()
     if not isinstance(estimates, xr.Dataset):
         allowed = "a fit, a Dataset or a data frame"
-        raise InputError("estimates", f"a {type(estimates).__name__}", allowed)
+        raise KindError("estimates", f"a {type(estimates).__name__}", allowed)
     if var not in estimates:
         names = map(str, estimates.data_vars)
-        raise InputError("var", repr(var), "a variable of estimates", nearest(var, names))
+        raise ModelError("var", repr(var), "a variable of estimates", nearest(var, names))
     sampled = [dim for dim in ("chain", "draw") if dim in estimates[var].dims]
     if not sampled:
         return estimate_with_interval(estimates, var).to_dataframe().reset_index(), ()
@@ -323,7 +323,7 @@ def lines_of(
             place = f"{x} {part[x][part[x].duplicated()].iloc[0]!r}"
             got = f"several rows of {place}" + (f" and {hue} {level!r}" if hue else "")
             others = ", ".join(str(name) for name in frame.columns if name not in (x, hue))
-            raise InputError("estimates", got, "one", f"Select by another column: {others}.")
+            raise SourceError("estimates", got, "one", f"Select by another column: {others}.")
     return lines
 
 

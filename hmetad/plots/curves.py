@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_variables
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    NumberError,
+    ShapeError,
+    SourceError,
+    TooManyError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.uniformity import cumulative_ranks, rank_band
 from hmetad.counts.checks import require_stimulus
 from hmetad.measures import type2
@@ -187,7 +194,7 @@ def information_plane(
     if "info" not in information:
         got = f"variables {', '.join(map(str, information.data_vars))}"
         step = "meta_information of a count table gives it; a type-2 table does not."
-        raise InputError("information", got, "info and accuracy", step)
+        raise SourceError("information", got, "info and accuracy", step)
     cells = cells_to_draw(information)
     ax = ax if ax is not None else new_axes(5.0, 4.0)
     accuracy = np.linspace(prior, 1.0, 201)
@@ -237,7 +244,7 @@ def group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """
     if accuracy.ndim != 2 or "size" not in accuracy.dims:
         got = f"dims ({', '.join(map(str, accuracy.dims))})"
-        raise InputError("accuracy", got, "two dims, one of them size")
+        raise ShapeError("accuracy", got, "two dims, one of them size")
     (kind,) = (dim for dim in accuracy.dims if dim != "size")
     values = accuracy.transpose(kind, "size")
     told_apart("accuracy", values.sizes[kind], f"values of {kind}")
@@ -340,13 +347,13 @@ def risk_coverage(
     cells = [str(name) for name in curves["cell"].to_numpy()]
     for name in strong:
         if name not in cells:
-            raise InputError("strong", repr(name), "a cell of the curves", nearest(name, cells))
+            raise UnknownError("strong", repr(name), "a cell of the curves", nearest(name, cells))
     if len(strong) > MOST_TOLD:
-        raise InputError("strong", f"{len(strong)} cells", f"at most {MOST_TOLD}")
+        raise TooManyError("strong", f"{len(strong)} cells", f"at most {MOST_TOLD}")
     told = list(strong) or cells[:MOST_TOLD]
     if set(curves["selective_accuracy"].dims) != {"cell", "coverage"}:
         got = f"dims {curves['selective_accuracy'].dims}"
-        raise InputError("curves", got, "dims (cell, coverage)")
+        raise ShapeError("curves", got, "dims (cell, coverage)")
     ax = ax if ax is not None else new_axes(5.6, 3.8)
     risk = 1 - curves["selective_accuracy"].transpose("cell", "coverage").to_numpy()
     coverage = curves["coverage"].to_numpy()
@@ -407,9 +414,9 @@ def ranks(found: xr.Dataset, *, prob: float = 0.95, ax: Axes | None = None) -> A
     number = found.attrs.get("ranks")
     if not isinstance(number, int | np.integer) or number < 1:
         allowed = "a Dataset of calibrate_sampler, which says how many draws there were"
-        raise InputError("found", f"attrs['ranks'] of {number!r}", allowed)
+        raise NumberError("found", f"attrs['ranks'] of {number!r}", allowed)
     if not 0 < prob < 1:
-        raise InputError("prob", repr(prob), "a number between 0 and 1")
+        raise NumberError("prob", repr(prob), "a number between 0 and 1")
     values = found["rank"].transpose("simulation", "parameter").to_numpy()
     ax = ax if ax is not None else new_axes(4.6, 3.2)
     if values.size:
@@ -441,11 +448,11 @@ def cells_to_draw(result: xr.DataArray | xr.Dataset) -> NDArray[np.str_]:
     """Labels of the cells, if they are few enough to be told apart."""
     if "cell" not in result.dims:
         dims = f"dims ({', '.join(map(str, result.dims))})"
-        raise InputError("counts", dims, "a dim cell", "Select with a list: .sel(cell=['all']).")
+        raise ShapeError("counts", dims, "a dim cell", "Select with a list: .sel(cell=['all']).")
     cells: NDArray[np.str_] = result["cell"].to_numpy()
     if len(cells) > MOST_CELLS:
         step = "Select some: .isel(cell=slice(8)), or draw each on axes of its own."
-        raise InputError("counts", f"{len(cells)} cells", f"at most {MOST_CELLS}", step)
+        raise TooManyError("counts", f"{len(cells)} cells", f"at most {MOST_CELLS}", step)
     return cells
 
 

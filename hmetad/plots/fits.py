@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_variables
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, TooManyError
 from hmetad.counts.checks import CORRECT, STIMULI, has_more_options
 from hmetad.counts.tables import type2_counts
 from hmetad.plots.panels import (
@@ -89,11 +89,11 @@ def fit(
         as many axes as cells.
     """
     if kind not in get_args(Kind):
-        raise InputError("kind", repr(kind), f"one of {get_args(Kind)}")
+        raise ChoiceError("kind", repr(kind), f"one of {get_args(Kind)}")
     cells = predicted["cell"].to_numpy()
     if len(cells) > MOST_CELLS:
         step = "Select some, such as those with the largest `outside`: .isel(cell=...)."
-        raise InputError("predicted", f"{len(cells)} cells", f"at most {MOST_CELLS}", step)
+        raise TooManyError("predicted", f"{len(cells)} cells", f"at most {MOST_CELLS}", step)
     axes = panel_axes(ax, len(cells), PANEL[kind], margins=(0.3, 0.6))
     draw = draw_ratings if kind == "ratings" else draw_roc
     arrays = {name: array_of(predicted[name]) for name in DRAWN[kind]}

@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ColumnError, ModelError, ShapeError, nearest
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.checks import TYPE1_DIMS
@@ -27,7 +27,7 @@ __all__ = [
 def draws_of_cells(fit: xr.DataTree, argument: str) -> xr.Dataset:
     """Posterior of a fit; where cells are not kept, of the levels in their place."""
     if "posterior" not in fit.children:
-        raise InputError(argument, "a DataTree without posterior", "a fit, as of hmetad.fit")
+        raise ModelError(argument, "a DataTree without posterior", "a fit, as of hmetad.fit")
     posterior = fit["posterior"].to_dataset()
     is_whole = "spec" not in fit.attrs or Fitted.of(fit).has_cells
     return posterior if is_whole else predict_levels(fit)
@@ -42,7 +42,7 @@ def require_column(table: pd.DataFrame, *columns: str, argument: str = "table") 
     """Raise where a table lacks a column."""
     for column in columns:
         if column not in table.columns:
-            raise InputError(
+            raise ColumnError(
                 argument,
                 f"no column {column!r}",
                 "a table with the columns that are drawn",
@@ -60,7 +60,7 @@ def number_rows(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
     """
     for name in columns:
         if name in table.columns and not is_numeric_dtype(table[name]):
-            raise InputError(name, "a column of other values", "a column of numbers")
+            raise ColumnError(name, "a column of other values", "a column of numbers")
     missing = np.full(len(table), np.nan)
     return np.array(
         [table[name].to_numpy(float) if name in table.columns else missing for name in columns]
@@ -71,7 +71,7 @@ def require_counts(counts: xr.DataArray) -> None:
     """Refuse what is no count table of cells alone."""
     dims = ("cell", *TYPE1_DIMS)
     if set(counts.dims) != set(dims):
-        raise InputError(
+        raise ShapeError(
             "counts",
             f"dims {tuple(map(str, counts.dims))}",
             f"({', '.join(dims)})",

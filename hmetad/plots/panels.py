@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotSpec
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ShapeError
 from hmetad.plots.style import (
     INK,
     SIGNS_PER_INCH,
@@ -78,10 +78,10 @@ def panel_axes(
         return grid[:number]
     axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     if len(axes) != number:
-        raise InputError("ax", f"{len(axes)} axes", f"{number}, one per panel")
+        raise ShapeError("ax", f"{len(axes)} axes", f"{number}, one per panel")
     for one in axes:
         if not isinstance(one, Axes):
-            raise InputError("ax", type(one).__name__, "axes of matplotlib")
+            raise ShapeError("ax", type(one).__name__, "axes of matplotlib")
     return axes
 
 

@@ -16,7 +16,7 @@ from scipy.stats import gaussian_kde
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ModelError, NumberError, ShapeError, UnknownError, nearest
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about
 from hmetad.base.variable_roles import identity_of
@@ -211,7 +211,7 @@ def cells_of_fit(fit: xr.DataTree, var: str) -> xr.DataArray:
     if var not in drawn or "cell" not in drawn[var].dims:
         names = [str(name) for name in drawn if "cell" in drawn[name].dims]
         allowed = "a variable of the cells of the fit"
-        raise InputError("var", repr(var), allowed, nearest(var, names))
+        raise UnknownError("var", repr(var), allowed, nearest(var, names))
     return drawn[var]
 
 
@@ -229,7 +229,7 @@ def rows_of(draws: xr.DataArray) -> np.ndarray:
     """Draws of each cell, (cells, draws)."""
     if not isinstance(draws, xr.DataArray) or set(draws.dims) != {*SAMPLES, "cell"}:
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
-        raise InputError("draws", got, "a DataArray with dims chain, draw and cell")
+        raise ShapeError("draws", got, "a DataArray with dims chain, draw and cell")
     flat = draws.transpose("cell", *SAMPLES).to_numpy().astype(float)
     if about(str(draws.name)):
         flat[draws["cell"].isin([*undetermined_cells(draws)]).to_numpy()] = np.nan
@@ -239,7 +239,7 @@ def rows_of(draws: xr.DataArray) -> np.ndarray:
 def estimates_of(separate: xr.DataArray, draws: xr.DataArray) -> np.ndarray:
     """Separate estimates in the order of the cells of the draws."""
     if set(separate.dims) != {"cell"} or set(separate["cell"].values) != set(draws["cell"].values):
-        raise InputError("separate", f"dims {separate.dims}", "a number for each cell of draws")
+        raise ShapeError("separate", f"dims {separate.dims}", "a number for each cell of draws")
     found: np.ndarray = separate.sel(cell=draws["cell"].values).to_numpy().astype(float)
     return found
 
@@ -247,7 +247,7 @@ def estimates_of(separate: xr.DataArray, draws: xr.DataArray) -> np.ndarray:
 def draw_population(ax: Axes, population: xr.DataArray, outside: float) -> None:
     """Line and band of the population's value."""
     if set(population.dims) != set(SAMPLES):
-        raise InputError("population", f"dims {population.dims}", "draws of one number")
+        raise ShapeError("population", f"dims {population.dims}", "draws of one number")
     flat = population.to_numpy().ravel()
     low, high = np.quantile(flat, [outside, 1 - outside])
     ax.axhspan(low, high, color=SOFT, alpha=0.2, linewidth=0, label="population", zorder=0)
@@ -280,7 +280,7 @@ def correlations_of_fit(fit: xr.DataTree, labels: Mapping[str, str]) -> dict[str
     if not matrices:
         allowed = "a fit with correlated effects, such as (0 + task | subject)"
         step = "Fit several tasks with the card multitask."
-        raise InputError("draws", "a fit without correlations", allowed, step)
+        raise ModelError("draws", "a fit without correlations", allowed, step)
     rows: dict[str, Floats] = {}
     for name, matrix in matrices.items():
         of = f"{name}: " if len(matrices) > 1 else ""
@@ -292,13 +292,13 @@ def pairs_of(draws: xr.DataArray, labels: Mapping[str, str]) -> Iterator[tuple[s
     """Names of the two whose correlation it is, and its draws in one row."""
     if not isinstance(draws, xr.DataArray) or not set(SAMPLES) <= set(draws.dims):
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
-        raise InputError("draws", got, "a DataArray with dims chain and draw")
+        raise ShapeError("draws", got, "a DataArray with dims chain and draw")
     own = [str(dim) for dim in draws.dims if dim not in SAMPLES]
     if len(own) not in (0, 2) or (own and draws.sizes[own[0]] != draws.sizes[own[1]]):
-        raise InputError("draws", f"dims {draws.dims}", "no dims beside, or two of a matrix")
+        raise ShapeError("draws", f"dims {draws.dims}", "no dims beside, or two of a matrix")
     values = draws.transpose(*own, *SAMPLES).to_numpy().astype(float)
     if (abs(values) > 1 + 1e-9).any():
-        raise InputError("draws", f"values up to {abs(values).max():.3g}", "from -1 to 1")
+        raise NumberError("draws", f"values up to {abs(values).max():.3g}", "from -1 to 1")
     if not own:
         name = str(draws.name or "")
         yield labels.get(name, name), values.ravel()

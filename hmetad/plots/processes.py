@@ -15,7 +15,14 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import (
+    ColumnError,
+    EmptyError,
+    KindError,
+    NumberError,
+    ShapeError,
+    SourceError,
+)
 from hmetad.plots.frames import require_counts
 from hmetad.plots.marks import name_columns, name_rows
 from hmetad.plots.panels import AxesLike, name_outer_axes, name_panel, panel_axes, share_legend
@@ -236,15 +243,15 @@ def checked_shares(shares: xr.DataArray) -> xr.DataArray:
     allowed = "shares of recover_models, with dims (generating, winning)"
     step = "Give found['people'] or found['groups']."
     if not isinstance(shares, xr.DataArray):
-        raise InputError("shares", type(shares).__name__, allowed, step)
+        raise KindError("shares", type(shares).__name__, allowed, step)
     if {*shares.dims} != {*DIMS}:
         got = f"dims ({', '.join(map(str, shares.dims))})"
-        raise InputError("shares", got, allowed, step)
+        raise SourceError("shares", got, allowed, step)
     for dim in DIMS:
         if dim not in shares.coords:
-            raise InputError("shares", f"no names along {dim}", allowed)
+            raise EmptyError("shares", f"no names along {dim}", allowed)
     if shares.dtype.kind not in "biuf" or ((shares < 0) | (shares > 1)).any():
-        raise InputError("shares", "values that are no shares", "numbers from 0 to 1")
+        raise NumberError("shares", "values that are no shares", "numbers from 0 to 1")
     return shares.transpose(*DIMS)
 
 
@@ -282,13 +289,13 @@ def by_level(
         or predicted.sizes["cell"] != counts.sizes["cell"]
     ):
         got = f"sizes {dict(predicted.sizes)}"[:200]
-        raise InputError("predicted", got, "dim model, and the sizes of counts")
+        raise SourceError("predicted", got, "dim model, and the sizes of counts")
     if not {"model", *OUTCOME} <= {*predicted.coords}:
         named = ", ".join(("model", *OUTCOME))
-        raise InputError("predicted", "dims without labels", f"labels of {named}")
+        raise ShapeError("predicted", "dims without labels", f"labels of {named}")
     if difficulty and difficulty not in counts.coords:
         own = ", ".join(map(str, counts.coords))
-        raise InputError("difficulty", repr(difficulty), f"a column of the cells: {own}")
+        raise ColumnError("difficulty", repr(difficulty), f"a column of the cells: {own}")
     levels: NDArray[Any] = (
         counts[difficulty].to_numpy() if difficulty else np.zeros(counts.sizes["cell"], int)
     )

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, MissingError, SourceError, TooManyError
 from hmetad.plots.frames import require_counts
 from hmetad.plots.marks import line_with_whiskers, wilson
 from hmetad.plots.panels import AxesLike, name_outer_axes, panel_axes
@@ -135,7 +135,7 @@ def calibration_panels(calibrated: xr.Dataset, *, ax: AxesLike | None = None) ->
     number = cells.sizes["cell"]
     if number > MOST_PANELS:
         step = "Select some: .isel(cell=slice(40))."
-        raise InputError("calibrated", f"{number} cells", f"at most {MOST_PANELS}", step)
+        raise TooManyError("calibrated", f"{number} cells", f"at most {MOST_PANELS}", step)
     # As large as the width of a page allows; rows as few, and the last as full, as possible.
     width, numbers = next(one[1:] for one in SIZES if number <= one[0])
     columns = min(numbers, key=lambda x: (-(-number // x), -number % x))
@@ -212,16 +212,16 @@ def by_cell(calibrated: xr.Dataset) -> xr.Dataset:
     step = "Make one with calibration."
     allowed = "a Dataset of calibration, with dims (cell, bin)"
     if not isinstance(calibrated, xr.Dataset):
-        raise InputError("calibrated", type(calibrated).__name__, allowed, step)
+        raise KindError("calibrated", type(calibrated).__name__, allowed, step)
     missing = [name for name in NEEDED if name not in calibrated.data_vars]
     if missing:
-        raise InputError("calibrated", f"no variable {missing[0]!r}", allowed, step)
+        raise MissingError("calibrated", f"no variable {missing[0]!r}", allowed, step)
     drawn = calibrated[list(NEEDED)]
     if "cell" not in drawn.dims:
         drawn = drawn.assign_coords(cell=drawn.coords.get("cell", "all")).expand_dims("cell")
     if set(drawn.dims) != {"cell", "bin", "histogram_bin"}:
         got = f"dims ({', '.join(map(str, drawn.dims))})"
-        raise InputError("calibrated", got, allowed, "Choose one of each further dim.")
+        raise SourceError("calibrated", got, allowed, "Choose one of each further dim.")
     return drawn.transpose("cell", ...)
 
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, KindError, OutputError, nearest
 from hmetad.base.files import write_together
 
 __all__ = ["save"]
@@ -65,10 +65,10 @@ def save(
     for name in formats:
         if name not in FORMATS:
             step = nearest(name, FORMATS)
-            raise InputError("formats", repr(name), ", ".join(FORMATS), step)
+            raise ChoiceError("formats", repr(name), ", ".join(FORMATS), step)
     stem = Path(path)
     if not stem.parent.is_dir():
-        raise InputError("path", repr(str(path)), "a name in a folder that exists")
+        raise OutputError("path", repr(str(path)), "a name in a folder that exists")
     files: dict[Path, bytes] = {}
     with rc_context(SETTINGS):
         for name in formats:
@@ -84,5 +84,5 @@ def figure_of(drawn: object) -> Figure:
     first = drawn[0] if isinstance(drawn, Sequence) and drawn else drawn
     figure = first.get_figure(root=True) if isinstance(first, Axes) else first
     if not isinstance(figure, Figure):
-        raise InputError("drawn", type(drawn).__name__, "Axes or a Figure of matplotlib")
+        raise KindError("drawn", type(drawn).__name__, "Axes or a Figure of matplotlib")
     return figure

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Transform, offset_copy
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import TooManyError
 from hmetad.text.escape import visible
 
 __all__ = [
@@ -125,7 +125,7 @@ def told_apart(argument: str, number: int, what: str) -> None:
     """Raise where there are more lines than a reader tells apart."""
     if number > MOST_LINES:
         step = "Select some, or draw each on axes of its own."
-        raise InputError(argument, f"{number} {what}", f"at most {MOST_LINES}", step)
+        raise TooManyError(argument, f"{number} {what}", f"at most {MOST_LINES}", step)
 
 
 def look_of(place: int) -> dict[str, Any]:

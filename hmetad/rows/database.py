@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import NumberError
 from hmetad.base.threads import usable_cpus
 
 __all__ = [
@@ -171,7 +171,7 @@ def shared() -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
     except duckdb.Error as error:
         got = f"rows that cannot be read ({str(error).splitlines()[0]})"
-        raise InputError("trials", got, "a table of texts and numbers") from error
+        raise NumberError("trials", got, "a table of texts and numbers") from error
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, FileError, InputError, KindError, nearest
 from hmetad.base.files import PACKED, TABLES, files_of
 from hmetad.base.notice import Notice, notice_attrs
 from hmetad.base.spreadsheets import unguard
@@ -257,7 +257,7 @@ class FileSource(Source):
             if column.str.contains("\0", regex=False).any():
                 found = self.first_row({name: "contains(OWN, chr(0))"})
                 where = str(self.files[0].path if found is None else found[0])
-                raise InputError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
+                raise FileError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
         header = dict(zip(self.files[0].own, self.files[0].header, strict=True))
         own = [name for name in texts if name in header]
         if not own or all(raw in GAPS or is_number(raw) for raw in header.values()):
@@ -267,7 +267,7 @@ class FileSource(Source):
             if (found := self.first_row(same)) is not None:
                 got = f"its header again in row {found[1]:,}"
                 step = "Perhaps files were joined with their headers; remove all but the first."
-                raise InputError(str(found[0]), got, "one header", step)
+                raise KindError(str(found[0]), got, "one header", step)
 
     def first_row(self, conditions: dict[str, str]) -> tuple[Path, int] | None:
         """File and number of the first row for which conditions on columns hold."""
@@ -308,24 +308,24 @@ def unreadable(files: Sequence[Scanned], error: Exception) -> InputError:
     where = str(next((file for file in files if str(file.readable) in said), files[0]).path)
     if "unicode" in said.lower() or "utf-8" in said.lower():
         got, step = "a file that cannot be read (no UTF-8)", "Save it as text in UTF-8."
-        return InputError(where, got, "a table in UTF-8", step)
+        return FileError(where, got, "a table in UTF-8", step)
     if "maximum line size" in said.lower() or "maximum_object_size" in said:
-        return InputError(where, f"a line of over {files[0].longest:,} bytes", "shorter lines")
+        return FileError(where, f"a line of over {files[0].longest:,} bytes", "shorter lines")
     if "invalid state" in said:
         got, step = "a file that cannot be read (lines end in several ways)", "Save it anew."
-        return InputError(where, got, "returns at the end of all lines, or of none", step)
+        return FileError(where, got, "returns at the end of all lines, or of none", step)
     allowed = "a table"
     if files[0].suffix == ".jsonl":
         allowed, said = "a JSON object in each line", f"no JSON: {said}"
     first, *others = said.splitlines()
     told = [first, *(line for line in others if line.startswith("Expected Number"))]
-    return InputError(where, f"a file that cannot be read ({'; '.join(told)})", allowed)
+    return FileError(where, f"a file that cannot be read ({'; '.join(told)})", allowed)
 
 
 def no_column(path: Path, name: str, columns: Sequence[str]) -> InputError:
     """Error for a file without a column that is in use."""
     step = nearest(name, [one for one in columns if one != name])
-    return InputError(str(path), f"no column {name!r}", "the columns in use in all files", step)
+    return FileError(str(path), f"no column {name!r}", "the columns in use in all files", step)
 
 
 @check_inputs()
@@ -369,11 +369,11 @@ def read_table(
         columns or its header again among the rows.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
-        raise InputError("delimiter", repr(delimiter), "one character, such as ';'")
+        raise ChoiceError("delimiter", repr(delimiter), "one character, such as ';'")
     rows = rows_of_files({Path(path): {}}, text, delimiter, decimal)
     frame = rows.source.finished(rows.source.head(rows.columns, None))
     if frame.empty:
-        raise InputError(str(path), "a header without rows", "at least one trial")
+        raise FileError(str(path), "a header without rows", "at least one trial")
     frame.attrs |= notice_attrs(rows.notices)
     return frame
 
@@ -421,7 +421,7 @@ def scan_table(
     ('correct', 'sure', 'model')
     """
     if not are_paths(paths):
-        raise InputError("paths", f"{paths!r:.80}", "a path, or a list of paths")
+        raise FileError("paths", f"{paths!r:.80}", "a path, or a list of paths")
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     return rows_of_files(dict(found for place in places for found in files_of(Path(place))), text)
 
@@ -450,7 +450,7 @@ def rows_of_files(
     if len(kinds) > 1:
         step = "Name those of one kind, as by a pattern such as 'runs/*.parquet'."
         place = str(next(iter(files)).parent)
-        raise InputError(place, f"files ending in {', '.join(kinds)}", "one kind", step)
+        raise FileError(place, f"files ending in {', '.join(kinds)}", "one kind", step)
     copies = Copies()
     scans = [scanned(path, folders, copies, delimiter) for path, folders in files.items()]
     source = FileSource(scans, text, decimal, copies)
@@ -479,7 +479,7 @@ def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str 
     if sep is None:
         names = queried_names(Scanned(path, readable, suffix, None, (), {}))
     if not names:
-        raise InputError(str(path), "an empty file", "a table with a header")
+        raise FileError(str(path), "an empty file", "a table with a header")
     check_names(path, names)
     further = {name: value for name, value in folders.items() if name not in names}
     return Scanned(path, readable, suffix, sep, tuple(names), further)
@@ -544,12 +544,12 @@ def check_names(path: Path, names: Sequence[str]) -> None:
     """Refuse too many columns, and names that stand twice."""
     if len(names) > MOST_COLUMNS:
         got, step = f"{len(names):,} columns", "Keep those that you use."
-        raise InputError(str(path), got, f"at most {MOST_COLUMNS:,}", step)
+        raise FileError(str(path), got, f"at most {MOST_COLUMNS:,}", step)
     seen: set[str] = set()
     for name in filter(None, names):
         if name in seen:
             step = "Rename one of them."
-            raise InputError(str(path), f"column {name!r} twice", "different names", step)
+            raise FileError(str(path), f"column {name!r} twice", "different names", step)
         seen.add(name)
 
 
@@ -563,14 +563,14 @@ def text_format(path: Path, delimiter: str | None = None) -> tuple[str | None, s
 def table_suffix(path: Path, *, is_text: bool = False) -> str:
     """Suffix that tells the format, once it is sure that there is a file to read."""
     if path.is_dir():
-        raise InputError(str(path), "a folder", "a file", "Name the table in it.")
+        raise FileError(str(path), "a folder", "a file", "Name the table in it.")
     if not path.is_file():
-        raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
+        raise FileError(str(path), "no such file", "a table of trials", similar_file(path))
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
     known = (*SEPARATORS, *TEXTS) if is_text else TABLES
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
-        raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
+        raise FileError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
     return suffixes[-1]
 
 

@@ -14,7 +14,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ColumnError,
+    InputError,
+    KindError,
+    NumberError,
+    TooFewError,
+    TooManyError,
+    nearest,
+)
 from hmetad.base.notice import Notice
 from hmetad.rows.database import Opened, UngroupableError, literal, number_of
 from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, text_with_point, with_points
@@ -208,7 +216,7 @@ class Rows:
             if len(columns) > 1:
                 got = f"columns {' and '.join(map(repr, sorted(columns)))}"
                 step = "Name one of them as it is written."
-                raise InputError(f"column {name!r}", got, "one column", step)
+                raise ColumnError(f"column {name!r}", got, "one column", step)
             found |= {} if columns[:1] in ([], [name]) else {columns[0]: name}
         return self.rename(found) if found else self
 
@@ -217,7 +225,7 @@ class Rows:
         for name in (wanted := list(columns)):
             if name not in self.columns:
                 step = nearest(str(name), map(str, self.columns))
-                raise InputError("column", repr(name), "a column of the trials", step)
+                raise ColumnError("column", repr(name), "a column of the trials", step)
         return [self.names.get(name, name) for name in wanted]
 
     def without(self, codes: Sequence[Any], columns: Iterable[str]) -> "Rows":
@@ -340,7 +348,7 @@ class Rows:
         own = self.own_names(columns)
         if is_counted and found.drop(columns="n").dropna().duplicated().any():
             got = f"numbers that differ beyond their first 15 digits, in {', '.join(columns)}"
-            raise InputError("trials", got, "numbers of fewer digits", "Make them text.")
+            raise NumberError("trials", got, "numbers of fewer digits", "Make them text.")
         values = table.values(found, own)
         groups = self.source.finished(self.cleaned(values)).set_axis([*columns], axis=1)
         groups = groups.assign(**{name: found[name].to_numpy() for name in beside})
@@ -406,7 +414,7 @@ def groupable() -> Iterator[None]:
         yield
     except UngroupableError as error:
         step, allowed = "Make its values text or numbers.", "one text or number per value"
-        raise InputError("trials", str(error), allowed, step) from error
+        raise KindError("trials", str(error), allowed, step) from error
 
 
 def needed(query: Query, n: str | None) -> tuple[str, ...]:
@@ -428,12 +436,12 @@ def distinct_of(table: Opened, columns: Sequence[str], most: int | None) -> pd.D
         return found
     if most is not None:
         return None
-    step = (
-        "Confidence that is no rating becomes ratings by quantiles=4; group by columns that many "
-        "trials have in common."
+    steps = (
+        f"Make ratings of confidence with {way}; group by columns that many trials have in common."
+        for way in ("quantiles=4", "--quantiles 4")
     )
     got = f"over {MOST_ROWS:,} different rows of {', '.join(columns)}"
-    raise InputError("trials", got, "rows that repeat", step)
+    raise TooManyError("trials", got, "rows that repeat", *steps)
 
 
 def sample_of(table: Opened, most: int) -> pd.DataFrame:
@@ -560,7 +568,7 @@ def plain_values(levels: pd.Index) -> tuple[NDArray[np.generic], bool]:
 
 def no_rows() -> InputError:
     """Error for a table without rows."""
-    return InputError("trials", "no rows", "at least one trial", "Check how they were read.")
+    return TooFewError("trials", "no rows", "at least one trial", "Check how they were read.")
 
 
 def whole_weights(n: str, values: pd.Series) -> NDArray[np.int64]:
@@ -570,7 +578,7 @@ def whole_weights(n: str, values: pd.Series) -> NDArray[np.int64]:
     off = ~np.isfinite(numbers) | (numbers < 0) | (numbers != np.round(numbers))
     if off.any() or pd.api.types.is_bool_dtype(values.dtype):
         shown = values[off].iloc[0] if off.any() else "booleans"
-        raise InputError(f"n column {n!r}", f"{shown!r}", allowed)
+        raise KindError(f"n column {n!r}", f"{shown!r}", allowed)
     return numbers.astype(np.int64)
 
 
@@ -579,7 +587,7 @@ def regrouped(groups: pd.DataFrame, n: NDArray[np.int64]) -> Tally:
     names = list(groups.columns)
     some = groups[n > 0].assign(**{N: n[n > 0]}).reset_index(drop=True)
     if some.empty:
-        raise InputError("trials", "weights that are all 0", "at least one trial")
+        raise TooFewError("trials", "weights that are all 0", "at least one trial")
     grouped = some.groupby(names, dropna=False, observed=True, sort=False)
     # Of its index pandas would make floats where whole numbers have gaps.
     first = ~grouped.ngroup().duplicated()
@@ -695,7 +703,7 @@ class NumberColumn:
             self.levels(texts[known].astype(object))
         if found["i"].eq(True).any():
             argument = f"confidence column {self.column!r}"
-            raise InputError(argument, "infinite values", "finite numbers")
+            raise NumberError(argument, "infinite values", "finite numbers")
         return found.astype(float)
 
     @contextmanager

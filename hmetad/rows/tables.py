@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, shared
 from hmetad.rows.files import are_paths, scan_table
 from hmetad.rows.queries import Levels, Rows, Source, no_rows
@@ -80,14 +80,14 @@ def rows_of(trials: TableLike, *, text: Sequence[str] = ()) -> Rows:
         batches = StreamSource(names, lambda: trials.to_arrow_reader(BATCH), is_read_once=True)
         return checked(names, batches)
     if any(hasattr(trials, name) for name in LAZY):
-        raise InputError(
+        raise KindError(
             "trials", f"a table of another engine ({type(trials).__name__})", KINDS, GROUP_THERE
         )
     # A reader can be read once only.
     table = trials.read_all() if hasattr(trials, "read_all") else trials
     known = names_of(table)
     if known is None:
-        raise InputError("trials", type(trials).__name__, KINDS)
+        raise KindError("trials", type(trials).__name__, KINDS)
     return checked(known, StreamSource(known, lambda: table))
 
 
@@ -104,7 +104,7 @@ def checked(columns: tuple[Any, ...], source: Source) -> Rows:
     """Rows, once it is sure that their columns have different names."""
     twice = sorted({str(name) for name in columns if columns.count(name) > 1})
     if twice:
-        raise InputError("trials", f"columns {twice} more than once", "unique column names")
+        raise RepeatError("trials", f"columns {twice} more than once", "unique column names")
     return Rows(columns, source)
 
 

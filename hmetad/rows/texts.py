@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, FileError, InputError, InstallError, KindError
 from hmetad.base.files import PACKED
 
 try:
@@ -73,7 +73,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
     kind = path.suffix.lower()
     if kind in PACKED and kind not in (".gz", ".zst"):
         got = f"a file packed as {kind}"
-        raise InputError(str(path), got, "a plain file, .gz or .zst", "Unpack it first.")
+        raise FileError(str(path), got, "a plain file, .gz or .zst", "Unpack it first.")
     if kind == ".zst":
         yield from zst_pieces(path)
         return
@@ -85,7 +85,7 @@ def zst_pieces(path: Path) -> Iterator[bytes]:
     """Bytes of a file of Zstandard, in one frame or several; the last one has to be complete."""
     if zstd is None:
         got = "a file compressed by Zstandard"
-        raise InputError(str(path), got, "what is installed", NEEDS_ZSTD)
+        raise InstallError(str(path), got, "what is installed", NEEDS_ZSTD)
     frame = None
     with path.open("rb") as file:
         while piece := file.read(PACKED_PIECE):
@@ -112,10 +112,10 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except UnicodeDecodeError as error:
         got, step = f"a file that cannot be read ({error.reason})", "Save it as text in UTF-8."
-        raise InputError(str(path), got, "a table in UTF-8", step) from error
+        raise FileError(str(path), got, "a table in UTF-8", step) from error
     except UNREADABLE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
+        raise FileError(str(path), f"a file that cannot be read ({reason})", "a table") from error
 
 
 class Copies:
@@ -146,7 +146,7 @@ class Copies:
                 if is_packed and size > most:
                     got = f"more than {MOST_TIMES} times its size once it is unpacked"
                     step = "If you trust the file, unpack it first."
-                    raise InputError(str(path), got, "a file packed less tightly", step)
+                    raise FileError(str(path), got, "a file packed less tightly", step)
         return copy
 
     def rewritten(self, path: Path, sep: str, number: int) -> Path:
@@ -213,10 +213,10 @@ def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
         sign = DELIMITERS.get(delimiter.strip().lower(), delimiter)
         if sign not in DELIMITERS.values():
             allowed = f"one of {', '.join(DELIMITERS)}, or its sign"
-            raise InputError("delimiter", repr(delimiter), allowed)
+            raise ChoiceError("delimiter", repr(delimiter), allowed)
         if suffix is None:
             step = "Other formats say themselves where columns end."
-            raise InputError("delimiter", f"{delimiter!r}, for {path}", "a text table", step)
+            raise KindError("delimiter", f"{delimiter!r}, for {path}", "a text table", step)
         return sign
     if suffix is None or not path.is_file():
         return None
@@ -300,7 +300,7 @@ def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
         if sign != " " and sign in "".join(header):
             got = f"columns parted by {name}s, {unlike_row(path, sign)}"
             step = "Mend that row, or save the table with the delimiter of its suffix."
-            raise InputError(str(path), got, "as many cells in every row", step)
+            raise FileError(str(path), got, "as many cells in every row", step)
 
 
 def unlike_row(path: Path, delimiter: str) -> str:

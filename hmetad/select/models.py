@@ -17,7 +17,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ShapeError, TakenError, TooFewError, UnknownError, nearest
 from hmetad.base.notice import Notice, notice_of, notices
 from hmetad.base.notice_registry import short_words
 from hmetad.bayes.fit import fit
@@ -115,9 +115,9 @@ def chosen_models(names: Sequence[str] | None, *, has_levels: bool, quick: bool)
         ]
     for name in names:
         if name not in known:
-            raise InputError("models", repr(name), ", ".join(known), nearest(name, known))
+            raise UnknownError("models", repr(name), ", ".join(known), nearest(name, known))
     if len(set(names)) < 2:
-        raise InputError("models", ", ".join(names) or "none", "two different ones at least")
+        raise TooFewError("models", ", ".join(names) or "none", "two different ones at least")
     return [known[name] for name in dict.fromkeys(names)]
 
 
@@ -233,12 +233,13 @@ def select_models(
     refuse_other_tables(counts)
     if subject == "model":
         step = "Rename the column while counting: by={'subject': 'model'}."
-        raise InputError("subject", "'model'", "another name: models have it", step)
+        raise TakenError("subject", "'model'", "another name: models have it", step)
     chosen = chosen_models(models, has_levels=difficulty is not None, quick=quick)
     people = cell_table(counts).get(subject, pd.Series(dtype=str)).astype(str)
     if not quick and people.nunique() == 1:
-        step = "Ask for quick=True (--quick): maximum likelihood, person by person."
-        raise InputError("subject", f"{subject!r} with one person", "two people or more", step)
+        ways = ("quick=True", "--quick")
+        steps = (f"Give {way}: maximum likelihood for each participant." for way in ways)
+        raise ShapeError("subject", f"{subject!r} with one person", "two people or more", *steps)
     found: dict[str, ModelEvidence] = {}
     for number, one in enumerate(chosen, start=1):
         if say is not None:

@@ -16,7 +16,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none, whole
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ColumnError, SourceError, TakenError
 from hmetad.base.monte_carlo import too_undefined, undefined_share
 from hmetad.base.notice import notice_of, notices, with_notices
 from hmetad.compare.contrasts import contrast
@@ -123,7 +123,7 @@ def compare_signals(
     array([0.84, 0.55])
     """
     if isinstance(signals, str) or len(set(signals)) < max(2, len(signals)):
-        raise InputError("signals", repr(signals), "two or more different columns")
+        raise ColumnError("signals", repr(signals), "two or more different columns")
     stacked, names, units = stacked_signals(trials, signals, by, (correct, options), cluster)
     asked: dict[str, Any] = {"by": names, "correct": correct, "over": SIGNAL}
     draws = resample_trials(stacked, cluster=units, n=n, seed=seed, **asked)
@@ -191,7 +191,7 @@ def signal_differences(
     [{'left': 'a', 'right': 'b', 'auroc2': 0.28, 'auroc2_lower': 0.23, 'auroc2_upper': 0.33}]
     """
     if SIGNAL not in draws.coords or "draw" not in draws.dims:
-        raise InputError("draws", "none with a coordinate signal", "those of compare_signals")
+        raise SourceError("draws", "none with a coordinate signal", "those of compare_signals")
     coords = [str(k) for k, v in draws.coords.items() if v.dims == ("cell",)]
     within = [name for name in coords if name not in ("cell", SIGNAL)]
     centres = intervals.sel(summary=["estimate"]).rename(summary="draw")
@@ -226,7 +226,7 @@ def stacked_signals(
     number = [x for x in roles[1:] if x and x not in names]
     check_roles(rows.columns, [*used, *(("options", x) for x in number)])
     if SIGNAL in frame.columns:
-        raise InputError("trials", f"a column {SIGNAL!r}", "none of that name: it is made here")
+        raise TakenError("trials", f"a column {SIGNAL!r}", "none of that name: it is made here")
     units = units_of(rows, names, cluster)
     frame[ANSWER] = np.arange(len(frame))
     kept = frame.dropna(subset=[*signals])

@@ -14,7 +14,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import SourceError, TooFewError, TooManyError, UnknownError, nearest
 from hmetad.base.monte_carlo import effective_draws, rank_rhat
 from hmetad.base.results import attrs_of
 from hmetad.base.uniformity import uniformity
@@ -117,11 +117,11 @@ def calibrate_sampler(
         options = {**QUIET, **{name: x for name, x in sample_kwargs.items() if name != "draws"}}
     elif options["draws"] * options["chains"] < size:
         got = f"{size} of {options['draws'] * options['chains']} draws"
-        raise InputError("ranks", got, "at most as many as there are draws")
+        raise TooManyError("ranks", got, "at most as many as there are draws")
     if design is None:
         if not spec.example:
             got = f"none, and model {spec.name!r} has no example"
-            raise InputError("design", got, "a count table", "Make one with simulate_counts.")
+            raise SourceError("design", got, "a count table", "Make one with simulate_counts.")
         design = simulate_counts(seed=0, **spec.example)
     of_data, of_fits = np.random.SeedSequence(seed).spawn(2)
     prior, tables, drawn = draw_data_sets(design, spec, number, keep, of_data)
@@ -133,7 +133,7 @@ def calibrate_sampler(
     matrices = {x for x in names if roles.get(x) == "correlation"}
     for name in var or ():
         if name not in known:
-            raise InputError("var", repr(name), "variables of the model", nearest(name, known))
+            raise UnknownError("var", repr(name), "variables of the model", nearest(name, known))
     names = names if var is None else list(var)
     other = spec if fitted is None else as_model(fitted)
     seeds = of_fits.generate_state(number).tolist()
@@ -164,7 +164,7 @@ def draw_data_sets(
     while kept < number:
         if drawn > MOST_DRAWN * number:
             got = f"one that keeps {kept} of {drawn} data sets"
-            raise InputError("keep", got, f"one that keeps at least 1 of {MOST_DRAWN}")
+            raise TooFewError("keep", got, f"one that keeps at least 1 of {MOST_DRAWN}")
         tree = draw_prior(design, spec, draws=size, seed=rng)
         counts = tree["prior_predictive"].to_dataset()["counts"].isel(chain=0)
         own = [i for i in range(size) if keep is None or keep(counts.isel(draw=i, drop=True))]

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import truncnorm
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ModelError, NumberError, ShapeError, SourceError
 from hmetad.base.variable_roles import Role
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.checks import whole_number
@@ -105,16 +105,16 @@ def population_of(
     given = {name: value for name, value in guesses.items() if value is not None}
     if "effect" in given and not asked.has_effect:
         step = "The truth is log M: give m_ratio."
-        raise InputError("effect", f"{given['effect']:g} of a mean", "none", step)
+        raise NumberError("effect", f"{given['effect']:g} of a mean", "none", step)
     if "correlation" in given and question != "tasks":
         step = "Give effect, the true correlation." if question == "correlation" else ""
         got = f"{given['correlation']:g} for the question {question!r}"
-        raise InputError("correlation", got, "none but for the question 'tasks'", step)
+        raise SourceError("correlation", got, "none but for the question 'tasks'", step)
     values = {**DEFAULTS, **({} if pilot is None else guesses_from(pilot, question)), **given}
     if asked.has_effect and "effect" not in values:
         lacks = "none" if pilot is None else "none, and the pilot has another question"
         step = f"Give the true {asked.judged}, as in effect=0.2."
-        raise InputError("effect", lacks, "a number", step)
+        raise NumberError("effect", lacks, "a number", step)
     gaps = gaps_of(values.pop("gaps"), ratings)
     numbers = {"effect": 0.0} | {name: float(value) for name, value in values.items()}
     if question != "tasks":
@@ -135,10 +135,10 @@ def refuse_impossible(question: AskedQuestion, numbers: Mapping[str, float]) -> 
         }
         for allowed, holds in ranges.items():
             if not holds:
-                raise InputError(name, f"{value:g}", allowed)
+                raise NumberError(name, f"{value:g}", allowed)
     if question == "correlation" and numbers["between_sd"] == 0:
         step = "People who are all alike have no correlation."
-        raise InputError("between_sd", "0", "a number above 0", step)
+        raise NumberError("between_sd", "0", "a number above 0", step)
 
 
 def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], ...]:
@@ -146,10 +146,10 @@ def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], .
     levels = RATINGS if ratings is None else whole_number("ratings", ratings, 2)
     gaps = with_dims("gaps", given, ("response", "criterion"), levels)
     if gaps.ndim != 2:
-        raise InputError("gaps", f"shape {gaps.shape}", "one number, or shape (2, K - 1)")
+        raise ShapeError("gaps", f"shape {gaps.shape}", "one number, or shape (2, K - 1)")
     if ratings is not None and gaps.shape[1] != levels - 1:
         got = f"{levels} beside gaps of {gaps.shape[1] + 1}"
-        raise InputError("ratings", got, "the same number", "Leave one of them out.")
+        raise NumberError("ratings", got, "the same number", "Leave one of them out.")
     return tuple(map(tuple, gaps.tolist()))
 
 
@@ -175,7 +175,7 @@ def guesses_from(pilot: xr.DataTree | str, question: AskedQuestion) -> dict[str,
             sd = f"{'one' if sds else 'a'} standard deviation of {parameter} between people"
             lacks = sd if levels else f"a mean of {parameter}"
             allowed = "a fit of the card group, group_comparison, multitask or regression"
-            raise InputError("pilot", f"a fit without {lacks}", allowed)
+            raise ModelError("pilot", f"a fit without {lacks}", allowed)
         mean = fitted.drawn("coefficient", parameter, levels[0]).mean(["chain", "draw"])
         own = ("response", "criterion")
         value = mean.mean([dim for dim in mean.dims if dim not in own]).to_numpy()

@@ -17,7 +17,7 @@ from scipy.stats import norm, t
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, seed_or_none
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, NumberError, TooFewError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.results import attrs_of
 from hmetad.compare.verdicts import check_arguments, decide_normal, interval_words
@@ -139,7 +139,7 @@ def plan_trials(
     signs = np.array([1.0, -1.0])[: len(ratios)]
     refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
     if whole_number("options", options, 2) > 2 and truth["c"].any():
-        raise InputError("c", f"{c!r} of {options} options", "0", "Biases are left out of them.")
+        raise ChoiceError("c", f"{c!r} of {options} options", "0", "Biases are left out of them.")
     studies = whole_number("n", n, 2)
     # Counts of two stimuli, two responses and each rating, of all studies at once.
     refuse_memory("n", str(n), 8 * 4 * ratings * studies * subjects * len(ratios))
@@ -179,11 +179,11 @@ def planned_sizes(argument: str, given: Sequence[int], least: int, groups: int =
     """Numbers to plan for, of which there is one at least."""
     sizes = [whole_number(argument, number, least) for number in np.atleast_1d(given).tolist()]
     if not sizes:
-        raise InputError(argument, "none", "at least one number")
+        raise TooFewError(argument, "none", "at least one number")
     for number in sizes:
         if number % groups:
             step = "Half of the people are in each group."
-            raise InputError(argument, str(number), "even numbers", step)
+            raise NumberError(argument, str(number), "even numbers", step)
     return sizes
 
 
@@ -191,16 +191,16 @@ def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str
     """True M, d′ and c of each condition."""
     ratios = np.atleast_1d(np.asarray(m_ratio, dtype=float))
     if ratios.ndim != 1 or len(ratios) > 2 or not (ratios > 0).all():
-        raise InputError("m_ratio", repr(m_ratio), "one M above 0, or two to compare")
+        raise NumberError("m_ratio", repr(m_ratio), "one M above 0, or two to compare")
     values = {"m_ratio": ratios}
     for name, given in (("dprime", dprime), ("c", c)):
         array = np.asarray(given, dtype=float)
         if array.shape not in ((), ratios.shape):
             allowed = f"one number, or {len(ratios)}: as many as there are M"
-            raise InputError(name, repr(given), allowed)
+            raise ChoiceError(name, repr(given), allowed)
         values[name] = np.broadcast_to(array, ratios.shape)
     if not (values["dprime"] > 0).all():
-        raise InputError("dprime", repr(dprime), "d′ above 0", "M is meta-d′/d′.")
+        raise NumberError("dprime", repr(dprime), "d′ above 0", "M is meta-d′/d′.")
     return values
 
 
@@ -249,7 +249,7 @@ def refuse_impossible_study(
     )
     for is_case, argument, got, allowed, step in cases:
         if is_case:
-            raise InputError(argument, got, allowed, step)
+            raise ChoiceError(argument, got, allowed, step)
 
 
 def simulate_cells(
@@ -400,7 +400,7 @@ def trials_needed(
     if np.isnan(needed):
         got = f"{wanted:g}, which {size[-1]:.0f} trials miss ({reached[-1]:.3g})"
         step = "Plan with larger numbers of trials, or more subjects."
-        raise InputError(goal, got, "what the largest number of the plan reaches", step)
+        raise NumberError(goal, got, "what the largest number of the plan reaches", step)
     return int(needed)
 
 
@@ -465,21 +465,23 @@ def read_goal(
         if over == "subjects":
             made_by, other = "plan_groups", "trials_needed"
         got = f"a Dataset with dims {', '.join(map(str, plan.dims)) or 'none'}"
-        raise InputError("plan", got, f"what {made_by} returned", f"Of the other plan: {other}.")
+        raise ChoiceError("plan", got, f"what {made_by} returned", f"Of the other plan: {other}.")
     if (probability is None) == (half_width is None):
         got = "neither" if probability is None else "both"
-        raise InputError("probability, half_width", got, "one of the two")
+        raise ChoiceError("probability, half_width", got, "one of the two")
     if half_width is not None:
         if not half_width > 0:
-            raise InputError("half_width", repr(half_width), "a number above 0")
+            raise NumberError("half_width", repr(half_width), "a number above 0")
         goal, wanted, reached = "half_width", half_width, plan["half_width"]
     else:
         goal, wanted = "probability", open_probability("probability", probability)
         if "probability" not in plan:
-            raise InputError("plan", "one without a ROPE", "one with `probability`", "Give a rope.")
+            raise NumberError(
+                "plan", "one without a ROPE", "one with `probability`", "Give a rope."
+            )
         judged = plan.attrs["truth"] if verdict is None else verdict
         if judged not in VERDICTS[:2]:
-            raise InputError("verdict", repr(judged), "'different' or 'negligible'")
+            raise ChoiceError("verdict", repr(judged), "'different' or 'negligible'")
         reached = plan["probability"].sel(verdict=judged)
     order = np.argsort(plan[over].to_numpy(), kind="stable")
     return goal, wanted, plan[over].to_numpy()[order], reached.to_numpy()[order]

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole, with_posterior, with_submit
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import TooFewError, UnknownError, nearest
 from hmetad.base.memory import refuse_memory
 from hmetad.base.threads import usable_cpus
 from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
@@ -51,7 +51,7 @@ STUDY_BYTES = 1000
 def number_or_none(argument: str, value: Any) -> None:
     """Refuse a generator too: it cannot be kept in a folder."""
     if isinstance(value, np.random.Generator):
-        raise InputError(argument, "a Generator", "None or a whole number of at least 0")
+        raise TooFewError(argument, "a Generator", "None or a whole number of at least 0")
     seed_or_none(argument, value)
 
 
@@ -260,7 +260,7 @@ def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
     known = [*options, "target_accept"]
     for name, value in given.items():
         if name not in known:
-            raise InputError("sample_kwargs", repr(name), ", ".join(known), nearest(name, known))
+            raise UnknownError("sample_kwargs", repr(name), ", ".join(known), nearest(name, known))
         if name in SHORT_RUNS:
             options[name] = whole_number(name, value, SHORT_RUNS[name][1])
         else:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, seed_or_none
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ShapeError, SourceError, UnknownError, nearest
 from hmetad.base.results import attrs_of
 from hmetad.counts.checks import whole_number
 from hmetad.likelihood.registry import load_likelihood
@@ -118,7 +118,7 @@ def recover(
     size = whole_number("n", n, 2)
     for argument, values in (("dprime", sensitivity), ("trials", number)):
         if values.ndim > 1:
-            raise InputError(argument, f"shape {values.shape}", "numbers in one row")
+            raise ShapeError(argument, f"shape {values.shape}", "numbers in one row")
     d, per_cell = (
         np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
     )
@@ -128,7 +128,7 @@ def recover(
     truths = true_values(likelihood, d, c, of_m if is_meta_d else of_m | design)
     if var not in truths:
         allowed = f"a quantity whose truth is known: {', '.join(truths)}"
-        raise InputError("var", repr(var), allowed, nearest(str(var), truths))
+        raise UnknownError("var", repr(var), allowed, nearest(str(var), truths))
     given: dict[str, Any] = of_m if is_meta_d else of_m | {"likelihood": likelihood}
     counts = simulate_counts(d, c, trials=per_cell, seed=seed, **given, **design)
     errors = []
@@ -136,7 +136,7 @@ def recover(
         found = estimator(counts)
         if var not in found or found[var].dims != ("cell",):
             got = f"{name!r}, which returns no {var!r} of dims (cell)"
-            raise InputError("estimators", got, f"functions that return {var!r} per cell")
+            raise SourceError("estimators", got, f"functions that return {var!r} per cell")
         errors.append(found[var].sel(cell=counts["cell"]).to_numpy() - truths[var])
     grid = np.reshape(errors, (len(errors), len(sensitivity), len(number), size))
     dims = ("estimator", "true_dprime", "trials")

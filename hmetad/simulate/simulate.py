@@ -15,7 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, seed_or_none
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    CardError,
+    EmptyError,
+    NumberError,
+    ShapeError,
+    SourceError,
+    TooFewError,
+    UnknownError,
+    nearest,
+)
 from hmetad.base.labels import check_same_names
 from hmetad.counts.checks import whole_number, whole_options
 from hmetad.counts.tables import cell_coords, plain_attrs
@@ -116,10 +125,10 @@ def simulate_counts(
     asked = ({} if dprime is None else {"dprime": dprime}) | others | values
     if likelihood == "meta-d":
         if dprime is None:
-            raise InputError("dprime", "None", "d′ of every cell")
+            raise SourceError("dprime", "None", "d′ of every cell")
         if values or chosen:
             got = repr(next(iter({**values, **chosen})))
-            raise InputError("values", got, "m_ratio and s, of meta-d′")
+            raise SourceError("values", got, "m_ratio and s, of meta-d′")
         # With an M for each response, of which both may be the same.
         record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
         given = meta_d_values({"dprime": dprime, **usual, **others}, ratings)
@@ -243,17 +252,17 @@ def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     except ValueError as error:
         got = ", ".join(f"{shape[0]} {name}" for name, shape in shapes.items() if shape > (1,))
         allowed = "one of each, or one for each cell"
-        raise InputError("parameters of the cells", got, allowed) from error
+        raise CardError("parameters of the cells", got, allowed) from error
 
 
 def trials_per_stimulus(trials: ArrayLike, stimuli: int = 2) -> NDArray[np.int64]:
     """Trials of each stimulus, shape (cells, stimuli) or (1, stimuli); odd ones go to the first."""
     given = np.asarray(trials)
     if not np.issubdtype(given.dtype, np.integer) or (given < 0).any():
-        raise InputError("trials", repr(trials), "whole numbers of at least 0")
+        raise TooFewError("trials", repr(trials), "whole numbers of at least 0")
     if given.ndim > 2 or given.shape[1:] not in ((), (stimuli,)):
         allowed = f"shape (), (cells,) or (cells, {stimuli})"
-        raise InputError("trials", f"shape {given.shape}", allowed)
+        raise ShapeError("trials", f"shape {given.shape}", allowed)
     if given.ndim == 2:
         return given
     given = np.atleast_1d(given)[:, None]
@@ -289,12 +298,12 @@ def design_values(
     """Values asked for, else the usual ones that do not follow from them, with their own dims."""
     # Criteria on the wrong side of κ, or out of order, are no criteria: gaps cannot be so.
     if "criteria" in asked:
-        raise InputError("criteria", "type-2 criteria", "the distances between them", "Use gaps=.")
+        raise NumberError("criteria", "type-2 criteria", "the distances between them", "Use gaps=.")
     known = {p.name for p in likelihood.parameters} | {q.name for q in likelihood.quantities}
     known.discard("criteria")
     for name in asked:
         if name not in known:
-            raise InputError("values", repr(name), ", ".join(sorted(known)), nearest(name, known))
+            raise UnknownError("values", repr(name), ", ".join(sorted(known)), nearest(name, known))
     levels = ratings_of(likelihood, asked, ratings)
     values = {
         name: with_dims(name, value, likelihood.dims(name), levels, likelihood.layout)
@@ -308,7 +317,7 @@ def design_values(
         others = [other for other in values if other != name]
         if name in likelihood.following(others):
             got = f"a value beside those of {', '.join(others)}, from which it follows"
-            raise InputError(name, got, "one value for one thing", "Leave one of them out.")
+            raise SourceError(name, got, "one value for one thing", "Leave one of them out.")
     return values
 
 
@@ -323,7 +332,7 @@ def ratings_of(likelihood: Family, asked: Mapping[str, ArrayLike], ratings: int)
     }
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} of {name}" for name, size in sizes.items())
-        raise InputError("numbers of ratings", got, "the same of all")
+        raise SourceError("numbers of ratings", got, "the same of all")
     return next(iter(sizes.values()), ratings)
 
 
@@ -346,7 +355,7 @@ def with_dims(
         said = ", ".join(SIZES.get(dim, str(sizes[dim])) for dim in dims)
         one = f", or shape ({said})" if dims else ""
         allowed = f"one number{one}, or as much for each cell"
-        raise InputError(name, f"shape {array.shape}", allowed)
+        raise ShapeError(name, f"shape {array.shape}", allowed)
     return array
 
 
@@ -355,11 +364,11 @@ def numbers(name: str, values: ArrayLike, *, above: float = -np.inf) -> Floats:
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(name, repr(values), "numbers") from error
+        raise NumberError(name, repr(values), "numbers") from error
     wrong = array[~(np.isfinite(array) & (array > above))]
     if wrong.size:
         allowed = "finite numbers" + (f" above {above:g}" if np.isfinite(above) else "")
-        raise InputError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
+        raise NumberError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
     return array
 
 
@@ -370,14 +379,14 @@ def log_outcomes(likelihood: Family, values: Mapping[str, Floats]) -> Floats:
         if name not in known:
             needed = " and ".join(needed_for(likelihood, name, known))
             allowed = name if needed in (name, "") else f"{name}, or {needed}"
-            raise InputError("values", f"no {name}, nor what it follows from", allowed)
+            raise EmptyError("values", f"no {name}, nor what it follows from", allowed)
     # What is out of its range is answered below.
     with np.errstate(all="ignore"):
         log_p = np.asarray(likelihood.outcomes(values))
     wrong = sums_other_than_one(likelihood.layout, log_p)
     if wrong.size:
         got = f"values whose probabilities sum to {wrong[0]:g}"
-        raise InputError("values", got, "a sum of 1 for each stimulus", "Is each in its range?")
+        raise SourceError("values", got, "a sum of 1 for each stimulus", "Is each in its range?")
     return log_p
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError, SourceError
 from hmetad.base.files import write_together
 from hmetad.base.notice_registry import limit
 from hmetad.base.threads import in_order_of_end
@@ -240,12 +240,12 @@ def open_folder(folder: Path, arguments: Mapping[str, Any], seed: int | None) ->
     The arguments, as JSON has them, are all that a study depends on but its size and number.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError("folder", f"the file {str(folder)!r}", "a folder")
+        raise SourceError("folder", f"the file {str(folder)!r}", "a folder")
     path, stated = folder / PLAN, None
     if path.is_file():
         stated = parse_json(path.read_text(encoding="utf-8", errors="replace"), str(path))
         if not isinstance(stated, dict):
-            raise InputError(str(path), type(stated).__name__, "an object", "Name another folder.")
+            raise FileError(str(path), type(stated).__name__, "an object", "Name another folder.")
         if seed is None and isinstance(stated.get("seed"), int):
             seed = stated["seed"]
     seed = secrets.randbelow(2**31) if seed is None else seed
@@ -255,12 +255,12 @@ def open_folder(folder: Path, arguments: Mapping[str, Any], seed: int | None) ->
         others = sorted(path.name for path in folder.glob("[!.]*")) if folder.exists() else []
         if others:
             got = f"{str(folder)!r} with {others[0]!r} in it"
-            raise InputError("folder", got, "an empty or new folder, or one of an earlier plan")
+            raise SourceError("folder", got, "an empty or new folder, or one of an earlier plan")
     else:
         for name in (k for k in {**stated, **own} if stated.get(k) != own.get(k)):
             got = f"{str(folder)!r}, whose studies have {name} {stated.get(name)!r}"
             allowed = f"studies with {name} {own.get(name)!r}"
-            raise InputError("folder", got, allowed, "Name another folder, or plan as before.")
+            raise SourceError("folder", got, allowed, "Name another folder, or plan as before.")
     write_together({path: json.dumps(own, indent=2) + "\n"})
     studies = folder / STUDIES
     if studies.exists():
@@ -288,7 +288,7 @@ def read_studies(folder: Path) -> dict[Key, Found]:
                 and all(study[n] is None or type(study[n]) in (int, float) for n in NUMBERS)
             ):
                 allowed = f"an object with {', '.join((*KEY, *NUMBERS))}"
-                raise InputError(place, repr(line[:80]), allowed, "Delete the line.")
+                raise FileError(place, repr(line[:80]), allowed, "Delete the line.")
             found[study["subjects"], study["trials"], study["study"]] = {
                 name: math.nan if study[name] is None else float(study[name]) for name in NUMBERS
             }

@@ -23,7 +23,19 @@ from formulae import design_matrices
 from formulae.environment import Environment
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    ColumnError,
+    FormulaError,
+    KindError,
+    LabelError,
+    LevelError,
+    ModelError,
+    ShapeError,
+    TakenError,
+    TooFewError,
+    nearest,
+)
 from hmetad.counts.checks import (
     Axes,
     counted_options,
@@ -92,21 +104,21 @@ def refuse_other_tables(
             is_numbered = own == [str(i + 1) for i in range(len(own))]
             if is_numbered and len(found) != len(own):
                 step = f"Set it in the card: options='{len(found)}'."
-                raise InputError("counts", f"{len(found)} labels in {dim}", f"{len(own)}", step)
+                raise LabelError("counts", f"{len(found)} labels in {dim}", f"{len(own)}", step)
             is_judged = dim == "correct" and [*map(as_correct, found)] == [False, True]
             if not (is_numbered or is_judged or found == own):
-                raise InputError("counts", f"{dim} {found}", ", ".join(labels))
+                raise LabelError("counts", f"{dim} {found}", ", ".join(labels))
         if "stimulus" in counts.dims:
             require_options(counts)
         refuse_falling_ratings(counts)
         refuse_impossible_counts(counts)
     if set(counts.dims) != set(dims):
-        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
+        raise ShapeError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
     if counts.dtype.kind not in ("iuf" if may_be_weighted else "iu"):
-        raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
+        raise KindError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
         function = "sdt" if layout == TWO_ALTERNATIVES else "measure"
-        raise InputError("counts", "one rating", "at least two", f"{function}() needs no ratings.")
+        raise TooFewError("counts", "one rating", "at least two", f"{function}() needs no ratings.")
 
 
 def checked_counts(
@@ -116,7 +128,7 @@ def checked_counts(
     layout = spec.record.layout
     if not spec.record.has_ratings:
         step = "bayes.fit_estimates fits it."
-        raise InputError("model", "a model of estimates", "a model of counts", step)
+        raise ModelError("model", "a model of estimates", "a model of counts", step)
     refuse_other_tables(counts, layout, may_be_weighted=may_be_weighted)
     shown = counts.sum(layout.answers)
     is_shown = (shown > 0).sum(layout.given) if layout.given else (shown > 0).astype(int)
@@ -128,7 +140,7 @@ def checked_counts(
     if lacking.size and not of_choices <= set(spec.formula):
         needed = [label for dim in layout.given for label in layout.axes[dim]]
         allowed = f"trials of {' and of '.join(needed)}" if len(needed) == 2 else "trials of two"
-        raise InputError(
+        raise ChoiceError(
             "counts",
             f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
             f"{allowed if layout.given else 'trials'} in every cell",
@@ -345,10 +357,10 @@ def parse_design(
         for one, factor in (written if with_groups else ())
     )
     if not common and not written:
-        raise InputError(argument, repr(formula), "at least an intercept: '1'")
+        raise ChoiceError(argument, repr(formula), "at least an intercept: '1'")
     effects = [(term.name, block.factor) for block in blocks for term in block.terms]
     if len(set(effects)) < len(effects):
-        raise InputError(argument, f"{formula!r}", "each effect of a factor once")
+        raise ChoiceError(argument, f"{formula!r}", "each effect of a factor once")
     evaluation.refuse_slopes_alone([parsed.common], common)
     for factor in {block.factor for block in blocks}:
         expressions = [one.expression for one, other in written if other == factor]
@@ -364,7 +376,7 @@ def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
     for variable, name in spec.names.items():
         if name in counts.coords:
             got = f"{name!r}, which is a coordinate of the cells"
-            raise InputError(f"name of {variable}", got, "another name")
+            raise TakenError(f"name of {variable}", got, "another name")
     cells = cell_table(counts) if spec.formula else pd.DataFrame()
     return {
         name: parse_design(
@@ -412,15 +424,15 @@ class Evaluation:
         except Exception as error:
             # formulae raises many kinds; each names what it could not do.
             if self.new is not None:
-                raise InputError("cells", f"{error}", "levels of the fit") from error
+                raise LevelError("cells", f"{error}", "levels of the fit") from error
             got = f"{expression.text!r} ({error})"
             step = "Levels that are text stand in quotation marks: '1'." if expression.coded else ""
-            raise InputError(self.argument, got, "Wilkinson's notation", step) from error
+            raise FormulaError(self.argument, got, "Wilkinson's notation", step) from error
         values = np.asarray(evaluated.design_matrix, dtype=float)
         if not np.isfinite(values).all():
             step = "A logarithm or a quotient of 0 is none, nor is a value that is missing."
             got, allowed = repr(expression.text), "finite numbers in every cell"
-            raise InputError(self.argument, got, allowed, step)
+            raise FormulaError(self.argument, got, allowed, step)
         return tuple(
             as_term(name, term, values[:, matrix.slices[name]])
             for name, term in matrix.terms.items()
@@ -440,7 +452,7 @@ class Evaluation:
                 except ValueError:
                     step = "Text is for factors: write the column alone, or S(column)."
                     got = f"text in {name!r} to calculate with"
-                    raise InputError(self.argument, got, "numbers", step) from None
+                    raise FormulaError(self.argument, got, "numbers", step) from None
             elif self.is_factor(name, expression):
                 texts = column.map(as_text)
                 # The levels are those of the fit, which the library knows by then.
@@ -456,18 +468,18 @@ class Evaluation:
         terms = self.terms(group.expression)
         if not terms:
             got = f"({group.expression.text}|{factor})"
-            raise InputError(self.argument, got, "an effect before the bar")
+            raise FormulaError(self.argument, got, "an effect before the bar")
         parts = factor.split(":")
         self.refuse_unknown(parts)
         groups = list(dict.fromkeys(group_labels(self.cells, parts)))
         if len(groups) == 1:
             step = "One group tells nothing of how groups differ: leave its brackets out."
             got = f"one {factor}: {groups[0]!r}"
-            raise InputError(self.argument, got, "at least two groups", step)
+            raise FormulaError(self.argument, got, "at least two groups", step)
         if len(self.cells[parts].drop_duplicates()) > len(groups):
             step = "Rename the levels: their ':' cannot be told from the one between factors."
             got = f"groups of {factor} with the same name"
-            raise InputError(self.argument, got, "names apart", step)
+            raise FormulaError(self.argument, got, "names apart", step)
         asked = self.cells if self.new is None else self.new
         is_said = {*parts} <= {*asked.columns}
         labels = group_labels(asked, parts) if is_said else [""] * len(asked)
@@ -486,13 +498,13 @@ class Evaluation:
         known = {str(name) for name in self.cells.columns}
         for name in sorted({*names} - known):
             step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
-            raise InputError(self.argument, repr(name), "columns of the cells", step)
+            raise ColumnError(self.argument, repr(name), "columns of the cells", step)
         for name in sorted(names):
             lacking = int(self.cells[name].isna().sum())
             if lacking:
                 got = f"{name!r}, missing in {lacking} of {len(self.cells)} cells"
                 allowed = "a value in every cell"
-                raise InputError(self.argument, got, allowed, "Leave those cells out.")
+                raise FormulaError(self.argument, got, allowed, "Leave those cells out.")
 
     def refuse_too_wide(
         self, terms: Sequence[set[str]], own: pd.DataFrame, expression: Expression
@@ -506,7 +518,7 @@ class Evaluation:
         width = sum(math.prod(levels.get(name, 1) for name in names) for names in terms)
         if width > MAX_COLUMNS:
             step = "Write factors with many levels as groups: (1 | subject)."
-            raise InputError(self.argument, f"{width} columns", f"at most {MAX_COLUMNS}", step)
+            raise FormulaError(self.argument, f"{width} columns", f"at most {MAX_COLUMNS}", step)
 
     def refuse_slopes_alone(self, expressions: Sequence[Expression], terms: Sequence[Term]) -> None:
         """Raise where numbers stand alone without an intercept: codes would slope through 0."""
@@ -515,7 +527,7 @@ class Evaluation:
             return
         # Of several columns, codes are those of whole numbers.
         name = min(bare, key=lambda x: (self.cells[x].dtype.kind == "f", x))
-        raise InputError(
+        raise FormulaError(
             self.argument,
             f"{name!r} without an intercept, and its values are numbers",
             f"C({quote(name)}), a value for each level, or 1 + {quote(name)}, with a slope",
@@ -527,7 +539,7 @@ class Evaluation:
         for group in range(len(block.groups)):
             if np.linalg.matrix_rank(columns[block.index == group]) > 1:
                 return
-        raise InputError(
+        raise FormulaError(
             self.argument,
             f"({block.written} | {block.factor}), and no {block.factor} seen under two conditions",
             "correlated effects of groups that have cells in two conditions or more",
@@ -541,7 +553,7 @@ class Evaluation:
             columns = np.hstack([columns, term.columns])
             if np.linalg.matrix_rank(columns) < columns.shape[1]:
                 others = ", ".join(t.name for t in common if t is not term) or "each other"
-                raise InputError(
+                raise FormulaError(
                     self.argument,
                     f"{term.name!r}, whose columns are sums of those of {others}",
                     "terms that can be told apart in these cells",

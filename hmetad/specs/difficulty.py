@@ -8,7 +8,7 @@ from dataclasses import replace
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, TooFewError, UnknownError, nearest
 from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.formula import quote
 from hmetad.specs.loading import as_model
@@ -73,14 +73,14 @@ def by_difficulty(
         if name not in cells:
             names = list(map(str, cells))
             allowed = ", ".join(names) or "a column that was counted by"
-            raise InputError(argument, repr(name), allowed, nearest(name, names))
+            raise UnknownError(argument, repr(name), allowed, nearest(name, names))
     if difficulty is not None and cells[difficulty].nunique() < 2:
         got, step = f"{difficulty!r} with one value", "Give difficulty=None."
-        raise InputError("difficulty", got, "two difficulties or more", step)
+        raise TooFewError("difficulty", got, "two difficulties or more", step)
     if cells.duplicated([*columns.values()]).any():
         got = f"several cells with the same {' and '.join(columns.values())}"
         step = "Take one task or condition at a time: counts.sel(...)."
-        raise InputError("counts", got, "one cell for each", step)
+        raise ChoiceError("counts", got, "one cell for each", step)
     level, group = None if difficulty is None else quote(difficulty), quote(subject)
     names = [p.name for p in spec.record.parameters if p.has_formula]
     has_people, formula = cells[subject].nunique() > 1, dict[str, str]()

@@ -20,7 +20,7 @@ from formulae.parser import ParseError, Parser
 from formulae.terms import Model
 from formulae.token import Token
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import FormulaError, TakenError, nearest
 
 __all__ = [
     "Expression",
@@ -97,7 +97,7 @@ type Found = set[tuple[str, str]]
 """Columns, and what they are used for."""
 
 
-class FormulaError(Exception):
+class NotationError(Exception):
     """What no formula may say, what is allowed, what to do; `parse_formula` makes an InputError."""
 
 
@@ -198,16 +198,16 @@ def parse_formula(formula: str, argument: str = "formula") -> ParsedFormula:
 exp, sqrt, I, poly, bs, S, T, C. Write log(...).
     """
     if not isinstance(formula, str):
-        raise InputError(argument, repr(formula)[:80], "a formula, as text")
+        raise FormulaError(argument, repr(formula)[:80], "a formula, as text")
     if len(formula) > MAX_LENGTH:
         allowed = f"at most {MAX_LENGTH} characters"
-        raise InputError(argument, f"{len(formula)} characters", allowed)
+        raise FormulaError(argument, f"{len(formula)} characters", allowed)
     try:
         return read_formula(tree_of(tokens_of(formula.strip())))
-    except FormulaError as refused:
+    except NotationError as refused:
         got, allowed, step = (*refused.args, "", "", "")[:3]
         got = f"{got} in {formula!r}" if got else repr(formula)
-        raise InputError(argument, got, allowed or ALLOWED, step) from None
+        raise FormulaError(argument, got, allowed or ALLOWED, step) from None
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -216,7 +216,7 @@ def tokens_of(text: str) -> list[Token]:
     while place < len(text):
         match = TOKEN.match(text, place)
         if match is None:
-            raise FormulaError(repr(text[place:].lstrip()[:20]))
+            raise NotationError(repr(text[place:].lstrip()[:20]))
         kind = match.lastgroup or ""
         written, place = match[kind], match.end()
         literal = written[1:-1] if kind == "STRING" else written
@@ -224,9 +224,9 @@ def tokens_of(text: str) -> list[Token]:
             kind = "PYTHON_LITERAL"
         tokens.append(Token(KIND_OF.get(written, kind), written, literal))
     if not tokens:
-        raise FormulaError("", "at least an intercept: '1'")
+        raise NotationError("", "at least an intercept: '1'")
     if any(token.kind == "TILDE" for token in tokens):
-        raise FormulaError("", "no response on the left", "Leave out the ~.")
+        raise NotationError("", "no response on the left", "Leave out the ~.")
     return tokens
 
 
@@ -234,18 +234,18 @@ def tree_of(tokens: Sequence[Token]) -> Any:
     """Tree of a formula; brackets and signs are counted first, since the parser has no limits."""
     depth = max(accumulate((t.lexeme == "(") - (t.lexeme == ")") for t in tokens))
     if depth > MAX_DEPTH:
-        raise FormulaError(f"{depth} brackets inside each other", f"at most {MAX_DEPTH}")
+        raise NotationError(f"{depth} brackets inside each other", f"at most {MAX_DEPTH}")
     if "+++" in "".join("+" if t.kind in ("PLUS", "MINUS") else " " for t in tokens):
-        raise FormulaError("signs in a row", "one sign before a number or a column")
+        raise NotationError("signs in a row", "one sign before a number or a column")
     parser, node = Parser([*tokens, Token("EOF", "")]), None
     with suppress(ParseError):
         node = parser.parse()
     rest = "".join(token.lexeme for token in tokens[parser.current :][:4])
     if rest:
         is_after_bar = parser.current > 0 and parser.previous().kind == "PIPE"
-        raise FormulaError(f"{rest!r}, not expected there", GROUPS if is_after_bar else ALLOWED)
+        raise NotationError(f"{rest!r}, not expected there", GROUPS if is_after_bar else ALLOWED)
     if node is None:
-        raise FormulaError("the end too early", f"{NOTATION}, every term complete")
+        raise NotationError("the end too early", f"{NOTATION}, every term complete")
     return node
 
 
@@ -324,7 +324,7 @@ def read_group(bar: tree.Binary) -> GroupTerm:
     for _, level in chain_of(bar.right, "/"):
         names = [column_of(part) for _, part in chain_of(level, ":")]
         if any(not name or ":" in name for name in names):
-            raise FormulaError(f"{write(bar.right, '')!r} after a bar", GROUPS, APART)
+            raise NotationError(f"{write(bar.right, '')!r} after a bar", GROUPS, APART)
         levels.append(tuple(names))
     expression = read_chain(chain_of(bar.left))
     is_correlated = bar.operator.lexeme == "|"
@@ -344,26 +344,26 @@ def count_terms(chain: Chain, found: Found, use: str = "") -> int:
     """How many terms there are at most, none in numbers; everything is checked on the way."""
     (sign, first), *rest = chain
     if sign and not isinstance(first, tree.Literal) and (not use or isinstance(first, tree.Unary)):
-        raise FormulaError(repr(sign), f"one sign before a number or a column; {ALLOWED}")
+        raise NotationError(repr(sign), f"one sign before a number or a column; {ALLOWED}")
     terms = read_part(first, found, use)
     for place, (joined, part) in enumerate(rest):
         if joined == "**":
             if place > 0 or (use and sign):
-                raise FormulaError(f"{sign}{write(first)}**", "brackets around what is raised")
+                raise NotationError(f"{sign}{write(first)}**", "brackets around what is raised")
             power = write(part)
             if power not in POWERS:
-                raise FormulaError(f"{power!r} after **", f"a whole number from 1 to {POWERS[-1]}")
+                raise NotationError(f"{power!r} after **", f"a whole number from 1 to {POWERS[-1]}")
             if use and not re.search(r"[^\W\d]|`", write(first)):
-                raise FormulaError(f"{write(first)}**{power}", "a power of a column")
+                raise NotationError(f"{write(first)}**{power}", "a power of a column")
             terms = sum(comb(terms + order - 1, order) for order in range(1, int(power) + 1))
         elif joined in ("+-*/" if use else "+-*/:"):
             other = read_part(part, found, use)
             sizes = {"+": terms + other, "-": terms, ":": terms * other}
             terms = sizes.get(joined, terms + other + terms * other)
         else:
-            raise FormulaError(repr(joined), "no bar outside of brackets", APART)
+            raise NotationError(repr(joined), "no bar outside of brackets", APART)
         if terms > MAX_TERMS:
-            raise FormulaError("more terms than that", f"at most {MAX_TERMS} terms")
+            raise NotationError("more terms than that", f"at most {MAX_TERMS} terms")
     return terms
 
 
@@ -381,7 +381,7 @@ def read_part(node: Any, found: Found, use: str) -> int:
         case tree.Call():
             found |= read_call(node, use)
         case _:
-            raise FormulaError(repr(write(node)), "columns and numbers there" if use else ALLOWED)
+            raise NotationError(repr(write(node)), "columns and numbers there" if use else ALLOWED)
     return 0 if use else 1
 
 
@@ -391,15 +391,15 @@ def read_call(node: tree.Call, use: str) -> Found:
     if name not in FUNCTIONS:
         plain = name.rpartition(".")[2]
         step = f"Write {plain}(...)." if plain in FUNCTIONS else nearest(name, FUNCTIONS)
-        raise FormulaError(repr(f"{name}("), ALLOWED, step)
+        raise NotationError(repr(f"{name}("), ALLOWED, step)
     if use and name in CODINGS:
-        raise FormulaError(repr(name), "functions of numbers there")
+        raise NotationError(repr(name), "functions of numbers there")
     first, *others = node.args or [tree.Literal("0")]
     found = {(column_of(first), "coded")} if name in CODINGS else set[tuple[str, str]]()
     if name not in CODINGS:
         count_terms(chain_of(first), found, "numeric")
     if found in (set(), {("", "coded")}):
-        raise FormulaError(write(node), f"a column inside {name}()")
+        raise NotationError(write(node), f"a column inside {name}()")
     options, given = FUNCTIONS[name], list[str]()
     for value in others:
         # Splines take options by name only.
@@ -409,10 +409,10 @@ def read_call(node: tree.Call, use: str) -> Found:
             option, value = column_of(value.name), value.value
         if option not in options or option in given:
             allowed = f"{', '.join(options) or 'no options'}, each once"
-            raise FormulaError(f"{name}() with {option or 'more'!r}", allowed)
+            raise NotationError(f"{name}() with {option or 'more'!r}", allowed)
         pattern, words = OPTIONS[options[option]]
         if not re.fullmatch(pattern, write(value)):
-            raise FormulaError(f"{option} of {name}: {write(value)!r}", words)
+            raise NotationError(f"{option} of {name}: {write(value)!r}", words)
         given.append(option)
     return found
 
@@ -451,12 +451,12 @@ def describe_terms(expression: Expression, argument: str) -> Model:
     except Exception as error:
         # formulae raises errors of many types; their messages name the cause.
         got = f"{expression.text!r} ({error})"
-        raise InputError(argument, got, NOTATION) from error
+        raise FormulaError(argument, got, NOTATION) from error
     names = [term.name for term in model.terms]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         got = f"two terms called {twice!r} in {expression.text!r}"
-        raise InputError(argument, got, "terms of different names", "Rename the column.")
+        raise TakenError(argument, got, "terms of different names", "Rename the column.")
     return model
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import CardError
 from hmetad.base.variable_roles import FACTOR_DIM, Identity, Role
 from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
@@ -354,7 +354,7 @@ def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:
         if name in sds and prior.dist not in legal:
             allowed = f"{', '.join(legal)}: a standard deviation is positive"
         if allowed:
-            raise InputError(f"prior of {name}", prior.dist, allowed)
+            raise CardError(f"prior of {name}", prior.dist, allowed)
 
 
 def pooled_over(spec: ModelSpec) -> dict[str, str]:

@@ -11,7 +11,14 @@ from typing import Any
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import (
+    ChoiceError,
+    InputError,
+    RepeatError,
+    TooManyError,
+    UnknownError,
+    nearest,
+)
 from hmetad.likelihood.registry import REGISTERED
 from hmetad.specs.spec import (
     ModelSpec,
@@ -129,11 +136,11 @@ def refuse_unknown_names(spec: ModelSpec) -> None:
     legal = list(dict.fromkeys([*spec.parameters, *own, *effects]))
     for name in spec.names:
         if name not in legal:
-            raise InputError("names", repr(name), ", ".join(legal), nearest(name, legal))
+            raise UnknownError("names", repr(name), ", ".join(legal), nearest(name, legal))
     given = [*spec.names.values(), *(name for name in legal if name not in spec.names)]
     for name in spec.names.values():
         if given.count(name) > 1:
-            raise InputError("names", f"{name!r} for two variables", "names of their own")
+            raise RepeatError("names", f"{name!r} for two variables", "names of their own")
 
 
 def read_card(path: Path) -> ModelSpec:
@@ -141,19 +148,19 @@ def read_card(path: Path) -> ModelSpec:
     # A long dotted key would fill the memory.
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise InputError("file", f"{size} bytes", f"at most {MAX_BYTES}")
+        raise TooManyError("file", f"{size} bytes", f"at most {MAX_BYTES}")
     try:
         text = path.read_text(encoding="utf-8")
         longest = max(map(len, text.splitlines()), default=0)
         if longest > MAX_LINE:
-            raise InputError("file", f"a line of {longest} characters", f"at most {MAX_LINE}")
+            raise TooManyError("file", f"a line of {longest} characters", f"at most {MAX_LINE}")
         card = tomllib.loads(text)
     except InputError:
         raise
     except (RecursionError, ValueError) as error:
         is_deep = isinstance(error, RecursionError)
         got = "values nested too deeply" if is_deep else f"no TOML ({error})"
-        raise InputError("file", got, "a model card in TOML") from error
+        raise ChoiceError("file", got, "a model card in TOML") from error
     return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
 
 
@@ -178,7 +185,7 @@ def card_path(name_or_path: str | Path) -> Path:
     if isinstance(name_or_path, str) and name_or_path in names:
         return models_folder() / f"{name_or_path}.toml"
     if not isinstance(name_or_path, str | Path):
-        raise InputError("model", repr(name_or_path), "a card's name, or its path")
+        raise ChoiceError("model", repr(name_or_path), "a card's name, or its path")
     path, name, hint = Path(name_or_path), str(name_or_path), ""
     got = repr(name)
     if path.suffix == ".toml":
@@ -189,7 +196,7 @@ def card_path(name_or_path: str | Path) -> Path:
         hint = nearest(name, names)
         if name in REGISTERED:
             hint = f"{name!r} is a likelihood: ModelSpec('mine', likelihood={name!r})."
-    raise InputError("model", got, "a card's name, or its path", hint)
+    raise UnknownError("model", got, "a card's name, or its path", hint)
 
 
 def models_folder() -> Path:

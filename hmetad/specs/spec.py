@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import CardError, nearest
 from hmetad.base.frozen import FrozenMapping, freeze
 from hmetad.base.untrusted import parse_json
 from hmetad.base.variable_roles import Identity
@@ -144,31 +144,31 @@ class ModelSpec:
             if parameter not in self.formula_parameters:
                 legal = ", ".join(self.formula_parameters)
                 hint = nearest(parameter, self.formula_parameters)
-                raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
+                raise CardError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
         try:
             json.dumps(self.example, default=dict, allow_nan=False)
         except (TypeError, ValueError):
             # Such as a date, which no card and no saved fit can hold.
             allowed = "numbers, text, and lists or tables of them"
-            raise InputError("example", repr(self.example)[:80], allowed) from None
+            raise CardError("example", repr(self.example)[:80], allowed) from None
         results = self.record.results
         for variable, name in self.names.items():
             argument, step = f"name of {variable}", "Choose another in [names]."
             allowed = "a name without '/' that is no dim and no result"
             if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
                 allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
-                raise InputError(argument, repr(name)[:80], allowed, step)
+                raise CardError(argument, repr(name)[:80], allowed, step)
             if name != variable and variable in results:
                 said = "Results cannot be renamed; group terms and their SDs can."
-                raise InputError(argument, repr(name), f"{variable!r} itself", said)
+                raise CardError(argument, repr(name), f"{variable!r} itself", said)
             taken = {"cell", "chain", "draw", *self.record.layout.sizes(2), *results}
             if name != variable and name in taken:
-                raise InputError(argument, repr(name), allowed, step)
+                raise CardError(argument, repr(name), allowed, step)
         for own in self.record.parameters:
             dist = self.priors[own.name].dist if own.name in self.priors else "Normal"
             if (own.prior_centre or own.truncated_at) and dist != "Normal":
-                raise InputError(f"prior of {own.name}", dist, "Normal, as HMeta-d has it")
+                raise CardError(f"prior of {own.name}", dist, "Normal, as HMeta-d has it")
 
     @property
     def record(self) -> Family:
@@ -209,7 +209,7 @@ class ModelSpec:
         """Read what `to_json` wrote, with the checks of a model card."""
         record = parse_json(text, "spec")
         if not isinstance(record, dict) or not isinstance(record.get("name"), str):
-            raise InputError("spec", repr(text)[:80], "the record of a model, with its name")
+            raise CardError("spec", repr(text)[:80], "the record of a model, with its name")
         return cls(**record | {"priors": as_priors(record.get("priors", {}))})
 
 
@@ -353,7 +353,7 @@ def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
     for name in spec.priors:
         if name not in names:
             hint = nearest(name, names)
-            raise InputError("priors", repr(name), ", ".join(names), hint)
+            raise CardError("priors", repr(name), ", ".join(names), hint)
 
 
 def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
@@ -369,10 +369,10 @@ def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
             allowed = f"a table: [{name}] in a card, a dict in Python"
             is_right = isinstance(value, Mapping)
         if not is_right:
-            raise InputError(name, repr(value)[:80], allowed)
+            raise CardError(name, repr(value)[:80], allowed)
         for key, entry in value.items() if name in TABLES_OF_TEXT else ():
             if not isinstance(entry, str):
-                raise InputError(f"{name} of {key}", repr(entry), "text")
+                raise CardError(f"{name} of {key}", repr(entry), "text")
 
 
 def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:
@@ -381,7 +381,7 @@ def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:
     legal = [*(field.name for field in fields(ModelSpec)), *choices]
     for key in given:
         if key not in legal:
-            raise InputError("fields", repr(key), "those of a model card", nearest(key, legal))
+            raise CardError("fields", repr(key), "those of a model card", nearest(key, legal))
 
 
 def as_priors(given: Mapping[str, Any]) -> dict[str, Prior]:
@@ -393,5 +393,5 @@ def as_priors(given: Mapping[str, Any]) -> dict[str, Prior]:
     for value in given.values():
         if not isinstance(value, Prior) and not (isinstance(value, Mapping) and "dist" in value):
             allowed = 'Prior("Normal", mu=0, sigma=1), or {"dist": "Normal", "mu": 0, "sigma": 1}'
-            raise InputError("priors", repr(value), allowed)
+            raise CardError("priors", repr(value), allowed)
     return {name: x if isinstance(x, Prior) else Prior(**x) for name, x in given.items()}

@@ -22,7 +22,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_submit
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, InputError, WorkerError
 from hmetad.base.files import write_together
 from hmetad.base.notice import notices
 from hmetad.base.threads import in_order_of_end
@@ -193,8 +193,9 @@ def survey(
     place = Path(folder) / "sets"
     made = {"seed": seed, "version": version("hmetad")}
     if not resume and any(place.glob("*.json")):
-        step = "Go on with them (resume=True, --resume), or name another folder."
-        raise InputError("folder", f"{place} with results", "a folder without", step)
+        ways = ("resume=True", "--resume")
+        steps = (f"Continue from them with {way}, or name another folder." for way in ways)
+        raise ChoiceError("folder", f"{place} with results", "a folder without", *steps)
     kept = {name: read_rows(place / f"{name}.json", made) for name in sets}
     missing = [name for name in sets if kept[name] is None]
     for name, rows in each_done(partial(describe_set, seed=seed), missing, executor):
@@ -231,4 +232,4 @@ def each_done[Found](
                 yield names[number], found
     except BrokenExecutor as error:
         step = "Work with fewer workers: one of them may have run out of memory."
-        raise InputError("executor", f"a worker that ended ({error})", "workers", step) from error
+        raise WorkerError("executor", f"a worker that ended ({error})", "workers", step) from error

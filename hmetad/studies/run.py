@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, UnknownError, nearest
 from hmetad.base.files import write_together
 from hmetad.text.cells import csv_frame
 
@@ -48,7 +48,7 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     for key, takers in (("data", FROM_DATA), ("draws", SAMPLED)):
         if key in options and name not in takers:
             step = f"Studies that take {key}: {', '.join(takers)}."
-            raise InputError(key, f"{options[key]} for {name}", "none", step)
+            raise ChoiceError(key, f"{options[key]} for {name}", "none", step)
     if name not in SAMPLED:
         options = {key: value for key, value in options.items() if key in ("seed", "data")}
     # What a study and its page need is imported when one is run.
@@ -66,7 +66,7 @@ def check_study(name: str) -> None:
     """Raise if there is no study of that name."""
     known = [*STUDIES, *SURVEYS]
     if name not in known:
-        raise InputError("study", repr(name), ", ".join(known), nearest(name, known))
+        raise UnknownError("study", repr(name), ", ".join(known), nearest(name, known))
 
 
 def survey_sets(
@@ -88,7 +88,7 @@ def survey_sets(
     for one in sets:
         if one not in known:
             step = nearest(one, known) or "hmetad.datasets.datasets() lists all."
-            raise InputError("sets", repr(one), "sets of the Confidence Database", step)
+            raise ChoiceError("sets", repr(one), "sets of the Confidence Database", step)
     options = {"seed": seed, "resume": resume, "progress": progress}
     chosen = list(dict.fromkeys(sets)) or known
     if workers == 1:

@@ -18,7 +18,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, NumberError
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.ratings import bin_confidence
 from hmetad.counts.resample import resample
@@ -273,7 +273,7 @@ def read_deposit(data: str | Path) -> xr.DataArray:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError("data", f"{path}, which is no JSON", "roc_data.json", STEP) from error
+        raise ChoiceError("data", f"{path}, which is no JSON", "roc_data.json", STEP) from error
     numbers = file_of(NAME)
     models, datasets = (
         zip(numbers[what], numbers["deposit"][what], strict=True) for what in ("models", "datasets")
@@ -294,7 +294,7 @@ def deposited_file(path: Path) -> Path:
         if (path / place).is_file():
             return path / place
     got = f"{path}, a folder without it" if path.is_dir() else f"{path}, which does not exist"
-    raise InputError("data", got, "the file roc_data.json", STEP)
+    raise ChoiceError("data", got, "the file roc_data.json", STEP)
 
 
 def counts_at(content: Any, keys: tuple[str, str, str], path: Path) -> list[list[int]]:
@@ -306,7 +306,7 @@ def counts_at(content: Any, keys: tuple[str, str, str], path: Path) -> list[list
     sides: list[Any] = [entry.get(name) if isinstance(entry, dict) else None for name in named]
     if not all(map(is_counts, sides)):
         got = f"{path}, without noise_counts and signal_counts at {', '.join(keys)}"
-        raise InputError("data", got, f"two lists of {BINS} numbers of trials there", STEP)
+        raise NumberError("data", got, f"two lists of {BINS} numbers of trials there", STEP)
     return [[int(count) for count in side] for side in sides]
 
 

@@ -25,7 +25,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 from hmetad.likelihood.families.meta_d import (
     CHOICES,
     LIMITS,
@@ -189,7 +189,7 @@ def number_of_options(options: str) -> int:
     is_number = isinstance(options, str) and options.isascii() and options.isdigit()
     if not (is_number and len(options) < 5 and 2 <= int(options) <= MOST_OPTIONS):
         allowed = f"a whole number from 2 to {MOST_OPTIONS}, as text: '4'"
-        raise InputError("options", repr(options)[:40], allowed)
+        raise ChoiceError("options", repr(options)[:40], allowed)
     return int(options)
 
 

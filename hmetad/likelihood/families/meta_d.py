@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from functools import cache, partial
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError
 from hmetad.likelihood.family import (
     NUMPY,
     Array,
@@ -344,7 +344,7 @@ def meta_criterion_value(c: Array, m_ratio: Array, meta_criterion: str) -> Array
         return m_ratio * c
     if meta_criterion == "absolute":
         return c
-    raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
+    raise ChoiceError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
 
 
 FAMILIES = tuple(map(meta_d, TITLES))

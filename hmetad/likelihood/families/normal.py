@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from scipy.special import expit, logit
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, ModelError
 from hmetad.likelihood.family import Choice, Family, OutcomeLayout, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
 
@@ -49,13 +49,13 @@ def parameter_name(quantity: str, link: str) -> str:
 def without_ratings(*_: object, **_named: object) -> NoReturn:
     """Estimates have no ratings."""
     step = "bayes.fit_estimates fits it."
-    raise InputError("likelihood", "'normal', of estimates", "a likelihood of counts", step)
+    raise ModelError("likelihood", "'normal', of estimates", "a likelihood of counts", step)
 
 
 def normal(quantity: str, link: str) -> Family:
     """The record of a quantity; the priors of a fit have the scale of its estimates."""
     if not quantity.isidentifier():
-        raise InputError("quantity", repr(quantity)[:80], "a name")
+        raise ChoiceError("quantity", repr(quantity)[:80], "a name")
     name = parameter_name(quantity, link)
     own = Parameter(name, "true value of an estimate", Prior("Normal", mu=0, sigma=5))
     true = [Quantity(name, parameter=name)]

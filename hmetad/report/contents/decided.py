@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import EmptyError, ShapeError, SourceError
 from hmetad.base.results import best_end
 from hmetad.compare.averaging import counted_trials
 from hmetad.compare.decisions import Decisions
@@ -120,7 +120,7 @@ def decisions_report(
     told = with_words(decisions, labels)
     if isinstance(draws, xr.Dataset):
         if "draw" not in draws.dims:
-            raise InputError("draws", dims_text(draws), "draws, with dim draw")
+            raise ShapeError("draws", dims_text(draws), "draws, with dim draw")
         draws = xr.DataTree.from_dict({"/posterior": draws})
     blocks: list[Block] = [
         Prose("Question", (question or question_of(decisions),)),
@@ -258,13 +258,13 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
     if not others:
         return []
     if not made:
-        raise InputError("sensitivity", "no decisions to compare with", "decisions")
+        raise EmptyError("sensitivity", "no decisions to compare with", "decisions")
     base = made[0].table()[["label", "verdict"]].rename(columns={"verdict": "as decided"})
     frame = base
     for name, decisions in others.items():
         table = decisions.table()[["label", "verdict"]]
         if table["label"].tolist() != base["label"].tolist():
-            raise InputError("sensitivity", f"other contrasts in {name!r}", "those of decisions")
+            raise SourceError("sensitivity", f"other contrasts in {name!r}", "those of decisions")
         frame = frame.assign(**{name: table["verdict"].to_numpy()})
     kappa = (KAPPA,) if any("κ" in name for name in others) else ()
     shown = frame[frame[list(others)].ne(frame["as decided"], axis=0).any(axis=1)]

@@ -9,7 +9,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, with_posterior
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ShapeError, TooFewError
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.base.notice import undetermined_cells
@@ -119,9 +119,9 @@ def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
         measures = measures.to_dataset(name=measures.name or "measure")
     if "cell" not in measures.coords or "cell" not in measures.dims:
         dims = f"dims ({', '.join(map(str, measures.dims))})"
-        raise InputError("results", dims, "measures of cells, with dim cell")
+        raise ShapeError("results", dims, "measures of cells, with dim cell")
     if not measures.sizes["cell"]:
-        raise InputError("results", "no cells", "at least one cell")
+        raise TooFewError("results", "no cells", "at least one cell")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
     own = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
     columns: dict[str, np.ndarray] = {}

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, ModelError, SourceError, TooFewError
 from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.base.untrusted import read_attr
 from hmetad.bayes.check_fit import check_estimates, has_estimates
@@ -212,9 +212,9 @@ def named_fits(fits: Any) -> dict[str, xr.DataTree]:
             check_estimates(one, "fits")
         elif not isinstance(one, xr.DataTree) or "spec" not in one.attrs:
             step = "Give the fit first, then the decisions about it."
-            raise InputError("fits", type(one).__name__, "what hmetad.fit returned", step)
+            raise KindError("fits", type(one).__name__, "what hmetad.fit returned", step)
     if not by_name:
-        raise InputError("fits", "none", "a fit, or several by name")
+        raise ModelError("fits", "none", "a fit, or several by name")
     return by_name
 
 
@@ -425,7 +425,7 @@ def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
         If there is none.
     """
     if not reports:
-        raise InputError("reports", "none", "at least one report")
+        raise TooFewError("reports", "none", "at least one report")
     blocks: list[Block] = []
     for name, report in reports.items():
         used = "; ".join(f"{key} {value}" for key, value in report.meta)
@@ -462,7 +462,7 @@ def compared_models(models: pd.DataFrame | None) -> list[Block]:
         return []
     if not isinstance(models, pd.DataFrame) or not set(COMPARED) <= set(models.columns):
         step = "Give hmetad.compare_models({name: hmetad.loo(fit), ...})."
-        raise InputError("models", type(models).__name__, "what compare_models returned", step)
+        raise SourceError("models", type(models).__name__, "what compare_models returned", step)
     frame = models[list(COMPARED)].rename_axis("Model").reset_index()
     caption = "Models by what they predict, the best first."
     columns = {"Model": "Model", **COMPARED}

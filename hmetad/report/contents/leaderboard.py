@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.coverage import items_of, shares_of
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ColumnError, nearest
 from hmetad.base.monte_carlo import INDEPENDENT, too_undefined, undefined_share
 from hmetad.base.notice import Notice, notices
 from hmetad.base.notice_registry import short_words
@@ -465,7 +465,7 @@ def over_column(draws: xr.Dataset, over: str | None) -> str:
     """Column whose levels are compared: by default the first."""
     columns = compared_columns(draws)
     if over is not None and over not in columns:
-        raise InputError("over", repr(over), "a grouping column", nearest(over, columns))
+        raise ColumnError("over", repr(over), "a grouping column", nearest(over, columns))
     return over or columns[0]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ConflictError, KindError, SourceError
 from hmetad.base.notice import Notice, with_notices
 from hmetad.base.results import results
 from hmetad.counts.checks import refuse_no_counts
@@ -114,13 +114,15 @@ def measures_report(
     """
     if not isinstance(counts, xr.DataArray):
         if measures is not None:
-            raise InputError("measures", "measures beside trials", "none: they are made here")
+            raise ConflictError(
+                "measures", "trials", next_step="They are made here: omit measures."
+            )
         titled: dict[str, Any] = {"over": over, "title": title, "command": command}
         report = trials_report(counts, draws=draws, **titled, **asked)
         return replace(report, blocks=(*report.blocks, *alerts(notices)))
     if asked:
         step = "Options of resampling belong to resample, or to trials."
-        raise InputError(next(iter(asked)), "it with counts", "trials, for this option", step)
+        raise ConflictError(next(iter(asked)), "a count table", next_step=step)
     return counts_report(counts, measures, draws, over, notices, title, command)
 
 
@@ -158,13 +160,13 @@ def checked_measures(measures: object, counts: xr.DataArray) -> xr.Dataset:
     """Measures, if they are those of the counts."""
     allowed = "a Dataset of measure, with auroc2 and dim cell"
     if not isinstance(measures, xr.Dataset):
-        raise InputError("measures", type(measures).__name__, allowed)
+        raise KindError("measures", type(measures).__name__, allowed)
     if "auroc2" not in measures or "cell" not in measures.dims or "cell" not in measures.coords:
         step = "Of trials, measures_report(trials, by=...) has calibration and risk beside AUROC2."
         got = f"variables {', '.join(map(str, measures.data_vars))}"
-        raise InputError("measures", got, allowed, step)
+        raise SourceError("measures", got, allowed, step)
     if not np.array_equal(measures["cell"], counts["cell"]):
-        raise InputError("measures", "other cells than counts", "the measures of these counts")
+        raise SourceError("measures", "other cells than counts", "the measures of these counts")
     return measures
 
 
@@ -176,7 +178,7 @@ def chosen_by(
         return []
     if "draw" not in draws.dims or not np.array_equal(measures["cell"], draws.get("cell", [])):
         allowed = "what resample gave for these measures"
-        raise InputError("draws", "other cells than measures", allowed)
+        raise SourceError("draws", "other cells than measures", allowed)
     if over is not None or compared_columns(draws):
         over = over_column(draws, over)
     if over is None or "auroc2" not in draws:

@@ -12,7 +12,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, with_posterior
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ModelError
 from hmetad.base.labels import number_text
 from hmetad.base.monte_carlo import has_chains
 from hmetad.base.variable_roles import Identity
@@ -100,7 +100,7 @@ def rows_of_counts(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]
     spec = spec_of(fit)
     if not spec.formula:
         step = "hmetad.report.estimate_table has the estimates of its cells."
-        raise InputError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
+        raise ModelError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
     yield from population_rows(fit, spec, labels)
     yield from variable_rows(fit, spec, labels)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ChoiceError, SourceError, nearest
 from hmetad.base.notice import notices
 from hmetad.base.notice_registry import short_words
 from hmetad.counts.columns import several_columns, text_columns
@@ -144,11 +144,11 @@ def trials_report(
     unknown = [name for name in asked if name not in OPTIONS]
     if unknown:
         step = nearest(unknown[0], OPTIONS)
-        raise InputError("measures_report", repr(unknown[0]), "an option", step)
+        raise ChoiceError("measures_report", repr(unknown[0]), "an option", step)
     if draws is not None:
         # What `resample` drew of counts says which numbers it held.
         if "cluster" not in draws.attrs or "hold" in draws.attrs:
-            raise InputError("draws", "draws of something else", "what resample_trials returned")
+            raise SourceError("draws", "draws of something else", "what resample_trials returned")
         asked["cluster"] = str(draws.attrs["cluster"]) or None
     frame = columns_in_use(trials, asked)
     found = evidence_of_trials(frame, over, asked, draws)
@@ -205,7 +205,7 @@ def evidence_of_trials(
     cluster = str(draws.attrs["cluster"]) or None
     estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **shared)
     if not np.array_equal(draws["cell"], estimates["cell"]):
-        raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
+        raise SourceError("draws", "other cells than trials", "what resample_trials gave for them")
     if not compared_columns(draws):
         draws, estimates = (one.assign_coords(all=("cell", ["all"])) for one in (draws, estimates))
     measures = [measure_named(name, "measure_trials") for name in OF_TRIALS if name in draws]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.base.errors import InputError, nearest
+from hmetad.base.errors import ColumnError, EmptyError, KindError, nearest
 from hmetad.compare.decisions import Decisions
 from hmetad.text.cells import format_cell
 
@@ -157,7 +157,7 @@ class Table:
             if len(row) != len(self.columns):
                 got, allowed = f"{len(row)} cells", f"{len(self.columns)}, one per column"
                 step = "Give None where there is no value."
-                raise InputError(f"rows (row {number})", got, allowed, step)
+                raise KindError(f"rows (row {number})", got, allowed, step)
         for column, spec in self.formats:
             check_format(self, column, spec)
 
@@ -223,11 +223,11 @@ class Figure:
         is_svg = isinstance(self.draw, str) and "<svg" in self.draw
         if not is_svg and not hasattr(self.draw, "savefig"):
             step = "For axes `ax`, give `ax.figure`."
-            raise InputError(
+            raise KindError(
                 "draw", type(self.draw).__name__, "a matplotlib Figure or SVG text", step
             )
         if not self.alt.strip():
-            raise InputError("alt", "no text", "the figure in words", "Say what it shows.")
+            raise EmptyError("alt", "no text", "the figure in words", "Say what it shows.")
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Alerts:
     def __post_init__(self) -> None:
         for item in self.items:
             if len(item) != 3:
-                raise InputError(
+                raise KindError(
                     "items", f"{len(item)} parts", "(severity, sentence, cells)", "Give () for all."
                 )
             refuse_text("cells", item[2])
@@ -323,7 +323,7 @@ def table_from_frame(
         for column in named:
             if column not in frame.columns:
                 step = nearest(column, frame.columns)
-                raise InputError(argument, repr(column), "a column of the frame", step)
+                raise ColumnError(argument, repr(column), "a column of the frame", step)
     values = [[plain_value(value) for value in frame[column]] for column in headings]
     return Table(
         caption,
@@ -346,7 +346,7 @@ def plain_value(value: object) -> Cell:
 def refuse_text(argument: str, value: object) -> None:
     """Raise where one text came for a tuple of texts: it would be read letter by letter."""
     if isinstance(value, str):
-        raise InputError(
+        raise KindError(
             argument, f"the text {value[:40]!r}", "a tuple of texts", "Put it into a tuple."
         )
 
@@ -355,11 +355,11 @@ def check_format(table: Table, column: str, spec: str) -> None:
     """Raise unless `spec` can write every number of the column."""
     if column not in table.columns:
         step = nearest(column, table.columns)
-        raise InputError("formats", repr(column), "a column of the table", step)
+        raise ColumnError("formats", repr(column), "a column of the table", step)
     place = table.columns.index(column)
     for row in table.rows:
         try:
             format_cell(row[place], spec)
         except ValueError as error:
             got, allowed = f"{spec!r} for {row[place]!r}", "a format for numbers such as '.2f'"
-            raise InputError(f"formats[{column!r}]", got, allowed) from error
+            raise KindError(f"formats[{column!r}]", got, allowed) from error

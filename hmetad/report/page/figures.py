@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from matplotlib import rc_context
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import KindError, TooManyError
 from hmetad.report.page.blocks import Figure
 from hmetad.text.escape import visible
 
@@ -152,12 +152,12 @@ def clean_svg(text: str, prefix: str) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(text[text.index("<svg") :])
     except ElementTree.ParseError as error:
-        raise InputError(
+        raise KindError(
             "draw", f"SVG that cannot be read ({error})", "one well-formed SVG element"
         ) from error
     if depth(root) > DEEPEST:
         got = f"SVG with elements in more than {DEEPEST} others"
-        raise InputError("draw", got, f"at most {DEEPEST}", "Flatten its groups.")
+        raise TooManyError("draw", got, f"at most {DEEPEST}", "Flatten its groups.")
     keep_drawing(root, prefix)
     return root
 

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import InstallError
 from hmetad.report.page.blocks import Document
 from hmetad.report.page.figures import figure_png, inline_svg
 from hmetad.report.page.layout import (
@@ -148,7 +148,7 @@ def word_library() -> Any:
         return import_module("docx")
     except ModuleNotFoundError as error:
         got, step = "a name that ends in .docx", 'In the clone: pip install ".[word]"'
-        raise InputError("path", got, "python-docx, installed", step) from error
+        raise InstallError("path", got, "python-docx, installed", step) from error
 
 
 def add_view(word: Any, view: View) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import InputError
+from hmetad.base.errors import ChoiceError, KindError, OutputError
 from hmetad.base.files import write_together
 from hmetad.base.untrusted import read_attr
 from hmetad.compare.decisions import Decisions
@@ -91,7 +91,7 @@ class Report(Document):
     def __post_init__(self) -> None:
         for number, block in enumerate(self.blocks, start=1):
             if not isinstance(block, (Prose, Table, Figure, Alerts)):
-                raise InputError(
+                raise KindError(
                     f"blocks (number {number})",
                     type(block).__name__,
                     "Prose, Table, Figure or Alerts",
@@ -160,10 +160,10 @@ class Report(Document):
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:
             allowed = "a name that ends in .html, .md, .tex, .docx or .json"
-            raise InputError("path", repr(str(path)), allowed, "Add a suffix.")
+            raise ChoiceError("path", repr(str(path)), allowed, "Add a suffix.")
         if not path.parent.is_dir() or path.is_dir():
             step = "Make the folder first."
-            raise InputError("path", repr(str(path)), "a file in a folder that exists", step)
+            raise OutputError("path", repr(str(path)), "a file in a folder that exists", step)
         write_together(files_of(self, path))
         return path
 
