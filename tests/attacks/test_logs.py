@@ -96,7 +96,7 @@ BOMB = {"samples/1.json": b'{"id": 1, "a": [' + b"{}," * (OBJECTS // 3) + b"{}]}
 ROWS = b"a,b\n" + b"1,1\n" * (45 * 10**5)
 NAMES = [f"c{i}" for i in range(100_000)]
 ALL_NAMES = {sign: f"{sign.join(NAMES)}\n{sign.join('1' * 100_000)}\n".encode() for sign in ",\t"}
-MANY_COLUMNS = "columns, allowed is at most 10,000"
+MANY_COLUMNS = "columns, Expected at most 10,000"
 LONG = b"x" * (3 * MEBIBYTE)
 # File, content, limits, what is said, and the MiB of memory that it may take.
 LARGE = [
@@ -104,12 +104,12 @@ LARGE = [
     # The text itself, and its commas and brackets; no object.
     (
         *("b.eval", BOMB, {"ratio": 10_000}),
-        r"more values in one JSON text, allowed is at most 5,000,000 \(limit 'values'\)",
+        r"more values in one JSON text, Expected at most 5,000,000 \(limit 'values'\)",
         3 * OBJECTS / MEBIBYTE + 20,
     ),
     (
         *("c.eval", {f"samples/{i}.json": b"{}" for i in range(30)}, {"members": 20}),
-        *(r"31 members, allowed is at most 20 \(limit 'members'\)", 2),
+        *(r"31 members, Expected at most 20 \(limit 'members'\)", 2),
     ),
     *[(f"t.csv{x}", ROWS, None, "more than 200 times its size", 150) for x in PACKERS],
     # Reading these took over 60 s. To write a Parquet file of 100,000 takes longer.
@@ -245,7 +245,7 @@ def test_a_zst_in_several_frames_is_read_to_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TABLE + TABLE, "its header again in row 7, allowed is one header"),
+        (TABLE + TABLE, "its header again in row 7, Expected one header"),
         (b"a,b\na,b\n1,2\n", "its header again in row 1"),
         (b",b,NA\n0,1,2\n,b,NA\n", "its header again in row 2"),
         (b"item,1\nx,2\nitem,1\n", "its header again in row 2"),
@@ -253,7 +253,7 @@ def test_a_zst_in_several_frames_is_read_to_its_end(tmp_path):
         (b"a,b\n1,2,3\n", "cannot be read"),
         (b"a,b\n1,2\n1,2,3\n", "cannot be read"),
         (b'a,b\n"1,2\n3,4\n', "cannot be read"),
-        (b"a,b\n1,\x002\n", "NUL bytes, allowed is text in UTF-8"),
+        (b"a,b\n1,\x002\n", "NUL bytes, Expected text in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "in UTF-8. Save it as text in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16-le"), "NUL bytes"),
         ("modèle,b\n1,2\n".encode("latin-1"), "in UTF-8. Save it as text in UTF-8"),
@@ -308,7 +308,7 @@ def test_limits_are_set_on_the_command_line(tmp_path):
     write(tmp_path / "log.eval", {f"samples/{i}.json": b"{}" for i in range(30)})
     command = "import inspect log.eval -o out.csv"
     said = refused(tmp_path, f"{command} --limit members=20")
-    assert "31 members, allowed is at most 20 (limit 'members')" in said
+    assert "31 members, Expected at most 20 (limit 'members')" in said
     assert "--limit members=N" in said
     assert "--limit" in refused(tmp_path, f"{command} --limit members=many")
     assert "Did you mean 'members'?" in refused(tmp_path, f"{command} --limit membrs=3")
@@ -317,7 +317,7 @@ def test_limits_are_set_on_the_command_line(tmp_path):
 def test_ratings_without_confidence_are_refused_by_name(tmp_path):
     write(tmp_path / "t.csv", b"sure,ok\n1,1\n2,0\n")
     said = refused(tmp_path, "import table t.csv --ratings 2 -o out.csv")
-    assert "--ratings: got no column 'confidence'" in said
+    assert "--ratings: .*got no column 'confidence'" in said
     run(tmp_path, "import table t.csv --columns confidence=sure --ratings 2 -o out.csv")
     write(tmp_path / "t.csv", b"confidence,ok\nhigh,1\nlow,0\n")
     refused(tmp_path, "import table t.csv --ratings 2 -o other.csv")

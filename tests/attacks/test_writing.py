@@ -184,7 +184,7 @@ def test_a_disk_without_room_is_refused_before_sampling(out, monkeypatch):
 @pytest.mark.parametrize("draws", [10**11, 10**18])
 def test_draws_that_no_memory_holds_are_refused_with_the_numbers(draws, out):
     counts = hmetad.simulate_counts(1.5, m_ratio=0.8, trials=300, seed=1)
-    with pytest.raises(hmetad.InputError, match=rf"draws: got {draws} .* takes .* TB or more"):
+    with pytest.raises(hmetad.InputError, match=rf"draws: .*got {draws} .* takes .* TB or more"):
         hmetad.fit(counts, draws=draws)
     with pytest.raises(hmetad.InputError, match=r"tune: got"):
         hmetad.fit(counts, tune=draws)
@@ -258,7 +258,7 @@ def raw(inputs, tmp_path):
     ],
 )
 def test_no_output_is_one_of_many_inputs(words, raw):
-    assert "--output: got the input" in refused(raw, words)
+    assert "--output: .*got the input" in refused(raw, words)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_notices_survive_netcdf_even_when_they_are_long(kind, tmp_path):
 def test_a_notice_cannot_be_edited_and_has_one_of_three_severities():
     with pytest.raises(FrozenInstanceError):
         FEW.message = "all is well"
-    with pytest.raises(InputError, match="'fatal', allowed is 'info', 'warning' or 'error'"):
+    with pytest.raises(InputError, match="'fatal', Expected 'info', 'warning' or 'error'"):
         Notice("few-trials", "fatal", "12 trials.")
 
 
@@ -59,7 +59,7 @@ def test_a_notice_cannot_be_edited_and_has_one_of_three_severities():
 @pytest.mark.parametrize("thing", [{"notices": "[]"}, [1, 2], pd.DataFrame()])
 def test_an_object_that_is_no_result_is_refused_by_name(thing):
     for use in (notices, lambda x: with_notices(x, [FEW])):
-        with pytest.raises(InputError, match=f"counts_or_fit: got {type(thing).__name__}"):
+        with pytest.raises(InputError, match=f"counts_or_fit: .*got {type(thing).__name__}"):
             use(thing)
 
 

@@ -168,7 +168,7 @@ def test_a_population_of_observers():
     assert abs(float(mean.mean()) - 0.8) < 4 * float(mean.std())
     new = hmetad.predict(fit, {"subject": ["p1"]}, group_terms=True)
     assert new["m_ratio"].sizes["cell"] == 1
-    with pytest.raises(InputError, match="no options, allowed is a column options"):
+    with pytest.raises(InputError, match="no options, Expected a column options"):
         predict_measures(fit, "auroc2")
     known = predict_measures(fit, "auroc2", {"options": [3, 5]})
     first, second = known["auroc2"].mean(["chain", "draw"]).values
@@ -209,7 +209,7 @@ def test_other_choices_of_the_likelihood_have_densities_of_their_own():
 def test_tables_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="give options= where it is known"):
         hmetad.fit(table("right and wrong").drop_vars("options"))
-    with pytest.raises(InputError, match="counts: got dims"):
+    with pytest.raises(InputError, match=r"counts: .*got dims"):
         hmetad.fit(table("all options"), "alternatives")
     one = table("all options").copy()
     one[{"stimulus": [1, 2]}] = 0

@@ -177,7 +177,7 @@ def test_known_cells_are_predicted_as_they_were_fitted(table):
     assert set(whole["not_pooled"].values) == {""}
     with pytest.raises(InputError, match="set 'unheard'"):
         predict_estimates(fit, {"model": ["a"], "set": ["unheard"]})
-    with pytest.raises(InputError, match="cells: got True"):
+    with pytest.raises(InputError, match=r"cells: .*got True"):
         predict_estimates(fit, True)
 
 
@@ -346,10 +346,10 @@ def test_a_changed_file_of_estimates_is_refused(fitted, tmp_path):
         ({"se": None}, "column of standard errors"),
         ({"se": "none"}, "no column 'none'"),
         ({"link": "logit "}, "link: got"),
-        ({"priors": {"y_model": Prior("StudentT", nu=3, mu=0, sigma=1)}}, "allowed is Normal"),
+        ({"priors": {"y_model": Prior("StudentT", nu=3, mu=0, sigma=1)}}, "Expected Normal"),
         ({"priors": {"y_mode": Prior("Normal", mu=0, sigma=1)}}, "Did you mean 'y_model'"),
         ({"priors": {"y_1|set_sigma": Prior("StudentT", nu=3, mu=1, sigma=1)}}, "with mu=0"),
-        ({"draws": 1}, "draws: got 1"),
+        ({"draws": 1}, "draws: .*got 1"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(table, asked, says):

@@ -183,7 +183,7 @@ def test_the_sum_is_the_same_in_pieces(whole, monkeypatch):
 
 
 def test_a_column_that_cells_lack_is_refused(whole):
-    with pytest.raises(InputError, match="by: got 'subjet'"):
+    with pytest.raises(InputError, match=r"by: .*got 'subjet'"):
         predicted_counts(whole, by=["subjet"])
 
 
@@ -197,7 +197,7 @@ def test_a_contrast_of_cells_that_are_not_kept_says_how_to_get_them(without):
 def test_cells_that_stand_for_themselves_are_always_kept(counts):
     with pytest.raises(InputError, match="draws"):
         keeps_cells(None, counts, load_model("individual"), numbers(10**9))
-    with pytest.raises(InputError, match="keep_cells: got False"):
+    with pytest.raises(InputError, match=r"keep_cells: .*got False"):
         fit(counts, "individual", keep_cells=False, **QUIET)
 
 
@@ -252,7 +252,7 @@ def test_signs_of_levels_are_checked_where_cells_are_not_kept():
 
 
 def test_a_column_that_the_fit_lacks_is_no_group(whole):
-    with pytest.raises(InputError, match="cells: got a column 'subjct'"):
+    with pytest.raises(InputError, match=r"cells: .*got a column 'subjct'"):
         predict(whole, {"subjct": ["s0"]}, group_terms=True)
     with pytest.raises(InputError, match="a column subject or item"):
         predict(whole, {}, group_terms=True)

@@ -205,7 +205,7 @@ def test_a_population_without_criteria_is_refused(counts):
 
 
 def test_cells_without_a_row_are_refused(fitted):
-    with pytest.raises(InputError, match="cells: got no rows"):
+    with pytest.raises(InputError, match=r"cells: .*got no rows"):
         hmetad.predict(fitted, {"task": []})
 
 

@@ -30,7 +30,7 @@ def fit():
 @pytest.mark.parametrize("name", ["mean", "outside", "hit_rate", "hit_rate_lower"])
 def test_a_grouping_column_called_like_a_prediction_is_refused(fit, name):
     observed = fit["observed_data"].to_dataset().assign_coords({name: ("cell", [1, 2])})
-    with pytest.raises(InputError, match=f"by: got '{name}'"):
+    with pytest.raises(InputError, match=f"by: .*got '{name}'"):
         predicted_counts(fit.assign(observed_data=xr.DataTree(observed)))
 
 
@@ -198,9 +198,9 @@ def test_what_cannot_be_drawn_is_refused(fitted):
     plugged = load_model("hmetad_single", type1="plug_in")
     for call, says in (
         (lambda: draw_prior(design_of("hmetad_single"), plugged), "type1='joint'"),
-        (lambda: draw_prior(design_of("individual"), draws=0), "draws: got 0"),
-        (lambda: predicted_counts(fitted, draws=1), "draws: got 1"),
-        (lambda: predicted_counts(fitted, ci_prob=95), "ci_prob: got 95"),
+        (lambda: draw_prior(design_of("individual"), draws=0), "draws: .*got 0"),
+        (lambda: predicted_counts(fitted, draws=1), "draws: .*got 1"),
+        (lambda: predicted_counts(fitted, ci_prob=95), "ci_prob: .*got 95"),
         (lambda: add_groups(fitted, ["loglikelihood"]), "log_likelihood"),
     ):
         with pytest.raises(InputError, match=says):

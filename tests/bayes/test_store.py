@@ -143,5 +143,5 @@ def test_a_file_in_the_short_form_of_earlier_versions_is_refused(made, tmp_path)
 
 def test_a_folder_is_not_a_fit(tmp_path):
     (tmp_path / "fit.json").write_text("{}")
-    with pytest.raises(InputError, match=r"got a folder, allowed is a saved fit"):
+    with pytest.raises(InputError, match=r".*Expected a saved fit.*, got a folder"):
         load_fit(tmp_path)

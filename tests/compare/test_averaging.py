@@ -152,12 +152,12 @@ BY_SET = {"pool": "set"}
 @pytest.mark.parametrize(
     ("change", "asked", "says"),
     [
-        (None, BY_SET | {"weights": "size"}, "weights: got 'size'"),
+        (None, BY_SET | {"weights": "size"}, "weights: .*got 'size'"),
         (None, {"weights": "trials", "within": "set"}, "weights without pool"),
         (None, BY_SET | {"weights": {"A": 1}}, "none for 'B'"),
-        (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, "'E', allowed is a level"),
+        (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, "'E', Expected a level"),
         (None, BY_SET | {"weights": {**TRIALS, "D": 0}}, "finite numbers above 0"),
-        (None, {"pool": "model"}, "pool: got 'model'"),
+        (None, {"pool": "model"}, "pool: .*got 'model'"),
         (None, {"pool": "sett"}, "Did you mean 'set'"),
         (lambda x: x.isel(cell=[0, 5, 10]), BY_SET, "two levels|no level with all that is ranked"),
         (lambda x: x["auroc2"], BY_SET | {"weights": "trials"}, "'trials' of draws without them"),

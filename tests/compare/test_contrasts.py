@@ -36,7 +36,7 @@ def test_what_pairs_are_called_by_may_be_compared_but_not_held_equal(draws, name
     odd = draws.rename(model=name)
     plain = contrast(draws, **WITHIN)
     xr.testing.assert_equal(contrast(odd, over=name, within="task"), plain)
-    with pytest.raises(InputError, match=f"by: got '{name}'"):
+    with pytest.raises(InputError, match=f"by: .*got '{name}'"):
         contrast(odd, over="task", within=name)
 
 
@@ -111,10 +111,10 @@ def test_what_cannot_be_compared_is_refused(draws, options, says):
 
 def test_draws_of_nothing_of_one_level_and_what_is_no_draws_are_refused(draws):
     for missing in ("cell", "draw"):
-        with pytest.raises(InputError, match=f"draws: got none: {missing} of length 0"):
+        with pytest.raises(InputError, match=f"draws: .*got none: {missing} of length 0"):
             contrast(draws.isel({missing: []}), **WITHIN)
     for wrong in (None, [draws, draws]):
-        with pytest.raises(InputError, match=f"got {type(wrong).__name__}, allowed is a fit"):
+        with pytest.raises(InputError, match=f".*Expected a fit.*, got {type(wrong).__name__}"):
             contrast(wrong, **WITHIN)
     with pytest.raises(InputError, match="two levels"):
         contrast(draws.isel(cell=[0]), over="model")
@@ -332,12 +332,12 @@ def fit(counts):
 
 def test_values_of_a_covariate_are_not_compared(counts, fit):
     for draws in (hmetad.resample(counts, hmetad.sdt, n=20, seed=1), fit):
-        with pytest.raises(hmetad.InputError, match="over: got 'AQ', a covariate") as refused:
+        with pytest.raises(hmetad.InputError, match=r"over: .*got 'AQ', a covariate") as refused:
             hmetad.contrast(draws, var="dprime", over="AQ", within="subject")
         assert "dprime_AQ" in str(refused.value)
-        with pytest.raises(hmetad.InputError, match="over: got 'AQ'"):
+        with pytest.raises(hmetad.InputError, match=r"over: .*got 'AQ'"):
             hmetad.rank(draws, var="dprime", over="AQ", within="session")
-    with pytest.raises(hmetad.InputError, match="over: got 'AQ'"):
+    with pytest.raises(hmetad.InputError, match=r"over: .*got 'AQ'"):
         hmetad.contrast(hmetad.predict(fit), var="log_m", over="AQ", within="session")
 
 
@@ -352,7 +352,7 @@ def test_a_factor_that_is_coded_by_numbers_is_compared(fit):
         assert hmetad.contrast(draws, var="dprime", over=name).sizes["pair"] == pairs
     at = hmetad.predict(fit, {"AQ": [10] * 3, "session": [1, 2, 3]})
     assert hmetad.contrast(at, var="log_m", over="session").sizes["pair"] == 3
-    with pytest.raises(hmetad.InputError, match="over and within: got session, alike"):
+    with pytest.raises(hmetad.InputError, match=r"over and within: .*got session, alike"):
         hmetad.contrast(fit, var="log_m", over="session")
 
 

@@ -79,7 +79,7 @@ def test_what_is_withheld_shows_nothing():
 def test_what_is_no_contrast_of_these_levels_is_refused():
     alone = decide_normal([0.4], [0.05], rope=UNEVEN_ROPE)
     for decisions, level, relation, says in (
-        (decided(0.2), "c", "less than", "level: got 'c'"),
+        (decided(0.2), "c", "less than", "level: .*got 'c'"),
         (alone, "a", "less than", "no contrasts"),
         (decided(0.2), "a", "worse than", "relation"),
     ):
@@ -215,7 +215,7 @@ def test_fits_and_posteriors_are_found_by_the_quantity():
 def test_what_cannot_be_repeated_is_refused():
     fewer = {"fewer": draws_of(2, levels=("a", "b"))}
     made = decide(contrast(draws_of(1), **BY_TASK), rope=ROPE)
-    with pytest.raises(InputError, match="fits: got 'fewer' without 'a − c"):
+    with pytest.raises(InputError, match=r"fits: .*got 'fewer' without 'a − c"):
         repeat_decisions(made, fewer)
     with pytest.raises(InputError, match="decide_normal"):
         repeat_decisions(decide_normal([0.1], [0.2], rope=ROPE), fewer)

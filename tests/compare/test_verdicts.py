@@ -143,8 +143,8 @@ def test_numbers_of_normal_decisions_are_those_of_the_normal():
         (normal_draws(0.3), {"rope": 0.05}, "Write both limits"),
         (normal_draws(0.3), {"ci_prob": 95}, "probability"),
         (normal_draws(0.3), {"ci_kind": "et"}, "'eti' or 'hdi'"),
-        (normal_draws(0.3)[..., :0], {}, "draws: got none: cell of length 0"),
-        (normal_draws(0.3)[:, :0], {}, "draws: got none: draw of length 0"),
+        (normal_draws(0.3)[..., :0], {}, "draws: .*got none: cell of length 0"),
+        (normal_draws(0.3)[:, :0], {}, "draws: .*got none: draw of length 0"),
         (normal_draws(0.3).assign_attrs(kind="superiority"), {}, "mean of these draws"),
     ],
 )
@@ -170,12 +170,12 @@ def test_errors_go_with_their_estimates():
 @pytest.mark.parametrize(
     ("estimate", "se", "labels", "message"),
     [
-        ([0.1, 0.2, 0.3], [0.1, 0.2], None, r"se: got shape \(2,\), allowed is one number, or 3"),
-        ([0.1, 0.2], [0.1, np.nan, -1.0], None, r"se: got shape \(3,\)"),
-        ([0.1, 0.2], [np.nan, 0.0], None, "se: got 0.0, allowed is standard errors above 0"),
-        ([0.1, 0.2], 0.1, ["a"], "labels: got 1 labels, allowed is one for each of 2"),
-        ([[0.1, 0.2]], 0.1, None, r"estimate: got shape \(1, 2\)"),
-        (xr.DataArray([[0.1]], dims=("a", "b")), 0.1, None, "estimate: got dims"),
+        ([0.1, 0.2, 0.3], [0.1, 0.2], None, r"se: .*Expected one number, or 3.*, got shape \(2,\)"),
+        ([0.1, 0.2], [0.1, np.nan, -1.0], None, r"se: .*got shape \(3,\)"),
+        ([0.1, 0.2], [np.nan, 0.0], None, "se: .*Expected standard errors above 0.*, got 0.0"),
+        ([0.1, 0.2], 0.1, ["a"], "labels: .*Expected one for each of 2.*, got 1 labels"),
+        ([[0.1, 0.2]], 0.1, None, r"estimate: .*got shape \(1, 2\)"),
+        (xr.DataArray([[0.1]], dims=("a", "b")), 0.1, None, "estimate: .*got dims"),
     ],
 )
 def test_estimates_errors_and_labels_that_do_not_belong_together_are_refused(

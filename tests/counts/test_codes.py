@@ -64,7 +64,7 @@ def test_a_level_that_nobody_used_is_a_rating():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"levels": [1, 2, 3]}, r"4 \(\d+ trials\), allowed is one of the levels 1, 2, 3\."),
+        ({"levels": [1, 2, 3]}, r"4 \(\d+ trials\), Expected one of the levels 1, 2, 3\."),
         ({"levels": [1, 2, 2]}, r"levels: .* two different levels"),
         ({"levels": 3}, r"levels: .* two different levels"),
         ({"levels": "guess"}, r"levels: .* two different levels"),

@@ -185,9 +185,9 @@ def varying_age():
         (
             varying_age(),
             {"by": "model", "covariates": "age"},
-            r"covariate 'age': got 2 values in cell 'Mistral', such as \[20, 21\]",
+            r"covariate 'age': .*got 2 values in cell 'Mistral', such as \[20, 21\]",
         ),
-        (frame(), {"covariates": "task"}, "covariate 'task': got 2 values in cell 'all'"),
+        (frame(), {"covariates": "task"}, "covariate 'task': .*got 2 values in cell 'all'"),
     ],
 )
 def test_what_makes_no_cells_is_refused(trials, options, message):
@@ -345,17 +345,17 @@ def test_two_cells_cannot_have_the_same_coordinates():
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ([3, -1], [1, 1], "nR_S1: got -1, allowed is counts of 0 or more"),
-        ([3, 1], [1, np.nan], "nR_S2: got nan"),
-        ([3, 1e30], [1, 1], "nR_S1: got 1e\\+30, allowed is counts of 0 or more, up to"),
+        ([3, -1], [1, 1], "nR_S1: .*Expected counts of 0 or more.*, got -1"),
+        ([3, 1], [1, np.nan], "nR_S2: .*got nan"),
+        ([3, 1e30], [1, 1], "nR_S1: .*Expected counts of 0 or more, up to.*, got 1e\\+30"),
         ([3.5, 1], [1, 1], "the padded count 3.5.*Pass raw counts; name a correction"),
-        ([3, 1, 2], [1, 1, 2], r"shape \(3,\), allowed is shape \(2K,\) or \(cells, 2K\)"),
-        ([3, 1], [1, 1, 2, 2], r"nR_S2: got shape \(4,\) beside \(2,\)"),
-        ([[3, 1]], [1, 1], r"nR_S2: got shape \(2,\) beside \(1, 2\)"),
+        ([3, 1, 2], [1, 1, 2], r"shape \(3,\), Expected shape \(2K,\) or \(cells, 2K\)"),
+        ([3, 1], [1, 1, 2, 2], r"nR_S2: .*got shape \(4,\) beside \(2,\)"),
+        ([[3, 1]], [1, 1], r"nR_S2: .*got shape \(2,\) beside \(1, 2\)"),
         ([], [], r"shape \(0,\)"),
         (5, 5, r"shape \(\)"),
-        (["a", "b"], [1, 1], "nR_S1: got .*, allowed is whole numbers"),
-        ([[1, 2], [3]], [1, 1], "nR_S1: got .*, allowed is whole numbers"),
+        (["a", "b"], [1, 1], "nR_S1: .*Expected whole numbers.*, got .*"),
+        ([[1, 2], [3]], [1, 1], "nR_S1: .*Expected whole numbers.*, got .*"),
     ],
 )
 def test_what_is_no_vector_of_counts_is_refused(first, second, message):
@@ -370,7 +370,7 @@ def test_a_coordinate_of_the_wrong_length_is_refused(values):
 
 
 def test_reserved_names_are_refused_as_coordinates():
-    with pytest.raises(InputError, match="coords: got 'rating'"):
+    with pytest.raises(InputError, match=r"coords: .*got 'rating'"):
         from_nr(NR_S1, NR_S2, rating="a")
 
 
@@ -411,7 +411,7 @@ def test_vectors_have_covariates_that_are_in_no_label():
     assert alone["cell"].values.tolist() == ["1", "2"]
     with pytest.raises(InputError, match="names other than those of coords"):
         from_nr(*vectors, covariates={"subject": [1, 2]}, subject=["a", "b"])
-    with pytest.raises(InputError, match="covariates 'age': got shape"):
+    with pytest.raises(InputError, match=r"covariates 'age': .*got shape"):
         from_nr(*vectors, covariates={"age": [31, 45, 60]})
 
 

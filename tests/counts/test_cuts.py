@@ -80,10 +80,10 @@ def test_whatever_needs_a_stimulus_says_why_it_refuses_right_and_wrong(function)
 
 @pytest.mark.parametrize("said", ["", "yes", True, None, "m-ratio near 1 by construction"])
 def test_nothing_but_the_literal_acknowledgement_opens(said):
-    message = "allowed is 'M-ratio near 1 by construction'.*functions of one table.*auroc2"
+    message = "Expected 'M-ratio near 1 by construction'.*functions of one table.*auroc2"
     with pytest.raises(InputError, match=message):
         as_detection(type2_table([[3, 1], [1, 4]]), acknowledge=said)
-    with pytest.raises(InputError, match="acknowledge: got ''"):
+    with pytest.raises(InputError, match=r"acknowledge: .*got ''"):
         as_detection(type2_table([[3, 1], [1, 4]]))
 
 
@@ -128,10 +128,10 @@ def test_further_dims_coordinates_and_notices_are_carried_along():
 @pytest.mark.parametrize(
     ("ratings", "cut", "message"),
     [
-        (5, None, r"cut: got none for 5 ratings, allowed is 1 to 4\. An odd number"),
-        (5, 5, "cut: got 5 for 5 ratings, allowed is 1 to 4"),
-        (4, 0, "cut: got 0, allowed is a whole number"),
-        (4, 1.5, "cut: got 1.5"),
+        (5, None, r"cut: .*Expected 1 to 4\. An odd number.*, got none for 5 ratings"),
+        (5, 5, "cut: .*Expected 1 to 4.*, got 5 for 5 ratings"),
+        (4, 0, "cut: .*Expected a whole number.*, got 0"),
+        (4, 1.5, "cut: .*got 1.5"),
         (1, None, "none for 1 ratings"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_cut_leaves_ratings_on_both_sides(ratings, cut, message):
 def test_a_count_table_needs_no_door():
     with pytest.raises(InputError, match=r"a count table.*type2_counts makes a type-2 table"):
         as_detection(from_nr([5, 3, 2, 1], [1, 2, 4, 6]), acknowledge=ACKNOWLEDGEMENT)
-    with pytest.raises(InputError, match="counts: got dict"):
+    with pytest.raises(InputError, match=r"counts: .*got dict"):
         as_detection({}, acknowledge=ACKNOWLEDGEMENT)
 
 
@@ -200,7 +200,7 @@ def test_a_response_that_is_a_cut_of_the_rating_is_refused_with_the_way_out():
     trials["stimulus"] = np.where(trials.pop("correct"), "b", "a")
     trials["response"] = np.where(trials["octile"] > 4, "b", "a")
     message = (
-        r"response: got a choice that the rating alone determines, in every cell.*near 1, "
+        r"response: .*got a choice that the rating alone determines, in every cell.*near 1, "
         r"whatever the truth.*auroc2.*distance from its middle\. "
         r"response_from_confidence=True counts all the same"
     )
@@ -322,7 +322,7 @@ def test_a_stimulus_that_goes_with_correctness_is_refused(labels):
     guess = np.random.default_rng(2).random(len(trials)) < 0.5
     trials["said"] = np.where(guess, labels[1], labels[0])
     message = (
-        r"stimulus: got column 'answer', which goes with 'correct' in every row.*count_correct"
+        r"stimulus: .*got column 'answer', which goes with 'correct' in every row.*count_correct"
     )
     with pytest.raises(InputError, match=message):
         count_trials(trials, stimulus="answer", response="said", confidence="octile")

@@ -129,11 +129,11 @@ def test_incomplete_rows_are_dropped_counted_and_noticed(column, missing):
 
 
 NEITHER = [
-    (["right", "maybe"], r"correct column 'correct': got 'maybe' \(200 trials\), allowed is T"),
+    (["right", "maybe"], r"correct column 'correct': .*Expected T.*, got 'maybe' \(200 trials\)"),
     ([1, 2], r"got 2 \(200 trials\).*Decide for each trial"),
     ([0.25, 1.0], r"got 0.25 \(200 trials\).*Partial credit becomes right or wrong by a cut"),
     (["A", "B"], r"got 'A' \(200 trials\), 'B' \(200 trials\)"),
-    ([True, "wrong"], "correct column 'correct': got values of type bool and str"),
+    ([True, "wrong"], "correct column 'correct': .*got values of type bool and str"),
     ([1, np.inf], r"got inf \(200 trials\)"),
     (["C", "I"], r"import table FILE --grades C=true,I=false"),
 ]
@@ -145,15 +145,15 @@ NEITHER = [
         *[(marked().assign(correct=x * 200), {}, message) for x, message in NEITHER],
         *[(x, {}, "trials: got") for x in ([1, 2], pd.DataFrame())],
         (marked(confidence=np.linspace(0, 1, 400)), {}, "bin_confidence"),
-        (marked(), {"correct": "corect"}, "correct: got 'corect'.*Did you mean 'correct'"),
-        (marked(), {"confidence": "correct"}, "correct, confidence: got 'correct' 2 times"),
-        (marked(), {"by": "correct"}, "by: got 'correct'.*Rename the column"),
-        (marked(), {"by": "modell"}, "by: got 'modell'.*Did you mean 'model'"),
-        (marked(), {"by": {"who": "modell"}}, "column for 'who': got .*Did you mean 'model'"),
+        (marked(), {"correct": "corect"}, "correct: .*got 'corect'.*Did you mean 'correct'"),
+        (marked(), {"confidence": "correct"}, "correct, confidence: .*got 'correct' 2 times"),
+        (marked(), {"by": "correct"}, "by: .*got 'correct'.*Rename the column"),
+        (marked(), {"by": "modell"}, "by: .*got 'modell'.*Did you mean 'model'"),
+        (marked(), {"by": {"who": "modell"}}, "column for 'who': .*got .*Did you mean 'model'"),
         (marked(), {"by": {"who": "model", "llm": "model"}}, "which is named 'who' already"),
-        (marked(), {"by": ["model", "model"]}, "^by: got 'model' 2 times"),
-        (marked(), {"ratings": 3}, "confidence column 'confidence': got 4 "),
-        (marked(), {"ratings": 0}, "ratings: got 0"),
+        (marked(), {"by": ["model", "model"]}, "^by: .*got 'model' 2 times"),
+        (marked(), {"ratings": 3}, "confidence column 'confidence': .*got 4 "),
+        (marked(), {"ratings": 0}, "ratings: .*got 0"),
     ],
 )
 def test_what_cannot_be_counted_by_right_and_wrong_is_refused(trials, arguments, message):
@@ -259,10 +259,10 @@ FALLING = RISING.assign_coords(rating=[1, 2, 3, 4]).isel(rating=[3, 2, 1, 0])
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([[1, 2], [3, 4]], "counts: got list, allowed is a count table .*count_correct"),
-        (xr.DataArray([1, 2], dims="rating"), r"got dims \(rating\), allowed is a count table"),
-        (type2([[[1, 2], [3, -4]]]), "counts: got -4, allowed is counts of 0 or more"),
-        (type2([[[1, 2], [3, np.nan]]]), "counts: got nan.*Leave out cells without trials"),
+        ([[1, 2], [3, 4]], "counts: .*Expected a count table .*count_correct.*, got list"),
+        (xr.DataArray([1, 2], dims="rating"), r".*Expected a count table.*, got dims \(rating\)"),
+        (type2([[[1, 2], [3, -4]]]), "counts: .*Expected counts of 0 or more.*, got -4"),
+        (type2([[[1, 2], [3, np.nan]]]), "counts: .*got nan.*Leave out cells without trials"),
         (type2([[["a", "b"], ["c", "d"]]]), "got values of type <U1"),
         (type2([[[1, 2], [3, 4]]], correct=["right", "wrong"]), r"\['right', 'wrong'\], allowed"),
         (type2([[[1, 2]] * 3]), r"dim correct with \[0, 1, 2\]"),
@@ -277,5 +277,5 @@ def test_what_is_no_table_of_counts_is_refused(counts, message):
 
 
 def test_a_type2_table_has_no_responses_to_tell_apart():
-    with pytest.raises(InputError, match="response_conditional: got True for a type-2 table"):
+    with pytest.raises(InputError, match=r"response_conditional: .*got True for a type-2 table"):
         type2_counts(type2([[[1, 2], [3, 4]]]), response_conditional=True)

@@ -96,7 +96,7 @@ def test_probabilities_are_checked_against_the_layout():
     with pytest.raises(InputError, match=r"got shape \(5, 3, 3, 4\) .* shape \(5, 2, 2, 4\)"):
         register(wrong)
     unknown = Parameter("bias", "bias", Prior("Normal", mu=0, sigma=1), dims=("option",))
-    with pytest.raises(InputError, match="dims of bias: got 'option'"):
+    with pytest.raises(InputError, match=r"dims of bias: .*got 'option'"):
         register(replace(THREE_OPTIONS, parameters=(*THREE_OPTIONS.parameters, unknown)))
 
 
@@ -126,7 +126,7 @@ def test_expected_counts_have_the_truth_as_their_maximum(family, counts):
 
 def test_a_table_of_other_options_is_refused(family, counts):
     model = hmetad.ModelSpec("three", likelihood=family.name)
-    with pytest.raises(InputError, match=r"counts: got stimulus \['A', 'B', 'D'\]"):
+    with pytest.raises(InputError, match=r"counts: .*got stimulus \['A', 'B', 'D'\]"):
         hmetad.fit_mle(counts.assign_coords(stimulus=["A", "B", "D"]), model)
     with pytest.raises(InputError, match="S1 and S2"):
         hmetad.fit_mle(counts, "individual")

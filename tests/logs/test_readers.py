@@ -20,7 +20,7 @@ def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs
     stated = set() if kind == "matlab" else {"field", "pattern", "words", "scale"}
     limits = set() if kind == "table" else {"limits"}
     assert stated | limits | {"executor"} <= {*READERS[kind].options}
-    with pytest.raises(InputError, match="executor: got 2, allowed is an executor of"):
+    with pytest.raises(InputError, match=r"executor: .*Expected an executor of.*, got 2"):
         READERS[kind].read("t", executor=2)
     with pytest.raises(InputError, match="no such file"):
         read_log(kind, "nowhere.csv")
@@ -31,7 +31,7 @@ def test_unknown_kinds_and_options_are_refused(tmp_path):
         read_log("lmeval", tmp_path)
     with pytest.raises(InputError, match="Did you mean 'metric'"):
         read_log("lm-eval", tmp_path, metrics="acc")
-    said = "runs: got an option that 'table' does not have.* There are: 'columns', 'dec"
+    said = "runs: .*got an option that 'table' does not have.* There are: 'columns', 'dec"
     with pytest.raises(InputError, match=said):
         read_log("table", tmp_path / "t.csv", runs="all")
 

@@ -33,7 +33,7 @@ LINES = [
     ("{}", "an object without 'doc_id'"),
     ('{"doc_id": 1, "resps": []}', "an object without 'filtered_resps'"),
     ("[" * 100_000, "JSON that is nested deeper.*--limit nesting=N"),
-    ("1" * 5000, "a longer number, allowed is whole numbers of at most 4300"),
+    ("1" * 5000, "a longer number, Expected whole numbers of at most 4300"),
     (json.dumps(CHOICE | {"doc": {"q": "other"}}), "doc_id 0 again, of another doc"),
     (json.dumps(CHOICE | {"doc_id": []}), r"doc_id \[\]"),
     (json.dumps(CHOICE | {"doc_id": 1, "filtered_resps": []}), "'filtered_resps' without"),
@@ -51,12 +51,12 @@ HEADERS = [
 # Kind, name of a file, its content, and what is said.
 CONTENTS = [
     *(
-        ("lm-eval", "samples_a.jsonl", f"{json.dumps(CHOICE)}\n{line}", f"line 2: got {said}")
+        ("lm-eval", "samples_a.jsonl", f"{json.dumps(CHOICE)}\n{line}", f"line 2: .*got {said}")
         for line, said in LINES
     ),
     ("lm-eval", "samples_a.jsonl", "", "an empty file"),
     ("lm-eval", "samples_a.jsonl", "\n \n", "an empty file"),
-    ("lm-eval", "samples_a.jsonl", b'{"doc_id": "\xff\xfe"}\n', "line 1: got text that is no JSON"),
+    ("lm-eval", "samples_a.jsonl", b'{"doc_id": "\xff\xfe"}\n', "line 1: .*got text that is no JSON"),
     *(("inspect", "log.json", json.dumps(head | {"samples": [SAMPLE]}), said)
       for head, said in HEADERS),
     ("inspect", "log.json", "", "an empty file"),
@@ -64,18 +64,18 @@ CONTENTS = [
     ("inspect", "log.json", "[]", "a list"),
     ("inspect", "log.json", json.dumps(LOG | {"samples": None}), "without samples"),
     ("inspect", "log.json", json.dumps(LOG | {"samples": []}), "without samples"),
-    ("inspect", "log.json", json.dumps(LOG | {"samples": [3]}), "sample 1: got a int"),
-    ("inspect", "log.json", json.dumps(LOG | {"samples": [{}]}), "sample 1: got id None"),
-    ("inspect", "log.json", json.dumps(LOG | {"samples": [{"id": 1}]}), "sample 1: got epoch None"),
+    ("inspect", "log.json", json.dumps(LOG | {"samples": [3]}), "sample 1: .*got a int"),
+    ("inspect", "log.json", json.dumps(LOG | {"samples": [{}]}), "sample 1: .*got id None"),
+    ("inspect", "log.json", json.dumps(LOG | {"samples": [{"id": 1}]}), "sample 1: .*got epoch None"),
     *(("inspect", "log.eval", content, "an archive that cannot be read")
       for content in (b"", b"no archive", b"PK\x03\x04 cut off")),
     ("inspect", "log.txt", "", r"suffix '\.txt'"),
     ("helm", "scenario_state.json", "[]", "a list"),
     ("helm", "scenario_state.json", "{}", "without adapter_spec and request_states"),
     ("helm", "scenario_state.json", f"{REQUESTS}[]}}", "no request states"),
-    ("helm", "scenario_state.json", f"{REQUESTS}[1]}}", "request 1: got a request without"),
+    ("helm", "scenario_state.json", f"{REQUESTS}[1]}}", "request 1: .*got a request without"),
     ("helm", "scenario_state.json", f'{REQUESTS}[{{"instance": {{}}}}]}}',
-     "request 1: got id None"),
+     "request 1: .*got id None"),
     ("helm", "scenario_state.json", '{"adapter_spec": {', "no JSON"),
     ("helm", "stats.json", "[]", r"a file without scenario_state\.json beside it"),
     ("lighteval", "a.csv", "a,b", r"suffix '\.csv'"),
@@ -86,15 +86,15 @@ OPTIONS = [
     *((kind, {"task": "colour"}, "Did you mean 'colours") for kind in KINDS if kind != "helm"),
     ("helm", {"task": "colours_opne"}, "Did you mean 'colours_open'"),
     *(("lm-eval", {"threshold": value}, "threshold") for value in ("high", math.nan)),
-    ("lm-eval", {"metric": "acc_nor"}, "metric: got 'acc_nor'"),
+    ("lm-eval", {"metric": "acc_nor"}, "metric: .*got 'acc_nor'"),
     ("lm-eval", {"metric": "exactmatch", "task": "colours_open"}, "Did you mean 'exact_match'"),
     ("lm-eval", {"answer_pattern": "("}, "answer_pattern"),
-    ("lm-eval", {"answer_pattern": "a"}, "answer_pattern: got 'a' with 0 groups"),
-    ("lm-eval", {"normalise": "words"}, "normalise: got 'words'"),
-    ("lm-eval", {"runs": "first"}, "runs: got 'first'"),
+    ("lm-eval", {"answer_pattern": "a"}, "answer_pattern: .*got 'a' with 0 groups"),
+    ("lm-eval", {"normalise": "words"}, "normalise: .*got 'words'"),
+    ("lm-eval", {"runs": "first"}, "runs: .*got 'first'"),
     ("helm", {"pattern": "("}, "pattern"),
     ("helm", {"words": {"sure": 2}}, "words"),
-    ("inspect", {"source": "text"}, "source: got 'text'"),
+    ("inspect", {"source": "text"}, "source: .*got 'text'"),
     ("inspect", {"source": "logprobs", "field": "sure"}, "'logprobs' with a field"),
     ("inspect", {"grades": {"P": 0.5}}, "grades"),
     ("inspect", {"grades": ["P"]}, "grades"),
@@ -121,7 +121,7 @@ def test_archives_of_another_kind_are_refused(header, said, tmp_path):
 
 def test_details_of_lighteval_have_a_document_and_metrics(tmp_path):
     pd.DataFrame([{"a": 1}]).to_parquet(tmp_path / "details_a_2026-01-31T10-00-00.parquet")
-    with pytest.raises(InputError, match="row 1: got a row without 'doc' and 'metric'"):
+    with pytest.raises(InputError, match=r"row 1: .*got a row without 'doc' and 'metric'"):
         read_log("lighteval", tmp_path)
 
 

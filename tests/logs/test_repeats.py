@@ -118,13 +118,13 @@ def test_repeats_of_lm_eval_agree():
 @pytest.mark.parametrize(
     ("trials", "options", "message"),
     [
-        (asked(["4", "4"]), {"of": "mean"}, "of: got 'mean'"),
-        (asked(["4", "4"]), {"answer": "said"}, "answer: got 'said'"),
-        (asked(["4", "4"]), {"item": "question"}, "item: got 'question'"),
-        (asked(["4", "4"]), {"by": "correct"}, "by: got 'correct'"),
+        (asked(["4", "4"]), {"of": "mean"}, "of: .*got 'mean'"),
+        (asked(["4", "4"]), {"answer": "said"}, "answer: .*got 'said'"),
+        (asked(["4", "4"]), {"item": "question"}, "item: .*got 'question'"),
+        (asked(["4", "4"]), {"by": "correct"}, "by: .*got 'correct'"),
         (asked(["4", "4"]), {"by": "item"}, "'item' 2 times"),
         (asked(["4"], ["5"]), {}, "at most one answer to each of 2 items"),
-        (pd.DataFrame({"item": [1]}), {}, "answer: got none, for columns 'item'"),
+        (pd.DataFrame({"item": [1]}), {}, "answer: .*got none, for columns 'item'"),
         *(
             (asked(["4", "4", "5"], **{name: values}), {}, f"'{name}' .in 1 items")
             for name, values in [("file", list("aba")), ("temperature", [0.5, 0.7, 0.5])]
@@ -154,7 +154,7 @@ def two_sets(**columns):
 def test_questions_of_the_same_name_in_two_sets_are_not_put_together():
     trials = two_sets(epoch=[1, 2, 3] * 2)
     with pytest.raises(
-        InputError, match=r"by: got none, .* differ in 'target' \(in 1 items\); 'set'"
+        InputError, match=r"by: .*got none, .* differ in 'target' \(in 1 items\); 'set'"
     ):
         agreement(trials)
     with pytest.raises(InputError, match=r"columns by by=\. Are .* give an empty by= alone"):

@@ -570,15 +570,18 @@ def test_a_probability_may_miss_its_end_by_rounding():
 @pytest.mark.parametrize(
     ("accuracy", "message"),
     [
-        ([0.7, 1.001], "accuracy: got 1.001"),
-        ([70, 80], "accuracy: got 70, allowed is probabilities.*Divide percentages by 100"),
-        ([0.7, -0.1], "accuracy: got -0.1, allowed is probabilities from 0 to 1"),
-        ([], "accuracy: got no members"),
-        (0.7, "accuracy: got 0 axes"),
-        (np.ones((2, 2, 2)), "accuracy: got 3 axes.*pass a DataArray"),
-        (["a"], "accuracy: got values of type <U1"),
-        ([[0.7], [0.7, 0.8]], "accuracy: got rows of different length"),
-        (xr.DataArray([0.7], dims="cell"), r"accuracy: got dims \(cell\), allowed is dims \(memb"),
+        ([0.7, 1.001], "accuracy: .*got 1.001"),
+        ([70, 80], "accuracy: .*Expected probabilities.*Divide percentages by 100.*, got 70"),
+        ([0.7, -0.1], "accuracy: .*Expected probabilities from 0 to 1.*, got -0.1"),
+        ([], "accuracy: .*got no members"),
+        (0.7, "accuracy: .*got 0 axes"),
+        (np.ones((2, 2, 2)), "accuracy: .*got 3 axes.*pass a DataArray"),
+        (["a"], "accuracy: .*got values of type <U1"),
+        ([[0.7], [0.7, 0.8]], "accuracy: .*got rows of different length"),
+        (
+            xr.DataArray([0.7], dims="cell"),
+            r"accuracy: .*Expected dims \(memb.*, got dims \(cell\)",
+        ),
     ],
 )
 def test_what_is_no_accuracy_of_members_is_refused(vote, accuracy, message):
@@ -589,7 +592,7 @@ def test_what_is_no_accuracy_of_members_is_refused(vote, accuracy, message):
 FINE = {"share": [[0.6, 0.4]], "confidence": [[0.6, 0.85]]}
 PAIR = {"responses": ["a", "b"], "confidence": [0.6] * 2}
 THREE = {"responses": ["a", "b", "c"], "confidence": [0.6] * 3}
-MISSED = "confidence: got dims"
+MISSED = "confidence: .*got dims"
 
 
 @pytest.mark.parametrize(
@@ -599,17 +602,17 @@ MISSED = "confidence: got dims"
             (group_bounds, {"accuracy": [0.7], "prior": x}, "prior: got")
             for x in (0, 1.2, np.nan, "0.5")
         ],
-        (predictionwise_vote, {"share": [[0.6, 0.3]]}, "share: got .* add up to 0.9.*Divide"),
-        (predictionwise_vote, {"confidence": [[60, 90]]}, "confidence: got 60.*percentages"),
+        (predictionwise_vote, {"share": [[0.6, 0.3]]}, "share: .*got .* add up to 0.9.*Divide"),
+        (predictionwise_vote, {"confidence": [[60, 90]]}, "confidence: .*got 60.*percentages"),
         (predictionwise_vote, {"confidence": [[0.6, 0.7, 0.8]]}, f"{MISSED} member 1, rating 3"),
-        (predictionwise_vote, {"prior": 0.6}, "prior: got 0.6 without prediction"),
+        (predictionwise_vote, {"prior": 0.6}, "prior: .*got 0.6 without prediction"),
         (predictionwise_vote, {"prediction": ["S1", "S3"]}, "'S3'.*'S1' or 'S2'"),
         (predictionwise_vote, {"prediction": ["S2", "S2"]}, "makes S2 true with 0.7"),
         (predictionwise_vote, {"prediction": xr.DataArray(["S2"], dims="draw")}, "dims draw 1"),
-        (predictionwise_vote, {"prediction": [[["S2"]]]}, "got 3 axes, allowed is at most 2"),
+        (predictionwise_vote, {"prediction": [[["S2"]]]}, ".*Expected at most 2.*, got 3 axes"),
         (combine_predictions, THREE, "got 3 labels: 'a', 'b', 'c'"),
         (combine_predictions, {"responses": ["a", "a"]}, r"got 1 labels.*labels=\(S1, S2\)"),
-        (combine_predictions, {"labels": ("a", "c")}, "labels: got .*'b', allowed is all that"),
+        (combine_predictions, {"labels": ("a", "c")}, "labels: .*Expected all that.*, got .*'b'"),
         (combine_predictions, {"confidence": [0.6] * 3}, f"{MISSED} member 3, with other sizes"),
     ],
 )
@@ -632,7 +635,9 @@ def test_an_array_beside_named_dims_has_the_same_dims():
     sure = np.array([[0.6, 0.9], [0.6, 0.7]])
     assert combine_predictions(said, sure)["response"].dims == ("question",)
     other = xr.DataArray(sure, dims=("item", "member"))
-    with pytest.raises(InputError, match="confidence: got dims item 2, member 2, allowed is the"):
+    with pytest.raises(
+        InputError, match=r"confidence: .*Expected the.*, got dims item 2, member 2"
+    ):
         combine_predictions(said, other)
     with pytest.raises(InputError, match="accuracy_s1"):
         group_bounds(other, accuracy_s1=sure.T[:, :1])

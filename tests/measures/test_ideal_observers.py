@@ -123,13 +123,13 @@ def test_labels_of_the_inputs_are_kept():
 @pytest.mark.parametrize(
     ("accuracy", "prior", "message"),
     [
-        (0.55, 0.6, r"accuracy: got 0.55, allowed is from the largest prior, 0.6, to 1"),
-        ([0.7, 0.3], [0.2, 0.4, 0.4], "accuracy: got 0.3"),
-        (1.1, 0.5, "accuracy: got 1.1"),
-        (0.7, 1.2, "prior: got 1.2"),
-        (0.7, [0.5, 0.4], "prior: got a sum of 0.9"),
+        (0.55, 0.6, r"accuracy: .*Expected from the largest prior, 0.6, to 1.*, got 0.55"),
+        ([0.7, 0.3], [0.2, 0.4, 0.4], "accuracy: .*got 0.3"),
+        (1.1, 0.5, "accuracy: .*got 1.1"),
+        (0.7, 1.2, "prior: .*got 1.2"),
+        (0.7, [0.5, 0.4], "prior: .*got a sum of 0.9"),
         (0.7, [1.0], "single label"),
-        ("high", 0.5, "accuracy: got 'high'"),
+        ("high", 0.5, "accuracy: .*got 'high'"),
         ([0.7, 0.8, 0.9], [[0.5, 0.5], [0.6, 0.4]], "shapes"),
     ],
 )
@@ -207,9 +207,9 @@ def test_roc_bounds_pass_nan_on_and_refuse_what_is_no_rate(bounds_of):
     bounds = bounds_of([0.2, np.nan, 0.2], [np.nan, 0.7, 0.7])
     assert bounds["lower"].isnull().values.tolist() == [True, True, False]
     assert bounds["upper"].isnull().values.tolist() == [True, True, False]
-    with pytest.raises(InputError, match=r"fpr: got 1\.5"):
+    with pytest.raises(InputError, match=r"fpr: .*got 1\.5"):
         bounds_of(1.5, 0.7)
-    with pytest.raises(InputError, match=r"accuracy: got 0\.4"):
+    with pytest.raises(InputError, match=r"accuracy: .*got 0\.4"):
         bounds_of(0.5, 0.4)
 
 
@@ -309,7 +309,9 @@ def test_the_sign_of_dprime_is_of_no_account():
 
 
 def test_what_is_no_number_is_refused():
-    with pytest.raises(InputError, match="dprime: got 'large'"):
+    with pytest.raises(InputError, match=r"dprime: .*got 'large'"):
         normal_noise_information("large")
-    with pytest.raises(InputError, match=r"accuracy: got 0\.3, allowed is numbers from 0\.5 to 1"):
+    with pytest.raises(
+        InputError, match=r"accuracy: .*Expected numbers from 0\.5 to 1.*, got 0\.3"
+    ):
         noise_information(0.3)

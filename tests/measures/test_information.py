@@ -541,11 +541,11 @@ def test_every_variable_says_what_it_is():
 @pytest.mark.parametrize(
     ("counts", "options", "message"),
     [
-        (TABLE_1, {"debias": -1}, "debias: got -1"),
-        (TABLE_1, {"hold": "response"}, "hold: got 'response'"),
+        (TABLE_1, {"debias": -1}, "debias: .*got -1"),
+        (TABLE_1, {"hold": "response"}, "hold: .*got 'response'"),
         (type2_counts(TABLE_1), {"hold": "stimulus"}, "no stimulus"),
         (TABLE_1 + 0.25, {"debias": 10}, "not whole"),
-        (TABLE_1 - 5, {}, "counts: got -1"),
+        (TABLE_1 - 5, {}, "counts: .*got -1"),
         (type2_counts(TABLE_1).isel(correct=[1, 0]), {}, "correct"),
     ],
 )

@@ -329,7 +329,7 @@ def test_what_a_column_determines_makes_no_further_cells():
 
 def test_levels_that_share_no_items_are_not_filled_in_silence():
     trials = skipped(answers(sets="xy"))
-    with pytest.raises(InputError, match="over: got 'set', whose levels share no items"):
+    with pytest.raises(InputError, match=r"over: .*got 'set', whose levels share no items"):
         measure_trials(trials, by=["set", "model"], missing="wrong")
     found = measure_trials(trials, by=["set", "model"], missing="wrong", over="model")
     assert found["trials"].values.tolist() == [N] * 4
@@ -356,7 +356,7 @@ def test_what_cannot_be_counted_as_wrong_is_refused(folder):
     assert "item" in refused(
         folder, "measures unnamed.csv --by model --correct correct --missing wrong"
     )
-    with pytest.raises(InputError, match="missing: got 'right'"):
+    with pytest.raises(InputError, match=r"missing: .*got 'right'"):
         measure_trials(answers(), by="model", missing="right")
 
 

@@ -83,7 +83,7 @@ def test_one_confidence_has_no_entropy():
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        ([0.5, np.inf], {}, "confidence column 'confidence': got inf"),
+        ([0.5, np.inf], {}, "confidence column 'confidence': .*got inf"),
         (["sure", "unsure"], {}, "confidence column 'confidence'"),
         ([None, None], {}, "trials|confidence"),
         ([0.5, 0.2], {"by": "model"}, "model"),

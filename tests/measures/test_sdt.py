@@ -258,7 +258,7 @@ def test_an_undefined_cell_gives_an_undefined_test():
     "correction", ["hautus", "", 0, -0.5, np.nan, np.inf, True, None, [0.5], 1 + 2j]
 )
 def test_any_other_correction_is_refused(correction):
-    message = r"correction: got .*'none', 'loglinear', 'cell', or a num"
+    message = r"correction: .*got .*'none', 'loglinear', 'cell', or a num"
     with pytest.raises(InputError, match=message):
         sdt(from_nr([40, 10], [10, 40]), correction=correction)
 
@@ -266,13 +266,23 @@ def test_any_other_correction_is_refused(correction):
 @pytest.mark.parametrize(
     ("var", "left", "right", "message"),
     [
-        ("c", "GPT5", "Mistral", "left: got 'GPT5', allowed is a cell label. Did you mean 'GPT-5'"),
-        ("c", "GPT-5", "Mistrel", "right: got 'Mistrel'.* Did you mean 'Mistral'"),
-        ("c", ["GPT-5", "mirror"], "Mistral", "right: got 1 cells for 2 in left"),
+        (
+            "c",
+            "GPT5",
+            "Mistral",
+            "left: .*Expected a cell label. Did you mean 'GPT-5'.*, got 'GPT5'",
+        ),
+        ("c", "GPT-5", "Mistrel", "right: .*got 'Mistrel'.* Did you mean 'Mistral'"),
+        ("c", ["GPT-5", "mirror"], "Mistral", "right: .*got 1 cells for 2 in left"),
         ("c", "GPT-5", "GPT-5", "'GPT-5' on both sides"),
-        ("c", [], [], "left: got no cell"),
-        ("d_prime", "GPT-5", "Mistral", "var: got 'd_prime'.*Did you mean 'dprime'"),
-        ("hit_rate", "GPT-5", "Mistral", "var: got 'hit_rate_se', allowed is a variable with a s"),
+        ("c", [], [], "left: .*got no cell"),
+        ("d_prime", "GPT-5", "Mistral", "var: .*got 'd_prime'.*Did you mean 'dprime'"),
+        (
+            "hit_rate",
+            "GPT-5",
+            "Mistral",
+            "var: .*Expected a variable with a s.*, got 'hit_rate_se'",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(var, left, right, message):
@@ -281,6 +291,6 @@ def test_what_cannot_be_compared_is_refused(var, left, right, message):
 
 
 def test_estimates_without_cells_cannot_be_compared():
-    message = r"estimates: got dims \(\), allowed is estimates with dim"
+    message = r"estimates: .*Expected estimates with dim.*, got dims \(\)"
     with pytest.raises(InputError, match=message):
         z_test(two_models().isel(cell=0), "c", "GPT-5", "Mistral")

@@ -61,8 +61,8 @@ EVERY, OF_RATINGS = (fit_mle, fit_dmc, uvsdt, sdt), (fit_mle, fit_dmc, uvsdt)
 @pytest.mark.parametrize(
     ("estimates", "counts", "says"),
     [
-        (EVERY, A.where(A != 5, -1), "got -1, allowed is counts of 0 or more"),
-        (EVERY, A.where(A != 5, np.nan), "got nan, allowed is counts of 0 or more"),
+        (EVERY, A.where(A != 5, -1), ".*Expected counts of 0 or more.*, got -1"),
+        (EVERY, A.where(A != 5, np.nan), ".*Expected counts of 0 or more.*, got nan"),
         (EVERY, TYPE_2, "stimulus|give options="),
         (OF_RATINGS, A.sum("rating", keepdims=True), "one rating"),
     ],
@@ -80,12 +80,12 @@ def test_what_is_no_table_of_ratings_is_refused(estimates, counts, says):
         (fit_mle, {"meta_criterion": "both"}, "meta_criterion"),
         (fit_mle, {"s": 0}, "s: got"),
         (fit_mle, {"s": "wide"}, "s: got"),
-        (fit_mle, {"s": None}, "s: got None"),
+        (fit_mle, {"s": None}, "s: .*got None"),
         (fit_mle, {"s": [1.0, 2.0]}, "s: got"),
-        (fit_mle, {"s": True}, "s: got True"),
+        (fit_mle, {"s": True}, "s: .*got True"),
         (fit_mle, {"correction": "some"}, "correction"),
         (fit_mle, {"response_conditional": "yes"}, "response_conditional"),
-        (fit_dmc, {"bounded": "yes"}, "bounded: got 'yes'"),
+        (fit_dmc, {"bounded": "yes"}, "bounded: .*got 'yes'"),
         (fit_dmc, {"correction": "some"}, "correction"),
     ],
 )

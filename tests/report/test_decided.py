@@ -215,5 +215,5 @@ def test_a_page_takes_draws_of_resampling_and_refuses_estimates():
     judged = hmetad.decide(hmetad.contrast(draws, var="auroc2", over="model"), rope=(-0.02, 0.02))
     page = hmetad.report.decisions_report(judged, draws).markdown()
     assert "What is compared: each model by itself." in page
-    with pytest.raises(hmetad.InputError, match="draws: got dims"):
+    with pytest.raises(hmetad.InputError, match=r"draws: .*got dims"):
         hmetad.report.decisions_report(judged, hmetad.fit_mle(counts))

@@ -273,7 +273,7 @@ def test_a_grouping_column_called_like_a_bound_is_refused(fit):
     named = fit["posterior"].to_dataset().assign_coords(c_lower=("cell", list("abcd")))
     clashing = fit.assign(posterior=xr.DataTree(named))
     for call in (estimate_table, lambda x: plots.by(x, "c", x="c_lower", hue=None)):
-        with pytest.raises(InputError, match="by: got 'c_lower'"):
+        with pytest.raises(InputError, match=r"by: .*got 'c_lower'"):
             call(clashing)
 
 

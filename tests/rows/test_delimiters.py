@@ -42,10 +42,10 @@ def test_lines_that_do_not_split_alike_are_not_split(content, tmp_path):
 
 def test_a_named_delimiter_is_one_of_a_text(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="delimiter: got 'slash', allowed is one of semicolon"):
+    with pytest.raises(InputError, match=r"delimiter: .*Expected one of semicolon.*, got 'slash'"):
         read_trials(tmp_path / "t.csv", delimiter="slash")
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(InputError, match=r"delimiter: got 'tab', for .*a text table"):
+    with pytest.raises(InputError, match=r"delimiter: .*got 'tab', for .*a text table"):
         read_trials(tmp_path / "t.jsonl", delimiter="tab")
     for delimiter in ("", ";;", "\n", '"'):
         with pytest.raises(InputError, match="delimiter"):
@@ -63,7 +63,7 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path):
     assert trials.attrs["files"] == trials["file"].tolist()
     assert read_trials(tmp_path / "*.csv")["item"].tolist() == [0, 1]
     assert read_trials(tmp_path / "**" / "[bc].csv")["item"].tolist() == [1, 2]
-    with pytest.raises(InputError, match=r"no table there, allowed is files ending in .*\.dat"):
+    with pytest.raises(InputError, match=r"no table there, Expected files ending in .*\.dat"):
         read_trials(tmp_path / "x*.csv")
 
 
@@ -77,7 +77,7 @@ def test_a_pattern_means_tables_that_are_not_hidden(tmp_path):
 def test_tables_with_other_columns_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("item,ok\n1,1\n")
     (tmp_path / "b.csv").write_text("thing,right\n1,1\n")
-    with pytest.raises(InputError, match=r"b\.csv: got no column that .*a\.csv has"):
+    with pytest.raises(InputError, match=r"b\.csv: .*got no column that .*a\.csv has"):
         read_trials(tmp_path)
 
 
@@ -88,7 +88,7 @@ def test_grades_say_what_is_right_and_the_rest_is_counted(tmp_path):
     assert trials["correct"].isna().tolist() == [False, False, False, True, True, False]
     assert trials["correct"].dropna().tolist() == [True, False, True, True]
     assert trials.attrs["rejected"] == {"correct: score 'maybe'": 1, "correct: no score": 1}
-    with pytest.raises(InputError, match="grades: got no column 'correct'"):
+    with pytest.raises(InputError, match=r"grades: .*got no column 'correct'"):
         read_trials(tmp_path / "t.csv", grades=grades)
 
 

@@ -333,7 +333,7 @@ def test_a_header_among_the_rows_is_refused(written, tmp_path):
 def test_files_that_lack_a_column_or_are_of_several_kinds_are_refused(trials, tmp_path):
     parts = files(trials, tmp_path)["folder"]
     trials.drop(columns="rating").to_csv(parts / "part-9.csv", index=False)
-    with pytest.raises(InputError, match=r"part-9.csv: got no column 'rating'"):
+    with pytest.raises(InputError, match=r"part-9.csv: .*got no column 'rating'"):
         count_trials(parts, by=BY, confidence="rating")
     trials.to_parquet(parts / "more.parquet")
     with pytest.raises(InputError, match=r"files ending in \.csv, \.parquet"):
@@ -449,7 +449,7 @@ def test_json_that_arrow_cannot_read_is_read_by_python(tmp_path):
 def test_tables_that_are_none_or_have_lists_are_refused(trials):
     columns = (trials["correct"], pl.Series([1.0, 2.0]))
     for given in ([1, 2], {"correct": [1]}, 3, None, [], *columns):
-        with pytest.raises(InputError, match="allowed is a DataFrame of pandas, Polars or Dask"):
+        with pytest.raises(InputError, match="Expected a DataFrame of pandas, Polars or Dask"):
             rows_of(given)
     nested = pa.table({"correct": [[True], [False]], "confidence": [1, 2]})
     with pytest.raises(InputError, match="one text or number per value"):
@@ -562,7 +562,7 @@ def test_bytes_and_lists_are_no_labels(large):
         frame = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2], "model": values})
         for table in (frame, *large(frame).values()):
             for more in ({}, {"quantiles": 2}):
-                with pytest.raises(InputError, match="allowed is one"):
+                with pytest.raises(InputError, match="Expected one"):
                     count_correct(table, by="model", **more)
 
 

@@ -175,14 +175,14 @@ def test_numbers_of_options_tell_cells_apart_where_others_do_not():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"signals": ["lead"]}, "signals: got .* two or more different columns"),
+        ({"signals": ["lead"]}, "signals: .*got .* two or more different columns"),
         ({"signals": "lead"}, "signals"),
         ({"signals": ["lead", "lead"]}, "two or more different"),
-        ({"signals": ["lead", "margins"]}, "signals: got 'margins'.*Did you mean 'margin'"),
-        ({"by": "models"}, "by: got 'models'"),
-        ({"options": "m"}, "options: got 'm'"),
+        ({"signals": ["lead", "margins"]}, "signals: .*got 'margins'.*Did you mean 'margin'"),
+        ({"by": "models"}, "by: .*got 'models'"),
+        ({"options": "m"}, "options: .*got 'm'"),
         ({"ratings": 1}, "ratings"),
-        ({"correct": "hit"}, "correct: got 'hit'"),
+        ({"correct": "hit"}, "correct: .*got 'hit'"),
     ],
 )
 def test_what_is_refused(options, message):

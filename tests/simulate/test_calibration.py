@@ -166,16 +166,16 @@ def test_data_sets_may_be_chosen_by_their_counts():
     # The choice moves the truths, and leaves their ranks alone.
     assert abs(found["truth"].sel(parameter="c[all]")).max() < 2.5
     assert found["p_value"].min() > 0.001
-    with pytest.raises(InputError, match="keep: got one that keeps 0 of"):
+    with pytest.raises(InputError, match=r"keep: .*got one that keeps 0 of"):
         calibrate_sampler(design=design, n=2, keep=lambda _: False, **SHORT)
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(InputError, match="ranks: got 99 of 40 draws"):
+    with pytest.raises(InputError, match=r"ranks: .*got 99 of 40 draws"):
         calibrate_sampler(n=5, draws=20, chains=2)
-    with pytest.raises(InputError, match="n: got 1"):
+    with pytest.raises(InputError, match=r"n: .*got 1"):
         calibrate_sampler(n=1)
-    with pytest.raises(InputError, match="design: got none, and model 'mine' has no example"):
+    with pytest.raises(InputError, match=r"design: .*got none, and model 'mine' has no example"):
         calibrate_sampler(ModelSpec("mine"), n=2)
     with pytest.raises(InputError, match="Did you mean 'log_m'"):
         calibrate_sampler(n=2, var=["logm"])

@@ -184,7 +184,7 @@ def test_studies_of_another_plan_are_refused(tmp_path, changes, says):
 def test_a_folder_with_something_else_is_refused(tmp_path):
     other = tmp_path / "thesis.docx"
     other.write_text("all of it", encoding="ascii")
-    for folder, says in ((tmp_path, r"folder: .*thesis.docx"), (other, "folder: got the file")):
+    for folder, says in ((tmp_path, r"folder: .*thesis.docx"), (other, "folder: .*got the file")):
         with pytest.raises(InputError, match=says):
             planned(folder=folder)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
@@ -202,26 +202,26 @@ def test_a_line_that_is_no_study_is_named(tmp_path, line):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"question": "age"}, "question: got 'age'"),
-        ({"subjects": []}, "subjects: got none"),
+        ({"question": "age"}, "question: .*got 'age'"),
+        ({"subjects": []}, "subjects: .*got none"),
         ({"subjects": [21]}, "Half of the people are in each group"),
         ({"subjects": [2]}, "at least 4"),
         ({"subjects": [2.5]}, "subjects"),
-        ({"trials": [1]}, "trials: got 1"),
-        ({"n": 1}, "n: got 1"),
-        ({"effect": None}, "effect: got none"),
-        ({"effect": "big"}, "effect: got 'big'"),
+        ({"trials": [1]}, "trials: .*got 1"),
+        ({"n": 1}, "n: .*got 1"),
+        ({"effect": None}, "effect: .*got none"),
+        ({"effect": "big"}, "effect: .*got 'big'"),
         ({"rope": (0.1, -0.1)}, "rope"),
         ({"ci_prob": 95}, "ci_prob"),
-        ({"cores": 0}, "cores: got 0"),
-        ({"executor": 3}, "executor: got 3"),
+        ({"cores": 0}, "cores: .*got 0"),
+        ({"executor": 3}, "executor: .*got 3"),
         ({"pilot": xr.Dataset()}, "pilot"),
         ({"seed": -1}, "seed"),
         ({"seed": np.random.default_rng(1)}, "seed"),
-        ({"draws": 0}, "draws: got 0"),
+        ({"draws": 0}, "draws: .*got 0"),
         ({"random_seed": 1}, "'random_seed'"),
         ({"target_accept": 1.0}, "target_accept"),
-        ({"subjects": [10**9]}, "subjects: got 1000000000, fitted"),
+        ({"subjects": [10**9]}, "subjects: .*got 1000000000, fitted"),
         ({"n": 10**12}, "n: got"),
     ],
 )

@@ -229,21 +229,21 @@ def test_the_default_verdict_is_the_true_one():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"m_ratio": (1.0, 0.8)}, "rope: got none"),
+        ({"m_ratio": (1.0, 0.8)}, "rope: .*got none"),
         ({"m_ratio": (1.0, 0.8), "rope": (0.1, -0.1)}, "rope: got"),
         ({"m_ratio": (1.0, 0.8, 0.6), "rope": ROPE}, "m_ratio: got"),
-        ({"m_ratio": -0.5}, "m_ratio: got -0.5"),
+        ({"m_ratio": -0.5}, "m_ratio: .*got -0.5"),
         ({"m_ratio": 1.0, "dprime": 0.0}, "d′ above 0"),
         ({"m_ratio": 1.0, "dprime": (1.0, 2.0)}, "dprime: got"),
-        ({"m_ratio": 1.0, "trials": [1]}, "trials: got 1"),
-        ({"m_ratio": 1.0, "trials": []}, "trials: got none"),
-        ({"m_ratio": 1.0, "c": np.nan}, "c: got nan"),
-        ({"m_ratio": 1.0, "subjects": 0}, "subjects: got 0"),
+        ({"m_ratio": 1.0, "trials": [1]}, "trials: .*got 1"),
+        ({"m_ratio": 1.0, "trials": []}, "trials: .*got none"),
+        ({"m_ratio": 1.0, "c": np.nan}, "c: .*got nan"),
+        ({"m_ratio": 1.0, "subjects": 0}, "subjects: .*got 0"),
         ({"m_ratio": 1.0, "between_sd": 0.2}, "two subjects"),
         ({"m_ratio": 1.0, "correlation": 0.5}, "two conditions"),
-        ({"m_ratio": 1.0, "ci_prob": 95}, "ci_prob: got 95"),
-        ({"m_ratio": 1.0, "n": 1}, "n: got 1"),
-        ({"n": 10**12, "rope": ROPE}, "n: got 1000000000000, which takes .* TB or more"),
+        ({"m_ratio": 1.0, "ci_prob": 95}, "ci_prob: .*got 95"),
+        ({"m_ratio": 1.0, "n": 1}, "n: .*got 1"),
+        ({"n": 10**12, "rope": ROPE}, "n: .*got 1000000000000, which takes .* TB or more"),
     ],
 )
 def test_wrong_arguments_are_refused(wrong, message):
@@ -257,7 +257,7 @@ def test_wrong_arguments_are_refused(wrong, message):
         (None, {"half_width": 0.01}, "200 trials miss"),
         (None, {"probability": 0.8}, "without a ROPE"),
         (None, {}, "got neither"),
-        (ROPE, {"probability": 0.8, "verdict": "unsure"}, "verdict: got 'unsure'"),
+        (ROPE, {"probability": 0.8, "verdict": "unsure"}, "verdict: .*got 'unsure'"),
     ],
 )
 def test_wishes_that_a_plan_cannot_answer_are_refused(rope, wish, says):

@@ -95,7 +95,7 @@ def test_an_example_that_is_nested_too_deeply_is_refused():
     deep: list = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(InputError, match="example: got lists or objects nested too deeply"):
+    with pytest.raises(InputError, match=r"example: .*got lists or objects nested too deeply"):
         ModelSpec("mine", example={"dprime": deep})
 
 
@@ -160,10 +160,10 @@ def test_m_on_another_scale_keeps_its_formula_unless_that_scale_has_none(name):
             "Did you mean 'log_m_Intercept'",
         ),
         (lambda: load_model("group", formula="1 + 1|subject"), "in brackets of their own"),
-        (lambda: load_model("group", formula=3), "formula: got 3"),
+        (lambda: load_model("group", formula=3), "formula: .*got 3"),
         (
             lambda: load_model("group", names={"log_m_Intercpt": "mu"}),
-            "names: got 'log_m_Intercpt'.* 'log_m_Intercept'",
+            "names: .*got 'log_m_Intercpt'.* 'log_m_Intercept'",
         ),
         # A prior of a model that is written in Python is looked at by the fit.
         (
@@ -207,28 +207,28 @@ def test_other_criteria_leave_the_priors_of_the_cards_criteria_behind(name, crit
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('formula = "1 + task"', r"formula: got .* a table: \[formula\] in a card"),
-        ("[formula]\nlog_m = 1", "formula of log_m: got 1, allowed is text"),
-        ('priors = "wide"', r"priors: got 'wide', allowed is a table"),
-        ("[priors]\nlog_m = 3", "priors: got 3"),
-        ('[priors]\nlog_m = {dist = "Normal", mu = "a", sigma = 1}', "mu of Normal: got 'a'"),
-        ('[priors]\nlog_m = {dist = "Normal", mu = true, sigma = 1}', "mu of Normal: got True"),
-        ("[priors]\nlog_m = {dist = 3, mu = 0, sigma = 1}", "dist: got 3"),
+        ('formula = "1 + task"', r"formula: .*got .* a table: \[formula\] in a card"),
+        ("[formula]\nlog_m = 1", "formula of log_m: .*Expected text.*, got 1"),
+        ('priors = "wide"', r"priors: .*Expected a table.*, got 'wide'"),
+        ("[priors]\nlog_m = 3", "priors: .*got 3"),
+        ('[priors]\nlog_m = {dist = "Normal", mu = "a", sigma = 1}', "mu of Normal: .*got 'a'"),
+        ('[priors]\nlog_m = {dist = "Normal", mu = true, sigma = 1}', "mu of Normal: .*got True"),
+        ("[priors]\nlog_m = {dist = 3, mu = 0, sigma = 1}", "dist: .*got 3"),
         ('[priors]\nlog_m = {dist = "Normal", mu = 0, self = 1}', "parameters of Normal"),
-        ('names = "x"', "names: got 'x'"),
-        ('[names]\ndprim = "d1"', "names: got 'dprim'.* Did you mean 'dprime'"),
+        ('names = "x"', "names: .*got 'x'"),
+        ('[names]\ndprim = "d1"', "names: .*got 'dprim'.* Did you mean 'dprime'"),
         (
             '[formula]\nlog_m = "1 + (1|subject)"\n[names]\n"log_m_1|subjects" = "own"',
             r"Did you mean 'log_m_1\|subject'",
         ),
-        ("title = 3", "title: got 3, allowed is text"),
-        ("example = 3", "example: got 3"),
+        ("title = 3", "title: .*Expected text.*, got 3"),
+        ("example = 3", "example: .*got 3"),
         ('titel = "x"', "Did you mean 'title'"),
         # Priors of no variable.
         *[
             (
                 f'formula.log_m = "{formula}"\npriors."{prior}" = {NORMAL}',
-                f"priors: got .*{message}",
+                f"priors: .*got .*{message}",
             )
             for formula, prior, message in [
                 ("1 + (1|subject)", "log_m_Intercpt", "Did you mean 'log_m_Intercept'"),
@@ -238,8 +238,8 @@ def test_other_criteria_leave_the_priors_of_the_cards_criteria_behind(name, crit
                 ("1 + (1|subject)", "log_m_1|subject_corr", r"log_m_1\|subject_sigma"),
             ]
         ],
-        (f"priors.logm = {NORMAL}", "priors: got .*Did you mean 'log_m'"),
-        (f"priors.log_s = {NORMAL}", "priors: got .*Did you mean 'log_m'"),
+        (f"priors.logm = {NORMAL}", "priors: .*got .*Did you mean 'log_m'"),
+        (f"priors.log_s = {NORMAL}", "priors: .*got .*Did you mean 'log_m'"),
     ],
 )
 def test_what_a_card_may_not_say_is_named_with_the_card(tmp_path, text, message):

@@ -276,7 +276,7 @@ def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong):
         "[]": "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1",
     }
     message = says.get(str(wrong), "two lists of 20 numbers of trials")
-    with pytest.raises(InputError, match=rf"data: got .*{message}.*sdt_calibration"):
+    with pytest.raises(InputError, match=rf"data: .*got .*{message}.*sdt_calibration"):
         withdrawn.read_deposit(path)
 
 
@@ -367,5 +367,5 @@ def test_data_reach_the_study_that_reads_them_and_no_other(
     monkeypatch.setattr(cacioli2026, "analyse", lambda *, data, seed: given[data, seed])
     assert len(reproduce("cacioli2026", tmp_path, data=folder, seed=1)) == 199
     assert {path.name for path in tmp_path.iterdir()} == {"comparison.csv", "report.html"}
-    with pytest.raises(InputError, match=r"data: got .* for meyen2025.*cacioli2026"):
+    with pytest.raises(InputError, match=r"data: .*got .* for meyen2025.*cacioli2026"):
         reproduce("meyen2025", tmp_path, data=folder)
