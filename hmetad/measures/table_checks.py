@@ -105,7 +105,7 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
     >>> one = [10, 20, 60, 5, 5, 40], [40, 5, 5, 60, 20, 10]
     >>> table = from_nr(*([side] * 3 for side in one), model=["A", "B", "C"])
     >>> reversed_scale(table, "reversed-scale")[0].message[:56]
-    'Confidence is lower for right answers in 3 of 3 cells: t'
+    'Confidence is lower for correct answers in 3 of 3 cells:'
     """
     is_right = "correct" in counts.dims
     dims = {"cell", *(TYPE2_DIMS if is_right else TYPE1_DIMS)}

@@ -362,7 +362,7 @@ def test_where_sampling_failed_it_is_said_first_and_beside_the_estimates_as_such
         assert has_failed == bool(codes & {"rhat", "ess", "divergences"})
         text = results_paragraph(fit)
         assert text.startswith("These estimates must not be reported") == has_failed
-        assert ("Fewer than 400 effective draws of" in text) == has_failed
+        assert ("ESS below 400 for" in text) == has_failed
     named = "R̂ above 1.01 for log_gap_1|subject_sigma: the chains disagree."
     beside = with_notices(of_people[1000], [hmetad.Notice("rhat", "error", named)])
     text = results_paragraph(beside)
