@@ -242,8 +242,8 @@ def test_values_that_hold_others_or_are_of_several_types_are_written_as_json_and
 def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(tmp_path):
     options = "--task colours_open --scorer includes"
     done = run(tmp_path, f"import {LOGS}/inspect {options} -o out.csv --json")
-    said = [one["next_step"] for one in done.answer["notices"]]
-    assert any("--confidence-from completion " in one for one in said)
+    said = [one["shell_step"] for one in done.answer["notices"]]
+    assert any("--confidence-from completion" in one for one in said)
 
 
 def test_trials_need_a_file_and_guesses_none(tmp_path):

@@ -201,7 +201,7 @@ def test_a_response_that_is_a_cut_of_the_rating_is_refused_with_the_way_out():
     trials["response"] = np.where(trials["octile"] > 4, "b", "a")
     message = (
         r"response: .*got a choice that the rating alone determines, in every cell.*near 1, "
-        r"whatever the truth.*auroc2.*distance from its middle\. "
+        r"whatever the true value.*auroc2.*distance from its middle\. "
         r"response_from_confidence=True counts all the same"
     )
     with pytest.raises(InputError, match=message):
