@@ -9,6 +9,7 @@ import sys
 # The modules typing, pathlib and ast take longer to import than all that is done here.
 from collections.abc import Callable
 from importlib import import_module
+from operator import attrgetter
 from types import ModuleType
 
 __all__ = ["attach", "homes_in", "import_on_call", "import_without"]
@@ -66,7 +67,7 @@ def import_on_call(module: str, name: str) -> Callable[..., object]:
 
     def function(*args: object, **kwargs: object) -> object:
         """Call it."""
-        value: object = getattr(import_module(module), name)(*args, **kwargs)
+        value: object = attrgetter(name)(import_module(module))(*args, **kwargs)
         return value
 
     return function

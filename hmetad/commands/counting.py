@@ -159,6 +159,4 @@ def warnings_said() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        # What follows is about arguments in Python.
-        said, sign, _ = str(warning.message).partition(" Choose the cuts")
-        say(f"warning: {said}{' Ask for fewer by --quantiles.' if sign else ''}")
+        say(f"warning: {warning.message}")

@@ -272,7 +272,7 @@ def measured_exactly(asked: Request) -> Measured:
     else:
         result = hmetad.measures.measure_trials(trials, **shared, ci_prob=ci_prob)
     titled: dict[str, Any] = {**shared, "title": title_of(options), "ci_prob": ci_prob}
-    page = partial(hmetad.report.measures_report, trials, **titled, draws=draws)
+    page = partial(measures_page, trials, **titled, draws=draws)
     return Measured(result, draws, page)
 
 
@@ -307,8 +307,13 @@ def measured_counts(asked: Request) -> Measured:
         measured = statistic(pooled)
     found = [*found, *unequal_items(asked)]
     titled: dict[str, Any] = {"over": options.over, "title": title_of(options), "notices": found}
-    page = partial(hmetad.report.measures_report, pooled, measured, **titled, draws=draws)
+    page = partial(measures_page, pooled, measured, **titled, draws=draws)
     return Measured(measured, draws, page, found)
+
+
+def measures_page(*args: Any, **options: Any) -> "Report":
+    """Page of measures; what draws it is imported when a page is wanted."""
+    return hmetad.report.measures_report(*args, **options)
 
 
 def title_of(options: MeasuresOptions) -> str:

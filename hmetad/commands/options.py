@@ -42,7 +42,6 @@ __all__ = [
     "Seed",
     "TrialOptions",
     "as_command",
-    "as_options",
     "cell_heading",
     "chosen_limits",
     "columns_of",
@@ -118,10 +117,6 @@ LAST = (
     *("output", "print_as", "as_json"),
 )
 DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
-# An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
-# Text that ends within the brackets of a call.
-OPEN_CALL = re.compile(r"\w\([^()]*$")
-ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|'([^']*)'|(\d*))(?=[ ,.;)]|$)")
 # Lines of help are broken after a hyphen or space, but not after these.
 HYPHEN, SPACE = "\u2011", "\u00a0"
 # For `str.translate`: what is printed in their place.
@@ -310,30 +305,6 @@ def typed_names(context: typer.Context) -> Iterator[str]:
 def option_name(name: str) -> str:
     """Name of an option as it is typed."""
     return f"--{name.replace('_', '-')}"
-
-
-def as_options(text: str) -> str:
-    """Text in which arguments of functions are options, where the command has them.
-
-    Those of a call that is written out stay.
-
-    Examples
-    --------
-    >>> _ = KNOWN.set({"--correction", "--method"})
-    >>> as_options("Choose a correction by correction=, or method='basic', not n=3.")
-    'Choose a correction by --correction, or --method basic, not n=3.'
-    >>> as_options("Or call fit_mle(counts, correction=1).")
-    'Or call fit_mle(counts, correction=1).'
-    """
-
-    def as_option(found: re.Match[str]) -> str:
-        option = option_name(found[1])
-        if option not in KNOWN.get() or OPEN_CALL.search(text[: found.start()]):
-            return found[0]
-        value = (found[2] or found[3] or "").replace("'", "").replace(", ", ",") or found[4] or ""
-        return f'{option} "{value}"' if " " in value else f"{option} {value}".rstrip()
-
-    return ARGUMENT.sub(as_option, text)
 
 
 def split(names: Iterable[str] | None) -> list[str]:

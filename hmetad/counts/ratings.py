@@ -464,8 +464,8 @@ def warn_of_lost_ratings(remaining: int, ratings: int) -> None:
     """Warn where equal values give fewer ratings than requested."""
     if remaining < ratings:
         warn(
-            f"Equal or too few values: {remaining} of {ratings} ratings remain where the "
-            "fewest do. Choose the cuts with method='edges' and edges=, or ask for fewer ratings."
+            f"Equal or too few values: {remaining} of {ratings} ratings remain in the group with "
+            "the fewest. Choose the cuts yourself, or request fewer ratings."
         )
 
 

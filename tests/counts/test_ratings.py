@@ -142,7 +142,7 @@ def test_fixed_edges_are_the_same_in_every_group():
 
 
 def test_the_group_that_loses_most_is_the_one_reported():
-    with pytest.warns(UserWarning, match="1 of 2 ratings remain where the fewest do"):
+    with pytest.warns(UserWarning, match="1 of 2 ratings remain in the group"):
         bin_confidence([1, 2, 3, 3], 2, within=[0, 0, 1, 1])
 
 

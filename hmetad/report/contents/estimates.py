@@ -3,6 +3,9 @@
 Fit (DataTree), or Dataset of measures → data frame; and fit → diagnostics by name.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -11,15 +14,21 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, with_posterior
 from hmetad.base.errors import ShapeError, TooFewError
 from hmetad.base.labels import check_same_names
+from hmetad.base.lazy import import_on_call
 from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about
-from hmetad.bayes.convergence import check_variable, sampled_variables
-from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.predict import predict_levels
 from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_by_variable", "convergence_record", "estimate_table"]
+
+# Tables of measures need none of these, which import the compiled likelihoods.
+check_variable: Callable[..., Any] = import_on_call("hmetad.bayes.convergence", "check_variable")
+sampled_variables: Callable[..., Any] = import_on_call(
+    "hmetad.bayes.convergence", "sampled_variables"
+)
+fitted_of: Callable[..., Any] = import_on_call("hmetad.bayes.fitted", "Fitted.of")
+predict_levels: Callable[..., Any] = import_on_call("hmetad.bayes.predict", "predict_levels")
 
 SAMPLED = ("chain", "draw", "cell")
 
@@ -82,7 +91,7 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
 
 def shown_draws(fit: xr.DataTree) -> xr.Dataset:
     """Draws of the cells of a fit; where they are not kept, of the levels that stand for them."""
-    return fit["posterior"].to_dataset() if Fitted.of(fit).has_cells else predict_levels(fit)
+    return fit["posterior"].to_dataset() if fitted_of(fit).has_cells else predict_levels(fit)
 
 
 def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:
@@ -172,7 +181,7 @@ def convergence_by_variable(fit: xr.DataTree) -> pd.DataFrame:
 
     Of cells drawn by importance sampling, a row "weights" with what their draws are worth.
     """
-    sampled, stats = sampled_variables(Fitted.of(fit)), fit["sample_stats"].to_dataset()
+    sampled, stats = sampled_variables(fitted_of(fit)), fit["sample_stats"].to_dataset()
     rows = {}
     if "by_chains" in stats:
         chains = stats["by_chains"].values
