@@ -1,15 +1,18 @@
-"""Is every model card calibrated? Ranks of true values among posterior draws, card by card.
+"""Is every model card calibrated? Ranks of true values among draws of `hmetad.fit`, card by card.
 
-Model cards → a folder with the ranks of every card, and p-values of their uniformity. Each batch of
-data sets is saved when it is done: the same command goes on where it stopped.
+Model card → data sets drawn from its priors → ranks of the true values among posterior draws, and a
+p-value of their uniformity for every quantity. Sources: Talts et al. (2018) for the ranks; Modrák
+et al. (2023) for the log-likelihood as a further quantity; Säilynoja et al. (2022) for the test and
+the band of discrete ranks.
 
-    python benchmarks/calibration.py FOLDER [--cards group dmc] [--n 300] [--batch 25] [--rounds]
-    python benchmarks/calibration.py FOLDER --only-summary [--keep docs/calibration]
+    python benchmarks/calibration.py [--cards group dmc] [--n 300] [--rounds] [--other-rule]
+    python benchmarks/calibration.py --keep docs/calibration
 """
 
 import argparse
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -18,11 +21,19 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from machine import CpuClock, describe_machine, print_table
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 import hmetad
-from hmetad import Prior, load_model
-from hmetad.base.uniformity import uniformity
-from hmetad.simulate import calibrate_sampler
+from hmetad import ModelSpec, Prior, load_model
+from hmetad.base.monte_carlo import effective_draws, rank_rhat
+from hmetad.bayes import draw_prior
+from hmetad.bayes.kept_cells import outcome_draws
+from hmetad.bayes.program import build_program
+from hmetad.specs.design import given_of
+
+type Integers = NDArray[np.int64]
+type Floats = NDArray[np.float64]
 
 # Six people, 60 trials and three ratings: the structure of the card's example, at a lower cost.
 PEOPLE = {"subject": [*"123456"]}
@@ -66,9 +77,14 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 # Draws among which truths are ranked, and options of the fits.
 RANKS = 49
-OPTIONS = {"draws": 500, "tune": 500, "chains": 2, "cores": 1}
-# As `fit` draws when nothing is said: chains go on, or begin anew, until draws are enough.
-ROUNDS = {"draws": None, "cores": 1}
+QUIET = {"cores": 1, "progressbar": False, "quiet": True}
+OPTIONS = {"draws": 500, "tune": 500, "chains": 2, **QUIET}
+# Data sets with one seed. Without a formula they are cells of one fit.
+BATCH = 25
+# Data sets drawn for one that is kept.
+MOST_DRAWN = 200
+# Simulated statistics of uniform ranks, and how many are simulated at once.
+NULL_STATISTICS, AT_ONCE = 20_000, 1000
 # With HMeta-d's standard deviations of 10 for d′ and c, nine data sets in ten have people who never
 # gave one of the responses, or were never wrong. Priors are numbers to the sampler: narrower ones
 # try the same density on data as people give them.
@@ -107,113 +123,234 @@ def design_of(card: str) -> xr.DataArray:
 
 
 def main() -> None:
-    """Rank what is missing, then print what was found."""
+    """Rank the truths of every card, and print what the ranks show."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where ranks are kept")
     parser.add_argument("--cards", nargs="+", choices=DESIGNS, default=[*DESIGNS])
     parser.add_argument("--n", type=int, default=300, help="data sets of a card")
     parser.add_argument(
-        "--rounds", action="store_true", help="draw until it is enough, as fit does"
+        "--rounds", action="store_true", help="draw until ESS suffices, as fit does by default"
     )
-    parser.add_argument("--batch", type=int, default=25, help="data sets that are saved at once")
-    parser.add_argument("--only-summary", action="store_true", help="fit nothing")
-    parser.add_argument("--keep", type=Path, help="folder for what the page of the site shows")
+    parser.add_argument(
+        "--other-rule", action="store_true", help="fit with the rule κ = c: ranks show the mistake"
+    )
+    parser.add_argument("--keep", type=Path, help="folder of the ranks that the site shows")
     given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    if not given.only_summary:
-        print(describe_machine())
-        for card in given.cards:
-            for batch in range(-(-given.n // given.batch)):
-                path = given.folder / f"{card}-{batch:03d}.nc"
-                keep_batch(path, card, batch, given.batch, ROUNDS if given.rounds else OPTIONS)
-    found = {card: batches_of(given.folder, card) for card in given.cards}
-    done = {card: one for card, one in found.items() if one is not None}
-    print_summary(done)
-    if given.keep:
-        keep_for_site(given.keep, done)
+    print(describe_machine())
+    rows = []
+    for card in given.cards:
+        model = {"priors": PRIORS.get(card, {})}
+        spec = load_model(card, **model)
+        fitted = load_model(card, **model, meta_criterion="absolute") if given.other_rule else spec
+        with warnings.catch_warnings(), CpuClock() as clock:
+            warnings.simplefilter("ignore")
+            found = ranks_of(card, given.n, spec, fitted, QUIET if given.rounds else OPTIONS)
+        for name, p in zip(found["parameter"].values, found["p_value"].values, strict=True):
+            print(f"{card}  {name}  p = {p:.5f}", flush=True)
+        rows.append(card_row(card, found, clock.wall))
+        if given.keep:
+            keep_for_site(given.keep, rows[-1], found)
+    print_table([*rows[0]], [[*row.values()] for row in rows])
 
 
-def keep_batch(
-    path: Path, card: str, batch: int, size: int, options: Mapping[str, int | None]
-) -> None:
-    """Rank some data sets of a card, unless they are there."""
-    if path.exists():
-        return
-    clock = CpuClock()
-    with warnings.catch_warnings(), clock:
-        warnings.simplefilter("ignore")
-        found = calibrate_sampler(
-            load_model(card, priors=PRIORS.get(card, {})),
-            design_of(card),
-            n=size,
-            ranks=RANKS,
-            keep=KEPT.get(card),
-            # The same for a card and batch, whatever else is run.
-            seed=crc32(f"{card} {batch}".encode()),
-            **options,
-        )
-    found.attrs |= {"wall": clock.wall, "cpu": clock.cpu, "card": card}
-    unfinished = path.with_suffix(".part")
-    found.to_netcdf(unfinished)
-    unfinished.rename(path)
-    print(
-        f"{path.stem}: {clock.wall:.0f} s, smallest p {float(found['p_value'].min()):.4f}",
-        flush=True,
-    )
-
-
-def batches_of(folder: Path, card: str) -> xr.Dataset | None:
-    """All that was ranked of a card; None where nothing was."""
+def ranks_of(
+    card: str, number: int, spec: ModelSpec, fitted: ModelSpec, options: Mapping[str, Any]
+) -> xr.Dataset:
+    """Ranks, R-hat and ESS (simulation, parameter) of a card, divergences, and p-values."""
+    design = design_of(card)
     parts = []
-    for path in sorted(folder.glob(f"{card}-[0-9][0-9][0-9].nc")):
-        with xr.open_dataset(path) as part:
-            parts.append(part.load().drop_vars(["statistic", "p_value"]))
-    if not parts:
-        return None
+    for batch in range(-(-number // BATCH)):
+        size = min(BATCH, number - batch * BATCH)
+        # The same for a card and batch, whatever else is run.
+        seed = np.random.SeedSequence(crc32(f"{card} {batch}".encode()))
+        of_data, of_fits = seed.spawn(2)
+        truths, tables = draw_data_sets(card, design, spec, size, of_data)
+        variables = free_variables(truths, design, spec)
+        seeds = of_fits.generate_state(size).tolist()
+        for i, tree in enumerate(fits_of(card, tables, fitted, seeds, options)):
+            counts = tree["observed_data"].to_dataset()["counts"]
+            truth = values_of(truths.isel(draw=[i]), counts, variables, spec)
+            draws = values_of(tree["posterior"].to_dataset(), counts, variables, fitted)
+            ranked = rank_truth(draws, truth.isel(chain=0, draw=0))
+            # All data sets of a joint fit share its draws: the first one has its divergences.
+            diverging = tree["sample_stats"].to_dataset()["diverging"]
+            is_counted = DESIGNS[card] or i == 0
+            parts.append(ranked.assign(divergences=int(diverging.sum()) if is_counted else 0))
     found = xr.concat(parts, "simulation")
-    # Where cells have nothing in common, all data sets of a batch are one fit.
-    own = [p["divergences"] if DESIGNS[card] else p["divergences"][:1] for p in parts]
-    found.attrs["divergences"] = sum(int(x.sum()) for x in own)
-    found.attrs["wall"] = sum(part.attrs["wall"] for part in parts)
-    found["p_value"] = ("parameter", uniformity(found["rank"].to_numpy().astype(int), RANKS)[1])
-    return found
+    # Some quantities are constant by definition.
+    found = found.isel(parameter=(found["truth"].std("simulation") > 0).to_numpy())
+    return found.assign(p_value=("parameter", p_values(found["rank"].to_numpy())))
 
 
-def print_summary(found: dict[str, xr.Dataset]) -> None:
-    """A line for every quantity, and a table of the cards."""
-    for card, one in found.items():
-        for name, p in zip(one["parameter"].values, one["p_value"].values, strict=True):
-            print(f"{card}  {name}  p = {p:.5f}")
-    rows = [card_row(card, one) for card, one in found.items()]
-    if rows:
-        print_table([*rows[0]], [[*row.values()] for row in rows])
+def free_variables(truths: xr.Dataset, design: xr.DataArray, spec: ModelSpec) -> dict[str, bool]:
+    """Variables that do not follow from others, and whether each is a correlation matrix."""
+    roles = {one.name: one.role for one in build_program(design, spec).layout.variables}
+    free = {*spec.parameters, *(name for name in roles if roles[name] != "partial")}
+    names = sorted(free.intersection(map(str, truths)))
+    return {name: roles.get(name) == "correlation" for name in names}
 
 
-def keep_for_site(folder: Path, found: dict[str, xr.Dataset]) -> None:
-    """Ranks of all cards, compressed, and the table; other cards stay as they are there."""
+def draw_data_sets(
+    card: str, design: xr.DataArray, spec: ModelSpec, number: int, seed: np.random.SeedSequence
+) -> tuple[xr.Dataset, xr.DataArray]:
+    """True values, and the data sets drawn from them that the card's rule keeps.
+
+    The rule knows the counts and not the true values: ranks stay uniform, whatever it excludes.
+    """
+    keep, rng = KEPT.get(card), np.random.default_rng(seed)
+    truths, tables = [], []
+    kept, drawn, size = 0, 0, number
+    while kept < number:
+        if drawn > MOST_DRAWN * number:
+            raise RuntimeError(f"{card}: the rule keeps {kept} of {drawn} data sets")
+        tree = draw_prior(design, spec, draws=size, seed=rng)
+        counts = tree["prior_predictive"].to_dataset()["counts"].isel(chain=0)
+        own = [i for i in range(size) if keep is None or keep(counts.isel(draw=i, drop=True))]
+        truths.append(tree["prior"].to_dataset().isel(draw=own))
+        tables.append(counts.isel(draw=own))
+        kept, drawn = kept + len(own), drawn + size
+        # As many as will do at this rate, and some more.
+        size = min(drawn * (number - kept) // max(kept, 1) + 10, 20 * number)
+    first = {"draw": slice(number)}
+    return xr.concat(truths, "draw").isel(first), xr.concat(tables, "draw").isel(first)
+
+
+def fits_of(
+    card: str,
+    tables: xr.DataArray,
+    spec: ModelSpec,
+    seeds: Sequence[int],
+    options: Mapping[str, Any],
+) -> Iterator[xr.DataTree]:
+    """Fit of every table (draw, cell, …); tables of independent cells are fitted as one."""
+    if DESIGNS[card]:
+        for i, seed in enumerate(seeds):
+            yield hmetad.fit(tables.isel(draw=i, drop=True), spec, random_seed=seed, **options)
+        return
+    dims = [str(dim) for dim in tables.dims[1:]]
+    coords: dict[str, Any] = {name: tables[name].values for name in dims[1:]}
+    coords["cell"] = [f"data set {i}" for i in range(len(tables))]
+    if "options" in tables.coords:
+        coords["options"] = ("cell", np.repeat(tables["options"].values, len(tables)))
+    joined = xr.DataArray(tables.to_numpy()[:, 0], coords, dims)
+    together = hmetad.fit(joined, spec, random_seed=seeds[0], **options)
+    for i in range(len(tables)):
+        groups = {
+            name: together[name].to_dataset().isel(cell=[i]).assign_coords(cell=tables["cell"])
+            for name in ("posterior", "observed_data")
+        }
+        yield xr.DataTree.from_dict({**groups, "sample_stats": together["sample_stats"]})
+
+
+def values_of(
+    posterior: xr.Dataset, counts: xr.DataArray, variables: Mapping[str, bool], spec: ModelSpec
+) -> xr.DataArray:
+    """Draws (parameter, chain, draw) of all quantities; the last is the log-likelihood."""
+    parts, labels = [], []
+    for name, is_matrix in variables.items():
+        values = posterior[name].transpose("chain", "draw", ...)
+        array, levels = values.to_numpy(), [values[dim].values for dim in values.dims[2:]]
+        for place in np.ndindex(array.shape[2:]):
+            # A correlation matrix is symmetric, with a diagonal of 1.
+            if is_matrix and place[0] <= place[1]:
+                continue
+            own = ", ".join(str(level[i]) for level, i in zip(levels, place, strict=True))
+            labels.append(f"{name}[{own}]" if place else name)
+            parts.append(array[(..., *place)])
+    observed = counts.transpose("cell", *spec.record.layout.dims).to_numpy()
+    log_p = outcome_draws(posterior, spec.record, given_of(counts, spec)).to_numpy()
+    # An outcome with no counts may have the probability 0.
+    log_likelihood = np.where(observed > 0, observed * log_p, 0.0)
+    parts.append(log_likelihood.sum(axis=(*range(2, log_p.ndim),)))
+    coords = {"parameter": [*labels, "loglik"]}
+    return xr.DataArray(np.stack(parts), coords, ("parameter", "chain", "draw"))
+
+
+def rank_truth(draws: xr.DataArray, truth: xr.DataArray) -> xr.Dataset:
+    """Ranks of true values among draws of one data set, and how good the draws are."""
+    rows = draws.to_numpy()
+    flat = rows.reshape(len(rows), -1)
+    # Evenly over all chains, and as far apart as they can be.
+    thinned = flat[:, np.linspace(0, flat.shape[1] - 1, RANKS).astype(int)]
+    found = {
+        "rank": (thinned < truth.to_numpy()[:, None]).sum(axis=1),
+        "truth": truth.to_numpy(),
+        "ess": effective_draws(rows),
+        "rhat": rank_rhat(rows),
+    }
+    own = {name: ("parameter", values) for name, values in found.items()}
+    return xr.Dataset(own, {"parameter": draws["parameter"]})
+
+
+def p_values(ranks: Integers) -> Floats:
+    """Probability of a statistic as small as that of each column, if ranks are uniform.
+
+    The statistic is the smallest pointwise tail probability of the distribution function.
+    """
+    null = null_statistics(len(ranks))
+    statistics = smallest_tails(cumulative_ranks(ranks), len(ranks))
+    return (np.searchsorted(null, statistics, side="right") + 1) / (len(null) + 1)
+
+
+def rank_band(number: int, prob: float = 0.95) -> Integers:
+    """Smallest and largest numbers of ranks ≤ 0, 1, 2…, simultaneous, of `number` data sets."""
+    null = null_statistics(number)
+    is_inside = 2 * tails_of(number) >= null[int((1 - prob) * len(null))]
+    return np.stack([is_inside.argmax(axis=0), number - is_inside[::-1].argmax(axis=0)])
+
+
+def cumulative_ranks(ranks: Integers) -> Integers:
+    """Numbers (quantity, RANKS) of ranks ≤ 0, 1, 2… in every column."""
+    flat = ranks + (RANKS + 1) * np.arange(ranks.shape[1])
+    histogram = np.bincount(flat.ravel(), minlength=ranks.shape[1] * (RANKS + 1))
+    return histogram.reshape(-1, RANKS + 1).cumsum(axis=1)[:, :-1]
+
+
+def smallest_tails(at_most: Integers, number: int) -> Floats:
+    """Smallest tail probability of each row of numbers of ranks, of as many data sets."""
+    return np.minimum(1.0, 2 * tails_of(number)[at_most, np.arange(RANKS)].min(axis=1))
+
+
+@cache
+def null_statistics(number: int) -> Floats:
+    """Statistics of uniform ranks of as many data sets, sorted."""
+    rng = np.random.default_rng(0)
+    parts = [
+        smallest_tails(cumulative_ranks(rng.integers(0, RANKS + 1, (number, AT_ONCE))), number)
+        for _ in range(NULL_STATISTICS // AT_ONCE)
+    ]
+    return np.sort(np.concatenate(parts))
+
+
+@cache
+def tails_of(number: int) -> Floats:
+    """Smaller tail probability of every number (rows) of ranks ≤ 0, 1, 2… (columns)."""
+    expected = (np.arange(RANKS) + 1) / (RANKS + 1)
+    seen = np.arange(number + 1)[:, None]
+    return np.minimum(binom.cdf(seen, number, expected), binom.sf(seen - 1, number, expected))
+
+
+def keep_for_site(folder: Path, row: Mapping[str, Any], found: xr.Dataset) -> None:
+    """Write the ranks of a card, their band and its row; other cards stay as they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows, arrays = kept_on_site(folder)
-    rows |= {card: card_row(card, one) for card, one in found.items()}
-    table = pd.DataFrame([rows[card] for card in DESIGNS if card in rows])
+    rows: dict[str, Any] = {}
+    arrays: dict[str, Any] = {"draws": RANKS}
+    if (folder / "ranks.npz").exists():
+        table = pd.read_csv(folder / "cards.csv")
+        rows = {one["card"]: one for one in table.to_dict("records")}
+        with np.load(folder / "ranks.npz") as stored:
+            arrays |= {name: stored[name] for name in stored.files}
+    card = row["card"]
+    rows[card] = row
+    arrays[card] = found["rank"].to_numpy().astype(np.uint8)
+    arrays[f"{card} names"] = found["parameter"].to_numpy().astype(str)
+    arrays[f"{card} band"] = rank_band(found.sizes["simulation"]).astype(np.int16)
+    table = pd.DataFrame([rows[name] for name in DESIGNS if name in rows])
     table.to_csv(folder / "cards.csv", index=False, float_format="%.3g")
-    for card, one in found.items():
-        arrays[card] = one["rank"].to_numpy().astype(np.uint8)
-        arrays[f"{card} names"] = one["parameter"].to_numpy().astype(str)
-    np.savez_compressed(folder / "ranks.npz", draws=RANKS, **arrays)
+    np.savez_compressed(folder / "ranks.npz", **arrays)
 
 
-def kept_on_site(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Rows of cards and arrays of ranks that are there already."""
-    if not (folder / "ranks.npz").exists():
-        return {}, {}
-    table = pd.read_csv(folder / "cards.csv")
-    with np.load(folder / "ranks.npz") as stored:
-        arrays = {name: stored[name] for name in stored.files if name != "draws"}
-    return {row["card"]: row for row in table.to_dict("records")}, arrays
-
-
-def card_row(card: str, found: xr.Dataset) -> dict[str, Any]:
-    """What is said of a card."""
+def card_row(card: str, found: xr.Dataset, seconds: float) -> dict[str, Any]:
+    """Results of a card, as the table of the site has them."""
     p = found["p_value"].to_numpy()
     smallest = int(p.argmin())
     return {
@@ -225,11 +362,11 @@ def card_row(card: str, found: xr.Dataset) -> dict[str, Any]:
         "by Bonferroni": float(min(p[smallest] * p.size, 1.0)),
         "p < .001": int((p < 0.001).sum()),
         "p < .05": float((p < 0.05).mean()),
-        "divergences": found.attrs["divergences"],
+        "divergences": int(found["divergences"].sum()),
         "data sets with any": int((found["divergences"] > 0).sum()) if DESIGNS[card] else "one fit",
         "R-hat > 1.1": int((found["rhat"].max("parameter") > 1.1).sum()),
         "ESS < ranks": float((found["ess"] < RANKS).mean()),
-        "s": round(found.attrs["wall"]),
+        "s": round(seconds),
     }
 
 

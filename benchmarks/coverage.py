@@ -1,14 +1,15 @@
 """What a group analysis promises, and what it keeps: verdicts and intervals of simulated studies.
 
 Questions, people and trials → table of how often intervals hold the truth and verdicts are wrong.
-Each study is saved when it is done: the same command goes on where it stopped.
 
-    python benchmarks/coverage.py FOLDER [--questions difference mean] [--n 200] [--cores 2]
-    python benchmarks/coverage.py FOLDER --keep docs/calibration
+    python benchmarks/coverage.py [--questions difference mean] [--n 200] [--workers 2]
+    python benchmarks/coverage.py --keep docs/calibration
 """
 
 import argparse
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,32 +33,31 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
 
 
 def main() -> None:
-    """Simulate and fit what is missing, and print what was found."""
+    """Simulate and fit studies of every question, and print what they found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where studies are kept")
     parser.add_argument("--questions", nargs="+", choices=STUDIES, default=[*STUDIES][:3])
     parser.add_argument("--n", type=int, default=200, help="studies of each size")
-    parser.add_argument("--cores", type=int, help="processes")
+    parser.add_argument("--workers", type=int, help="processes, by default one for each CPU")
     parser.add_argument("--keep", type=Path, help="folder for what the page of the site shows")
     given = parser.parse_args()
     print(describe_machine())
     rows: list[dict[str, Any]] = []
-    for name in given.questions:
-        plan = plan_groups(
-            **STUDIES[name],
-            subjects=PEOPLE,
-            trials=TRIALS,
-            rope=ROPE,
-            n=given.n,
-            folder=given.folder / name.replace(" ", "-"),
-            cores=given.cores,
-            seed=20261123,
-        )
-        of_question = rows_of(name, plan)
-        print_table([*of_question[0]], [[*row.values()] for row in of_question])
-        rows += of_question
-    if given.keep:
-        keep_for_site(given.keep / "coverage.csv", pd.DataFrame(rows))
+    with ProcessPoolExecutor(given.workers, get_context("spawn")) as executor:
+        for name in given.questions:
+            plan = plan_groups(
+                **STUDIES[name],
+                subjects=PEOPLE,
+                trials=TRIALS,
+                rope=ROPE,
+                n=given.n,
+                executor=executor,
+                seed=20261123,
+            )
+            of_question = rows_of(name, plan)
+            print_table([*of_question[0]], [[*row.values()] for row in of_question])
+            rows += of_question
+            if given.keep:
+                keep_for_site(given.keep / "coverage.csv", pd.DataFrame(rows))
 
 
 def keep_for_site(path: Path, found: pd.DataFrame) -> None:

@@ -20,7 +20,7 @@ from scipy.stats import norm
 import hmetad
 from hmetad.likelihood.families.meta_d import log_joint_probabilities, meta_criterion_value
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes
-from hmetad.plots.style import COLORS, INK, SOFT, dress, reference_line
+from hmetad.plots.style import BAND, COLORS, INK, LINES, SOFT, dress, reference_line
 
 __all__ = ["draw_all"]
 
@@ -52,21 +52,33 @@ def calibration(path: Path) -> Figure:
     """Ranks of every card, a panel each."""
     with np.load(path, allow_pickle=False) as kept:
         draws = int(kept["draws"])
-        cards = [name for name in kept.files if name != "draws" and not name.endswith(" names")]
+        cards = [name.removesuffix(" band") for name in kept.files if name.endswith(" band")]
         axes = panel_axes(None, len(cards), (2.5, 1.9), share_y=True)
         for ax, card in zip(axes, cards, strict=True):
-            ranks = xr.DataArray(kept[card].astype(int), dims=("simulation", "parameter"))
-            found = xr.Dataset({"rank": ranks}, {"parameter": kept[f"{card} names"]})
-            hmetad.plots.ranks(found.assign_attrs(ranks=draws), ax=ax)
-            if legend := ax.get_legend():
-                legend.remove()
-            name_panel(ax, f"{card}, n = {len(ranks)}")
-            for line in ax.lines:
-                # Hundreds of lines that nobody has to tell apart are an image.
-                line.set_rasterized(line.get_alpha() is not None)
+            draw_ranks(ax, kept[card], kept[f"{card} band"], draws)
+            dress(ax)
+            name_panel(ax, f"{card}, n = {len(kept[card])}")
         name_outer_axes(axes, "rank, as a share", "share − expected", share_y=True)
     axes[0].figure.set_dpi(150)
     return axes[0].figure
+
+
+def draw_ranks(ax: Axes, ranks: NDArray[np.uint8], band: NDArray[np.int64], draws: int) -> None:
+    """Distribution functions (a quantity each) less that of uniform ranks, and their band."""
+    expected = np.arange(1, draws + 1) / (draws + 1)
+    lower, upper = band / len(ranks) - expected
+    ax.fill_between(expected, lower, upper, color=BAND, linewidth=0)
+    reference_line(ax, 0.0, vertical=False)
+    counts = np.array([(ranks <= rank).sum(axis=0) for rank in range(draws)]).T
+    is_outside = ((counts < band[0]) | (counts > band[1])).any(axis=1)
+    lines = counts / len(ranks) - expected
+    # Hundreds of lines that nobody has to distinguish are an image.
+    quiet = {"color": INK, "linewidth": 0.6, "alpha": 0.45, "rasterized": True}
+    for line in lines[~is_outside]:
+        ax.plot(expected, line, **quiet)
+    for place, line in enumerate(lines[is_outside]):
+        look = {"color": COLORS[1 + place % (len(COLORS) - 1)], "linewidth": 1.1}
+        ax.plot(expected, line, linestyle=LINES[place % len(LINES)], **look)
 
 
 def model_recovery(path: Path) -> Figure:

@@ -10,12 +10,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from queue import SimpleQueue
 from typing import Any
+
+from hmetad.base.errors import WorkerError
 
 __all__ = ["at_most", "in_order_of_end", "in_threads", "usable_cpus"]
 
@@ -79,28 +81,35 @@ def in_threads_as_read[Part, Result](
         yield waiting.popleft().result()
 
 
-def in_order_of_end[Part](
-    submit: Callable[[Part], Any], parts: Sequence[Part]
-) -> Generator[tuple[int, Any]]:
-    """Number and result of each part that is worked on elsewhere, as soon as it is done.
+def in_order_of_end[Part, Result](
+    work: Callable[[Part], Result], parts: Sequence[Part], executor: Any
+) -> Generator[tuple[int, Result]]:
+    """Number and result of each part, as soon as it is done; here without an executor.
 
-    `submit` returns a future. Parts not begun are given up where no more are asked for.
+    An executor has ``submit``, which returns a future. Parts that have not begun are cancelled
+    when the generator is closed.
 
     Examples
     --------
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     sorted(in_order_of_end(lambda part: executor.submit(sum, part), [[1, 2], [3, 4]]))
+    ...     sorted(in_order_of_end(sum, [[1, 2], [3, 4]], executor))
     [(0, 3), (1, 7)]
     """
+    if executor is None:
+        yield from enumerate(map(work, parts))
+        return
     done: SimpleQueue[int] = SimpleQueue()
     futures: list[Any] = []
     try:
         for number, part in enumerate(parts):
-            futures.append(submit(part))
+            futures.append(executor.submit(work, part))
             futures[-1].add_done_callback(lambda _, number=number: done.put(number))
         for _ in parts:
             number = done.get()
             yield number, futures[number].result()
+    except BrokenExecutor as error:
+        step = "Use fewer workers: one of them may have run out of memory."
+        raise WorkerError("executor", f"a worker that ended ({error})", "workers", step) from error
     finally:
         for future in futures:
             future.cancel()

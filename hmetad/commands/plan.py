@@ -4,10 +4,14 @@ Truth, design and ROPE → what studies of several sizes would find.
 """
 
 import math
+import os
 import secrets
+import signal
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +19,7 @@ import typer
 
 import hmetad
 from hmetad.base.errors import ConflictError, InputError, NeedError, NumberError
+from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import DATA_FILES, Answer, Listing, deliver, output_file
 from hmetad.commands.options import (
     CiProb,
@@ -29,7 +34,6 @@ from hmetad.commands.options import (
     sampling_options,
 )
 from hmetad.report.terminal import say
-from hmetad.simulate.plan_questions import AskedQuestion
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,6 +45,9 @@ PLANNED = {"subjects": "people", "trials": "trials"}
 PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
 PLANNED |= {"half_width": "half-width", "coverage": "coverage"}
 Studies = Annotated[int, typer.Option(min=2)]
+Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
+# Each study is fitted by one thread: the processes share the machine.
+ONE_THREAD = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHON_CPU_COUNT")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +170,7 @@ class GroupPlanOptions(PlanOptions):
         memory and the like: medians of published populations.
     """
 
-    question: AskedQuestion
+    question: Question
     effect: float | None = None
     subjects: str = "20,40,80"
     trials: str = "200"
@@ -231,22 +238,30 @@ def plan_groups(asked: GroupPlanOptions) -> None:
     pilot = None if asked.pilot is None else Path(asked.pilot)
     chosen, written = asked.format, output_file(asked.output, DATA_FILES, pilot)
     asked.refuse_goals()
-    found = hmetad.simulate.plan_groups(
-        asked.question,
-        subjects=whole_numbers("--subjects", asked.subjects),
-        trials=whole_numbers("--trials", asked.trials),
-        # A fit, where a file is named; else the published populations that are.
-        pilot=hmetad.load_fit(pilot) if pilot and pilot.suffix == ".nc" else asked.pilot,
-        seed=asked.seed,
-        progressbar=sampling_options()["progressbar"],
-        **asked.guesses,
-        **asked.shared,
-    )
+    with ProcessPoolExecutor(usable_cpus(), get_context("spawn"), begin_worker) as executor:
+        found = hmetad.simulate.plan_groups(
+            asked.question,
+            subjects=whole_numbers("--subjects", asked.subjects),
+            trials=whole_numbers("--trials", asked.trials),
+            # A fit, where a file is named; else the published populations that are.
+            pilot=hmetad.load_fit(pilot) if pilot and pilot.suffix == ".nc" else asked.pilot,
+            executor=executor,
+            seed=asked.seed,
+            progressbar=sampling_options()["progressbar"],
+            **asked.guesses,
+            **asked.shared,
+        )
     needed, remark = people_remark(found, asked.goal) if asked.goal else ({}, "")
     more = {"subjects_needed": needed} if asked.goal else {}
     deliver(answer_of(found, more), chosen, written)
     if remark:
         say(remark)
+
+
+def begin_worker() -> None:
+    """Use one thread in this process, and end it at an interrupt."""
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def answer_of(found: "xr.Dataset", needed: Mapping[str, Any]) -> Answer:

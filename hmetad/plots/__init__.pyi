@@ -6,7 +6,6 @@ from hmetad.plots.conditions import sensitivity_bars as sensitivity_bars
 from hmetad.plots.curves import group_accuracy as group_accuracy
 from hmetad.plots.curves import information_plane as information_plane
 from hmetad.plots.curves import norms as norms
-from hmetad.plots.curves import ranks as ranks
 from hmetad.plots.curves import risk_coverage as risk_coverage
 from hmetad.plots.curves import type1_roc as type1_roc
 from hmetad.plots.curves import type2_roc as type2_roc

@@ -1,4 +1,4 @@
-"""Recovery, calibration and planning by simulation."""
+"""Recovery and planning by simulation."""
 
 from hmetad.base.lazy import attach
 

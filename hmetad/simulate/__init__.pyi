@@ -1,6 +1,5 @@
-"""Recovery, calibration and planning by simulation."""
+"""Recovery and planning by simulation."""
 
-from hmetad.simulate.calibration import calibrate_sampler as calibrate_sampler
 from hmetad.simulate.plan import plan_trials as plan_trials
 from hmetad.simulate.plan import subjects_needed as subjects_needed
 from hmetad.simulate.plan import trials_needed as trials_needed

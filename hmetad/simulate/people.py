@@ -7,7 +7,7 @@ Source: the population of Fleming (2017), log M normal between people.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -19,12 +19,21 @@ from hmetad.base.variable_roles import Role
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.checks import whole_number
 from hmetad.norms import populations
-from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.simulate import simulate_counts, with_dims
 
-__all__ = ["Population", "judged_draws", "population_of", "simulate_people", "truth_value"]
+__all__ = [
+    "QUESTIONS",
+    "AskedQuestion",
+    "Population",
+    "judged_draws",
+    "population_of",
+    "simulate_people",
+    "truth_value",
+]
 
 type Floats = NDArray[np.float64]
+
+AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]
 
 DEFAULTS = {
     "m_ratio": 0.8,
@@ -50,6 +59,51 @@ PILOTED = {
 # Guesses, and the quantities of published populations that they are medians of.
 PUBLISHED = {name: name for name in ("m_ratio", "dprime", "dprime_sd", "c_sd")}
 PUBLISHED |= {"between_sd": "log_m_sd"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about people.
+
+    Parameters
+    ----------
+    card : str
+        Model that is fitted.
+    judged : str
+        What is judged, in words.
+    term : str
+        Term of the formula of log M whose coefficient is judged, of two levels the first less the
+        second; empty for the correlation of its effects.
+    groups, tasks : int
+        Groups of people, and tasks of each person.
+    fewest : int
+        People without whom there is no answer.
+    has_effect : bool
+        Whether the truth is an effect; else it is log M itself.
+    """
+
+    card: str
+    judged: str
+    term: str = ""
+    groups: int = 1
+    tasks: int = 1
+    fewest: int = 2
+    has_effect: bool = True
+
+
+QUESTIONS: dict[AskedQuestion, Question] = {
+    "mean": Question("group", "mean of log M", "Intercept", has_effect=False),
+    "difference": Question(
+        "group_comparison", "difference in log M between two groups", "group", groups=2, fewest=4
+    ),
+    "tasks": Question("multitask", "difference in log M between two tasks", "task", tasks=2),
+    "correlation": Question(
+        "multitask", "correlation of log M between two tasks", tasks=2, fewest=3
+    ),
+    "slope": Question(
+        "regression", "slope of log M, for each SD of the covariate", "scale(covariate)", fewest=3
+    ),
+}
 
 
 @dataclass(frozen=True)

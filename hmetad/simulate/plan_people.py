@@ -1,31 +1,44 @@
 """How many people a question about M needs.
 
 Truth, question, design and ROPE → Dataset (subjects, trials, verdict): studies of people are
-simulated, and each is fitted with the hierarchical model of its question.
+simulated, and each is fitted with the hierarchical model of its question, here or wherever an
+executor sends it.
 Source: Kruschke (2013), on planning by the interval and the ROPE.
 """
 
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole, with_posterior, with_submit
+from hmetad.base.checks import arrays_of_numbers, seed_or_none, with_posterior, with_submit
 from hmetad.base.errors import TooFewError, UnknownError, nearest
 from hmetad.base.memory import refuse_memory
-from hmetad.base.threads import usable_cpus
+from hmetad.base.notice_registry import limit
+from hmetad.base.threads import in_order_of_end
+from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
-from hmetad.compare.verdicts import check_arguments, interval_words
+from hmetad.compare.verdicts import check_arguments, interval_words, summarise
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.simulate.people import population_of, truth_value
+from hmetad.simulate.people import (
+    QUESTIONS,
+    AskedQuestion,
+    Population,
+    judged_draws,
+    population_of,
+    simulate_people,
+    truth_value,
+)
 from hmetad.simulate.plan import (
     Estimates,
     Rope,
@@ -36,20 +49,50 @@ from hmetad.simulate.plan import (
     shares_of_verdicts,
     true_verdict,
 )
-from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.recovery import summaries
-from hmetad.simulate.studies import NUMBERS, is_reliable, open_folder, run_studies
+from hmetad.specs.loading import load_model
 
 __all__ = ["plan_groups"]
 
+type Summary = Mapping[str, float]
+
 # Options of the fits of people, and the least of each.
 SHORT_RUNS = {"draws": (500, 4), "tune": (300, 1), "chains": (2, 2)}
+# Times the draws of a fit that is repeated.
+MORE_DRAWS = 3
 # Of a study that is kept: some numbers, each an object of Python.
 STUDY_BYTES = 1000
 
 
+@dataclass(frozen=True)
+class Study:
+    """One study to simulate and fit.
+
+    Parameters
+    ----------
+    question : str
+        A key of `QUESTIONS`.
+    population : Population
+    subjects, trials, number, seed : int
+        On which the data depend, and on nothing else but question and population.
+    level : float
+        Probability of the interval.
+    sampling : mapping of str to object
+        Options of `fit`.
+    """
+
+    question: AskedQuestion
+    population: Population
+    subjects: int
+    trials: int
+    number: int
+    seed: int
+    level: float
+    sampling: Mapping[str, Any]
+
+
 def number_or_none(argument: str, value: Any) -> None:
-    """Refuse a generator too: it cannot be kept in a folder."""
+    """Refuse a generator too: the seed of each study is derived from a number."""
     if isinstance(value, np.random.Generator):
         raise TooFewError(argument, "a Generator", "None or a whole number of at least 0")
     seed_or_none(argument, value)
@@ -65,7 +108,6 @@ def pilot_or_none(argument: str, value: Any) -> None:
     executor=with_submit,
     gaps=arrays_of_numbers,
     pilot=pilot_or_none,
-    cores=whole(1),
     seed=number_or_none,
 )
 def plan_groups(
@@ -90,8 +132,6 @@ def plan_groups(
     comparisons: int = 1,
     meta_criterion: Literal["relative", "absolute"] = "relative",
     n: int = 100,
-    folder: str | Path | None = None,
-    cores: int | None = None,
     executor: Any = None,
     progressbar: bool = True,
     seed: int | None = None,
@@ -145,19 +185,14 @@ def plan_groups(
         κ = M·c or κ = c, of the truth and of the fit.
     n : int
         Studies simulated of each size; at least 2.
-    folder : str or Path, optional
-        Keeps each study when it is done. A plan that was ended goes on there, and further sizes,
-        more studies or another ROPE use the studies that are there.
-    cores : int, optional
-        Processes of this machine, by default one for each CPU that may be used.
     executor : distributed.Client, optional
-        Where to work in place of these processes; or anything else with ``submit`` that returns
-        futures, such as an executor of `concurrent.futures`.
+        Fits the studies in parallel; or another object with ``submit`` that returns futures, such
+        as a `concurrent.futures.ProcessPoolExecutor`. By default studies are fitted one after the
+        other.
     progressbar : bool
         Show on a terminal how many studies are done.
     seed : int, optional
-        The same seed gives the same plan, whatever does the work; by default that of the folder,
-        else a new one.
+        The same seed gives the same plan with any executor; by default a new one.
     **sample_kwargs
         draws, tune, chains and target_accept of `fit`; 2 chains of 500 draws, after 300 of tuning,
         by default.
@@ -176,13 +211,8 @@ def plan_groups(
     Raises
     ------
     InputError
-        If an argument is out of range, there is no effect to plan for, the pilot is no fit of a
-        population, a fit does not fit into memory, or the folder holds something else, or
-        studies with other arguments.
-    MemoryError
-        If the system ended a process of this machine.
-    KeyboardInterrupt
-        If it was interrupted; studies that were done are in the folder.
+        If an argument is out of range, there is no effect to plan for, the pilot is not a fit of a
+        population, or a fit exceeds the memory.
 
     Notes
     -----
@@ -197,7 +227,7 @@ def plan_groups(
     Examples
     --------
     >>> plan = plan_groups(
-    ...     "mean", subjects=[4], trials=[100], rope=(-0.1, 0.1), n=2, cores=1, seed=1
+    ...     "mean", subjects=[4], trials=[100], rope=(-0.1, 0.1), n=2, seed=1
     ... )
     >>> plan["probability"].dims, plan.attrs["judged"]
     (('subjects', 'trials', 'verdict'), 'mean of log M')
@@ -212,25 +242,22 @@ def plan_groups(
     both = {"gaps": gaps, "correlation": correlation, **guesses}
     population = population_of(question, both, ratings, pilot, meta_criterion)
     sampling = sampling_of(sample_kwargs)
-    processes = usable_cpus() if cores is None else cores
     number = studies * len(people) * len(sizes)
     refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
     shape = (max(people) * asked.tasks, 2, 2, len(population.gaps[0]) + 1)
-    size = processes * bytes_of_fit(shape, sampling)
-    refuse_memory("subjects", f"{max(people)}, fitted {processes} at once", size)
-    keys = [(s, t, i) for s in people for t in sizes for i in range(studies)]
-    shared: dict[str, Any] = {"question": question, "population": asdict(population)}
-    shared |= {"level": 1 - (1 - ci_prob) / comparisons, "sampling": sampling}
-    place = None if folder is None else Path(folder)
-    if place is not None:
-        seed = open_folder(place, shared, seed)
-    shared["seed"] = secrets.randbelow(2**31) if seed is None else int(seed)
-    work = {"progressbar": progressbar, "cores": processes, "executor": executor}
-    results = run_studies(keys, shared, place, **work)
+    refuse_memory("subjects", f"{max(people)}", bytes_of_fit(shape, sampling))
+    seed = secrets.randbelow(2**31) if seed is None else int(seed)
+    level = 1 - (1 - ci_prob) / comparisons
+    tasks = [
+        Study(question, population, size, length, i, seed, level, sampling)
+        for size in people
+        for length in sizes
+        for i in range(studies)
+    ]
+    results = run_studies(tasks, executor, progressbar=progressbar)
     true = truth_value(question, population)
-    by_size = [results[s, t, i] for s, t, i in keys]
     found = [
-        summarise_studies(by_size[first : first + studies], true, rope)
+        summarise_studies(results[first : first + studies], true, rope)
         for first in range(0, number, studies)
     ]
     result = labelled_plan(found, {"subjects": people, "trials": sizes}, "plan_groups")
@@ -241,7 +268,7 @@ def plan_groups(
         **asdict(population) | {"gaps": json.dumps(population.gaps)},
         **sampling,
         **true_verdict(true, rope),
-        seed=str(shared["seed"]),
+        seed=str(seed),
         ci_prob=ci_prob,
         comparisons=comparisons,
         n=studies,
@@ -275,14 +302,71 @@ def bytes_of_fit(shape: tuple[int, ...], sampling: Mapping[str, Any]) -> int:
     return 2 * posterior_bytes(counts, load_likelihood("meta-d"), drawn, sampling["chains"])
 
 
-def summarise_studies(
-    studies: Sequence[Mapping[str, float]], truth: float, rope: Rope
-) -> Estimates:
+def run_studies(studies: Sequence[Study], executor: Any, *, progressbar: bool) -> list[Summary]:
+    """Results of all studies, in their order."""
+    # The largest first: at the end no worker waits long for another.
+    order = sorted(range(len(studies)), key=lambda place: -studies[place].subjects)
+    results: dict[int, Summary] = {}
+    console = Console(stderr=True)
+    hidden = not (progressbar and (console.is_interactive or console.is_jupyter))
+    columns = (TextColumn("Studies"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # An interrupt closes the generator, which cancels the studies that have not begun.
+    with (
+        closing(in_order_of_end(run_study, [studies[i] for i in order], executor)) as ended,
+        Progress(*columns, console=console, disable=hidden) as progress,
+    ):
+        bar = progress.add_task("", total=len(studies))
+        for number, result in ended:
+            results[order[number]] = result
+            progress.advance(bar)
+    return [results[place] for place in range(len(studies))]
+
+
+def run_study(study: Study) -> Summary:
+    """Simulate one study, fit it, and summarise the draws of what is judged.
+
+    An unreliable fit is repeated once with more draws.
+    """
+    question, population = study.question, study.population
+    entropy = [study.seed, study.subjects, study.trials, study.number]
+    of_data, of_fits = np.random.SeedSequence(entropy).spawn(2)
+    rng = np.random.default_rng(of_data)
+    counts = simulate_people(population, question, study.subjects, study.trials, rng)
+    spec = load_model(QUESTIONS[question].card, meta_criterion=population.meta_criterion)
+    options = {**study.sampling, "cores": 1, "progressbar": False, "quiet": True}
+    summary: dict[str, float] = {}
+    for seed, times in zip(of_fits.generate_state(2).tolist(), (1, MORE_DRAWS), strict=True):
+        more = {name: times * options[name] for name in ("draws", "tune")}
+        tree = fit(counts, spec, random_seed=seed, **{**options, **more})
+        rows = judged_draws(question, tree)[None]
+        table = summarise(rows, level=study.level, is_hdi=False, null=0.0, rope=(-1.0, 1.0))
+        summary = {name: float(table[name][0]) for name in ("mean", "lower", "upper", "rhat")}
+        summary["ess"] = float(table["ess_tail"][0])
+        summary["divergences"] = float(tree["sample_stats"]["diverging"].sum())
+        if is_reliable(summary):
+            break
+    return summary
+
+
+def is_reliable(summary: Summary) -> bool:
+    """Whether the draws of what is judged keep the limits of `fit` and `decide`.
+
+    Examples
+    --------
+    >>> is_reliable({"rhat": 1.02, "ess": 900.0, "divergences": 0.0})
+    False
+    """
+    has_mixed = summary["rhat"] <= limit("rhat") and summary["ess"] >= limit("ess")
+    return has_mixed and summary["divergences"] == 0
+
+
+def summarise_studies(studies: Sequence[Summary], truth: float, rope: Rope) -> Estimates:
     """What studies of one size found, from the results of `run_study`."""
-    found = {name: np.array([study[name] for study in studies]) for name in NUMBERS}
     is_good = np.array([is_reliable(study) for study in studies])
-    mean, lower, upper = (found[name][is_good] for name in ("mean", "lower", "upper"))
-    errors = summaries(np.where(is_good, found["mean"] - truth, np.nan))
+    columns = [[study[name] for study in studies] for name in ("mean", "lower", "upper")]
+    rows = np.array(columns)
+    mean, lower, upper = rows[:, is_good]
+    errors = summaries(np.where(is_good, rows[0] - truth, np.nan))
     covers = np.mean((lower <= truth) & (truth <= upper)) if len(mean) else np.nan
     result: Estimates = {
         "half_width": median_and_error((upper - lower) / 2),

@@ -9,7 +9,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from functools import partial
 from importlib.metadata import version
@@ -22,7 +21,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_submit
-from hmetad.base.errors import ChoiceError, InputError, WorkerError
+from hmetad.base.errors import ChoiceError, InputError
 from hmetad.base.files import write_together
 from hmetad.base.notice import notices
 from hmetad.base.threads import in_order_of_end
@@ -198,12 +197,15 @@ def survey(
         raise ChoiceError("folder", f"{place} with results", "a folder without", *steps)
     kept = {name: read_rows(place / f"{name}.json", made) for name in sets}
     missing = [name for name in sets if kept[name] is None]
-    for name, rows in each_done(partial(describe_set, seed=seed), missing, executor):
-        kept[name] = rows
-        text = json.dumps({"made": made, "rows": rows}, indent=1)
-        write_together({place / f"{name}.json": text})
-        if progress is not None:
-            progress(f"{name}: {len(rows)} population{'s' * (len(rows) != 1)}")
+    work = partial(describe_set, seed=seed)
+    with closing(in_order_of_end(work, missing, executor)) as ended:
+        for number, rows in ended:
+            name = missing[number]
+            kept[name] = rows
+            text = json.dumps({"made": made, "rows": rows}, indent=1)
+            write_together({place / f"{name}.json": text})
+            if progress is not None:
+                progress(f"{name}: {len(rows)} population{'s' * (len(rows) != 1)}")
     return pd.DataFrame([row for name in sets for row in kept[name] or ()])
 
 
@@ -217,19 +219,3 @@ def read_rows(path: Path, made: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         return None
     rows: list[dict[str, Any]] = found["rows"]
     return rows
-
-
-def each_done[Found](
-    work: Callable[[str], Found], names: Sequence[str], executor: Any
-) -> Iterator[tuple[str, Found]]:
-    """Each name with what a function found, as soon as it did."""
-    if executor is None:
-        yield from ((name, work(name)) for name in names)
-        return
-    try:
-        with closing(in_order_of_end(partial(executor.submit, work), names)) as ended:
-            for number, found in ended:
-                yield names[number], found
-    except BrokenExecutor as error:
-        step = "Work with fewer workers: one of them may have run out of memory."
-        raise WorkerError("executor", f"a worker that ended ({error})", "workers", step) from error

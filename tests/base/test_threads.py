@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+from hmetad import InputError
 from hmetad.base import threads
-from hmetad.base.threads import in_threads, usable_cpus
+from hmetad.base.threads import in_order_of_end, in_threads, usable_cpus
 
 CPUS = 3
 # Threads of one process that may use one CPU, after a fit of 5,000 cells.
@@ -101,3 +102,26 @@ def test_a_process_with_one_cpu_makes_no_threads():
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux alone says which CPUs")
 def test_cpus_are_those_that_the_process_may_use():
     assert usable_cpus() == len(os.sched_getaffinity(0))
+
+
+class Client:
+    """Executor whose futures call back, and have no other method of those of Python."""
+
+    def submit(self, work, part):
+        future = Future()
+        future.set_result(work(part))
+        return future
+
+
+def broken(_):
+    raise BrokenExecutor("killed")
+
+
+def test_parts_are_worked_on_by_any_executor_or_here():
+    for executor in (None, Client()):
+        assert dict(in_order_of_end(len, ["a", "bc"], executor)) == {0: 1, 1: 2}
+
+
+def test_a_worker_that_ended_is_an_error_of_the_executor():
+    with ThreadPoolExecutor(1) as executor, pytest.raises(InputError, match="killed"):
+        list(in_order_of_end(broken, [1], executor))

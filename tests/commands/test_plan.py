@@ -1,5 +1,6 @@
 """`hmetad plan trials` and `hmetad plan groups` say what their functions say."""
 
+from typing import get_args
 from unittest import mock
 
 import numpy as np
@@ -8,6 +9,8 @@ import xarray as xr
 from command_line import run
 
 import hmetad
+from hmetad.commands.plan import Question
+from hmetad.simulate.people import QUESTIONS
 
 ASK = "plan trials --trials 200,3200 --rope=-0.05,0.05 --draws 50"
 PEOPLE = "plan groups --question mean --subjects 4,6 --trials 60 --rope=-0.1,0.1 --draws 2"
@@ -101,3 +104,7 @@ def test_people_needed_are_said(tmp_path, asked):
     assert f"--probability 0.7: {said} with 200 trials." in done.stderr
     assert done.answer["subjects_needed"] == {"100": None, "200": 40}
     assert len(asked) == 1
+
+
+def test_the_questions_are_those_of_the_function():
+    assert get_args(Question) == tuple(QUESTIONS)

@@ -93,13 +93,6 @@ def grown(names, missing):
     return xr.DataArray(values, {"noise": list(names), "size": [1, 3]}, ("noise", "size"))
 
 
-def ranked(names, missing):
-    """Ranks that are heaped, so that every line is outside the band."""
-    values = np.tile(np.arange(len(names)) % 4, (1 if missing else 30, 1))
-    found = xr.Dataset({"rank": (("simulation", "parameter"), values)}, attrs={"ranks": 19})
-    return found.assign_coords(parameter=texts_of(names))
-
-
 def shares(names, missing):
     values = np.linspace(0, 1, len(names) ** 2).reshape(len(names), len(names))
     if missing:
@@ -147,7 +140,6 @@ PLOTS = {
     "group_accuracy": (16, lambda n, m, ax: plots.group_accuracy(grown(n, m), ax=ax)),
     "information_plane": (8, lambda n, m, ax: plots.information_plane(
         INFORMATION(counts_of(n, m)), ax=ax)),
-    "ranks": (100, lambda n, m, ax: plots.ranks(ranked(n, m), ax=ax)),
     "confusion": (16, lambda n, m, ax: plots.confusion(shares(n, m), ax=ax)),
     "type1_roc": (8, lambda n, m, ax: plots.type1_roc(counts_of(n, m), ax=ax)),
     "type2_roc": (8, lambda n, m, ax: plots.type2_roc(counts_of(n, m), ax=ax)),

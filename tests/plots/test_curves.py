@@ -7,7 +7,6 @@ import xarray as xr
 from plots.drawn import counts_of, predicted
 
 from hmetad import norms, plots
-from hmetad.base.uniformity import uniformity
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.information import meta_information
@@ -99,41 +98,3 @@ def test_the_legend_counts_the_lines_without_a_colour(models, said):
     assert ax.get_legend_handles_labels()[1][-1] == said
     risk = 1 - found["selective_accuracy"].sel(cell="a")
     np.testing.assert_allclose(ax.lines[models - 8].get_ydata(), risk)
-
-
-def found_of(columns, number=19):
-    values = np.stack(list(columns.values()), axis=1)
-    found = xr.Dataset({"rank": (("simulation", "parameter"), values)}, attrs={"ranks": number})
-    return found.assign_coords(parameter=list(columns))
-
-
-def legend(ax):
-    drawn = ax.get_legend()
-    return [] if drawn is None else [text.get_text() for text in drawn.get_texts()]
-
-
-def test_lines_of_ranks_are_the_distribution_functions_less_that_of_uniform_ranks():
-    x, y = curve(plots.ranks(found_of({"one": np.array([0, 0, 1, 3])}, number=3)))
-    np.testing.assert_allclose(x, [0.25, 0.5, 0.75])
-    np.testing.assert_allclose(y, [0.5 - 0.25, 0.75 - 0.5, 0.75 - 0.75])
-
-
-def test_ranks_that_leave_the_band_are_named_unless_they_are_many():
-    rng = np.random.default_rng(3)
-    found = found_of({"fair": np.arange(200) % 20, "low": rng.integers(0, 14, 200)})
-    assert legend(plots.ranks(found)) == ["low"]
-    assert legend(plots.ranks(found.sel(parameter=["fair"]))) == []
-    ax = plots.ranks(found_of({str(i): np.zeros(50, int) for i in range(9)}))
-    assert (legend(ax), len(ax.lines)) == ([], 10)
-
-
-def test_lines_leave_the_band_where_the_p_value_is_small():
-    ranks = np.random.default_rng(4).integers(0, 20, (100, 400))
-    ranks[:, ::4] = np.minimum(ranks[:, ::4] + 2, 19)
-    p = uniformity(ranks, 19)[1]
-    for prob in (0.5, 0.9, 0.95):
-        # Statistics have few values: where a p-value is next to the level, either may be.
-        is_clear = abs(p - (1 - prob)) > 0.02
-        found = found_of({str(i): ranks[:, i] for i in np.flatnonzero(is_clear)})
-        coloured = [line.get_linewidth() > 1 for line in plots.ranks(found, prob=prob).lines[1:]]
-        assert sum(coloured) == (p[is_clear] < 1 - prob).sum()

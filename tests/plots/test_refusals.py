@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from plots.drawn import calibrated, counts_of, frame_of, grown, models, persons, predicted, ranked
+from plots.drawn import calibrated, counts_of, frame_of, grown, models, persons, predicted
 from plots.drawn import shares as shares_of
 
 from hmetad import plots
@@ -14,7 +14,7 @@ from hmetad.counts.tables import type2_counts
 from hmetad.measures.information import meta_information
 
 COUNTS, PERSONS, SHARES = (of(("a", "b"), False) for of in (counts_of, persons, shares_of))
-CALIBRATED, PREDICTED, RANKS = (of(("a", "b"), False) for of in (calibrated, predicted, ranked))
+CALIBRATED, PREDICTED = (of(("a", "b"), False) for of in (calibrated, predicted))
 FRAME = pd.DataFrame({"task": ["A", "A"], "model": ["x", "y"], "m_ratio": [0.8, 0.9]})
 COLUMNS = {"panel": None, "lower": "m_ratio", "upper": "m_ratio", "estimate": "m_ratio"}
 MATRIX = xr.DataArray(
@@ -46,9 +46,6 @@ CASES = {
     "a cell that is not there": (lambda: plots.risk_coverage(xr.Dataset(
         {"selective_accuracy": (("cell", "coverage"), [[1.0]])}, {"cell": ["one"]}),
         strong=["onne"]), r"strong: .*got 'onne'.*'one'"),
-    "ranks beyond certainty": (lambda: plots.ranks(RANKS, prob=95), "prob: .*got 95"),
-    "no ranks": (lambda: plots.ranks(RANKS.drop_vars("rank")), "calibrate_sampler"),
-    "ranks of nothing": (lambda: plots.ranks(RANKS.assign_attrs(ranks="many")), "attrs"),
     "no calibration": (lambda: plots.calibration(pd.DataFrame()),
         "calibrated: .*Expected a Dataset of calibration.*, got DataFrame"),
     "no trials of bins": (lambda: plots.calibration(CALIBRATED.drop_vars("bin_trials")),

@@ -1,11 +1,8 @@
-"""A plan of studies of people says what their fits would find, and can be taken up again."""
+"""A plan of studies of people says what their fits would find, whatever does the work."""
 
 import json
-import os
-import subprocess
-import sys
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -15,10 +12,8 @@ from scipy import stats
 
 from hmetad import InputError, fit
 from hmetad.simulate import plan_groups, subjects_needed, trials_needed
-from hmetad.simulate.people import judged_draws, population_of, simulate_people
+from hmetad.simulate.people import QUESTIONS, judged_draws, population_of, simulate_people
 from hmetad.simulate.plan_people import summarise_studies
-from hmetad.simulate.plan_questions import QUESTIONS
-from hmetad.simulate.studies import finished_studies, worker_processes
 
 ROPE = (-0.1, 0.1)
 GOOD = {"rhat": 1.0, "ess": 900.0, "divergences": 0.0}
@@ -29,20 +24,17 @@ SMALL = {"subjects": [4], "trials": [60], "rope": ROPE, "n": 2, "seed": 1, "prog
 class Instant:
     """Client that answers at once with the interval of a normal mean, and remembers the tasks."""
 
-    def __init__(self, most=None):
-        self.tasks, self.most = [], most
+    def __init__(self):
+        self.tasks = []
 
-    def submit(self, function, task):
+    def submit(self, function, study):
         assert callable(function)
         future = Future()
-        if self.most is not None and len(self.tasks) >= self.most:
-            future.set_exception(KeyboardInterrupt())
-            return future
-        self.tasks.append(task)
-        key = [task[name] for name in ("seed", "subjects", "trials", "study")]
-        se = 1 / np.sqrt(task["subjects"])
-        mean = task["population"]["effect"] + se * np.random.default_rng(key).normal()
-        half = stats.norm.isf((1 - task["level"]) / 2) * se
+        self.tasks.append(study)
+        key = [study.seed, study.subjects, study.trials, study.number]
+        se = 1 / np.sqrt(study.subjects)
+        mean = study.population.effect + se * np.random.default_rng(key).normal()
+        half = stats.norm.isf((1 - study.level) / 2) * se
         future.set_result({"mean": mean, "lower": mean - half, "upper": mean + half, **GOOD})
         return future
 
@@ -100,7 +92,7 @@ def test_comparisons_widen_the_intervals_and_other_sizes_change_nothing():
 @pytest.mark.parametrize("question", sorted(QUESTIONS))
 def test_every_question_is_fitted_and_judged(question):
     effect = {} if question == "mean" else {"effect": 0.3}
-    plan = plan_groups(question, **{**SMALL, **effect, "n": 2, "cores": 1})
+    plan = plan_groups(question, **{**SMALL, **effect, "n": 2})
     reliable = 2 * (1 - plan["probability"].sel(verdict="unreliable").item())
     assert plan["bias"].notnull().item() == (reliable > 0)
     assert plan["half_width"].notnull().item() == (reliable == 2)
@@ -123,80 +115,11 @@ def test_the_judged_draws_are_those_of_the_labelled_levels():
 
 
 def test_the_same_seed_gives_the_same_table_in_threads_too():
-    one = plan_groups("mean", cores=1, **SMALL)
+    one = plan_groups("mean", **SMALL)
     with ThreadPoolExecutor(2) as pool:
         xr.testing.assert_identical(plan_groups("mean", executor=pool, **SMALL), one)
-    other = plan_groups("mean", cores=1, **{**SMALL, "seed": 2})
+    other = plan_groups("mean", **{**SMALL, "seed": 2})
     assert not other["bias"].equals(one["bias"])
-
-
-def test_a_plan_that_was_ended_does_only_what_is_missing(tmp_path):
-    whole, first = planned(), Instant(most=10)
-    with pytest.raises(KeyboardInterrupt):
-        planned(first, folder=tmp_path)
-    path = tmp_path / "studies.jsonl"
-    lines = path.read_text(encoding="ascii").splitlines(keepends=True)
-    assert len(lines) == 10
-    # A kill in the middle of a line: that study is done again.
-    path.write_text("".join(lines)[:-20], encoding="ascii")
-    second = Instant()
-    resumed = planned(second, folder=tmp_path, seed=None)
-    xr.testing.assert_identical(resumed, whole)
-    assert len(second.tasks) == 24 - 9
-    assert path.read_text(encoding="ascii").count("\n") == 24
-    third = Instant()
-    xr.testing.assert_identical(planned(third, folder=tmp_path), whole)
-    assert third.tasks == []
-
-
-def test_more_studies_sizes_and_another_rope_use_those_that_are_there(tmp_path):
-    planned(folder=tmp_path)
-    judged = Instant()
-    plan = planned(judged, folder=tmp_path, rope=(-1.0, 1.0))
-    assert judged.tasks == []
-    assert plan.attrs["truth"] == "negligible"
-    more = Instant()
-    xr.testing.assert_identical(planned(more, folder=tmp_path, n=8), planned(n=8))
-    assert len(more.tasks) == 2 * 4
-    wider = Instant()
-    planned(wider, folder=tmp_path, subjects=[20, 60])
-    assert {task["subjects"] for task in wider.tasks} == {60}
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"effect": 0.3}, "population"),
-        ({"seed": 2}, "seed 1"),
-        ({"draws": 400}, "sampling"),
-        ({"ci_prob": 0.9}, "level"),
-        ({"question": "tasks"}, "question 'difference'"),
-    ],
-)
-def test_studies_of_another_plan_are_refused(tmp_path, changes, says):
-    planned(folder=tmp_path)
-    before = (tmp_path / "studies.jsonl").read_bytes()
-    with pytest.raises(InputError, match=f"folder: .*{says}"):
-        planned(folder=tmp_path, **changes)
-    assert (tmp_path / "studies.jsonl").read_bytes() == before
-
-
-def test_a_folder_with_something_else_is_refused(tmp_path):
-    other = tmp_path / "thesis.docx"
-    other.write_text("all of it", encoding="ascii")
-    for folder, says in ((tmp_path, r"folder: .*thesis.docx"), (other, "folder: .*got the file")):
-        with pytest.raises(InputError, match=says):
-            planned(folder=folder)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
-
-
-@pytest.mark.parametrize("line", ["{}", "no JSON", '{"subjects": "20"}', "[1, 2]"])
-def test_a_line_that_is_no_study_is_named(tmp_path, line):
-    planned(folder=tmp_path)
-    path = tmp_path / "studies.jsonl"
-    path.write_text(path.read_text(encoding="ascii") + line + "\n", encoding="ascii")
-    with pytest.raises(InputError, match=r"studies\.jsonl, line 25"):
-        planned(folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +136,7 @@ def test_a_line_that_is_no_study_is_named(tmp_path, line):
         ({"effect": "big"}, "effect: .*got 'big'"),
         ({"rope": (0.1, -0.1)}, "rope"),
         ({"ci_prob": 95}, "ci_prob"),
-        ({"cores": 0}, "cores: .*got 0"),
+        ({"cores": 2}, "sample_kwargs: .*got 'cores'"),
         ({"executor": 3}, "executor: .*got 3"),
         ({"pilot": xr.Dataset()}, "pilot"),
         ({"seed": -1}, "seed"),
@@ -221,7 +144,7 @@ def test_a_line_that_is_no_study_is_named(tmp_path, line):
         ({"draws": 0}, "draws: .*got 0"),
         ({"random_seed": 1}, "'random_seed'"),
         ({"target_accept": 1.0}, "target_accept"),
-        ({"subjects": [10**9]}, "subjects: .*got 1000000000, fitted"),
+        ({"subjects": [10**9]}, "subjects: .*got 1000000000"),
         ({"n": 10**12}, "n: got"),
     ],
 )
@@ -260,87 +183,19 @@ def test_people_needed_are_said_for_each_number_of_trials():
             needed(given, **wish)
 
 
-def tasks_of(question="mean", number=4, **changes):
-    plan = Instant()
-    effect = {} if question == "mean" else {"effect": 0.3}
-    plan_groups(question, **{**SMALL, **effect, "n": number, "executor": plan, **changes})
-    return plan.tasks
-
-
 @pytest.mark.integration
 def test_processes_give_the_same_table():
-    one = plan_groups("mean", cores=1, **SMALL)
-    xr.testing.assert_identical(plan_groups("mean", cores=2, **SMALL), one)
+    one = plan_groups("mean", **SMALL)
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        xr.testing.assert_identical(plan_groups("mean", executor=pool, **SMALL), one)
 
 
 @pytest.mark.integration
 def test_a_cluster_gives_the_same_table():
-    one = plan_groups("mean", cores=1, **SMALL)
+    one = plan_groups("mean", **SMALL)
     options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": ":0"}
     with LocalCluster(processes=False, **options) as cluster, Client(cluster) as client:
         xr.testing.assert_identical(plan_groups("mean", executor=client, **SMALL), one)
-
-
-@pytest.mark.integration
-def test_an_error_in_a_process_is_told_with_its_text():
-    tasks = [{**task, "question": "age"} for task in tasks_of()]
-    with pytest.raises(RuntimeError, match="KeyError: 'age'"):
-        list(finished_studies(tasks, cores=2))
-
-
-@pytest.mark.integration
-@pytest.mark.skipif(os.name != "posix", reason="the system ends a process by a signal")
-def test_a_process_that_the_system_ends_is_told(monkeypatch):
-    begun = []
-    start = subprocess.Popen
-
-    def remembered(*args, **kwargs):
-        begun.append(start(*args, **kwargs))
-        return begun[-1]
-
-    monkeypatch.setattr(subprocess, "Popen", remembered)
-    with worker_processes(1) as submit:
-        future = submit(tasks_of()[0])
-        while not begun:
-            time.sleep(0.01)
-        begun[0].kill()
-        with pytest.raises(MemoryError, match="Use fewer cores"):
-            future.result(timeout=60)
-
-
-ENDED = """
-import sys
-from hmetad.simulate import plan_groups
-plan_groups("mean", subjects=[4], trials=[60], n=400, seed=1, cores=2, folder=sys.argv[1])
-"""
-
-
-@pytest.mark.integration
-@pytest.mark.skipif(os.name != "posix", reason="signals end a process elsewhere too, otherwise")
-def test_a_killed_plan_leaves_its_studies_and_no_process(tmp_path):
-    folder = tmp_path / "plan"
-    # A script without a guard: its processes must not run it again.
-    script = tmp_path / "script.py"
-    script.write_text(ENDED, encoding="utf-8")
-    process = subprocess.Popen([sys.executable, script, folder])
-    studies = folder / "studies.jsonl"
-    until = time.monotonic() + 180
-    while not (studies.exists() and studies.read_bytes().count(b"\n") > 3):
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    children = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert len(children) >= 2
-    process.kill()
-    process.wait()
-    until = time.monotonic() + 10
-    while any(os.path.exists(f"/proc/{child}/exe") for child in children):
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    found = plan_groups("mean", subjects=[4], trials=[60], n=2, seed=1, cores=1, folder=folder)
-    alone = plan_groups("mean", subjects=[4], trials=[60], n=2, seed=1, cores=1)
-    xr.testing.assert_identical(found, alone)
 
 
 @pytest.mark.integration

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import xarray as xr
 import hmetad
 from hmetad.base.errors import InputError
 from hmetad.studies import confidence_database, populations
-from hmetad.studies.populations import describe_set, each_done, populations_of, survey
+from hmetad.studies.populations import describe_set, populations_of, survey
 
 
 def rows_of(name, n=2):
@@ -80,16 +80,6 @@ def test_sets_go_to_an_executor_and_come_back_in_order(tmp_path):
     with ThreadPoolExecutor(2) as executor:
         found = survey(["a", "b", "c"], tmp_path, executor=executor)
     assert list(dict.fromkeys(found["set"])) == ["a", "b", "c"]
-
-
-def test_an_executor_needs_futures_that_call_back_and_no_more():
-    class Client:
-        def submit(self, work, name):
-            future = Future()
-            future.set_result(work(name))
-            return future
-
-    assert dict(each_done(len, ["a", "bc"], Client())) == {"a": 1, "bc": 2}
 
 
 def test_tasks_and_groups_are_populations_of_their_own():
