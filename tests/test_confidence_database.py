@@ -124,7 +124,7 @@ def test_a_scale_that_both_responses_share_is_counted_from_its_middle():
         (
             TABLE.assign(sure="high"),
             {},
-            r"confidence: .*Expected numbers\..*, got the words 'high'",
+            r"confidence: .*Expected numbers.*got the words 'high'",
         ),
         (
             TABLE.assign(shown=1),
@@ -135,7 +135,7 @@ def test_a_scale_that_both_responses_share_is_counted_from_its_middle():
         (
             TABLE,
             {"columns": {"confidence": "sure"}, "labels": []},
-            "no stimulus and no correctness",
+            "neither stimulus nor correctness",
         ),
     ],
 )

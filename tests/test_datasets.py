@@ -158,7 +158,7 @@ def test_a_server_that_fails_once_is_asked_again(small, monkeypatch):
 
 def test_an_interrupted_download_leaves_whole_files_and_says_what_to_do(small, tmp_path):
     small.cut = True
-    with pytest.raises(InputError, match=r"no file from .*by hand and save it as") as error:
+    with pytest.raises(InputError, match=r"by hand and save it as.*no file from ") as error:
         public.load("bang2019")
     assert str(tmp_path / "cache" / "bang2019" / "one (1).csv") in str(error.value)
     assert cached(tmp_path) == []
@@ -211,7 +211,7 @@ def test_an_address_that_is_none_and_a_folder_that_cannot_be_written_are_refused
     monkeypatch, tmp_path
 ):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(InputError, match=r"folder: .*got .*cannot be written.*HMETAD_DATA"):
+    with pytest.raises(InputError, match=r"folder: .*HMETAD_DATA.*got .*cannot be written"):
         public.load("bang2019", folder=tmp_path / "file")
     with monkeypatch.context() as patch:
         refuse = mock.Mock(side_effect=PermissionError("no permission to write here"))
@@ -219,19 +219,19 @@ def test_an_address_that_is_none_and_a_folder_that_cannot_be_written_are_refused
         with pytest.raises(InputError, match=r"cannot be written .no permission"):
             public.load("bang2019")
     monkeypatch.setenv("HMETAD_DATA_URL", "mirror.example")
-    with pytest.raises(InputError, match=r"HMETAD_DATA_URL: .*got 'mirror\.example'.*https://"):
+    with pytest.raises(InputError, match=r"HMETAD_DATA_URL: .*https://.*got 'mirror\.example'"):
         public.load("bang2019")
 
 
 @pytest.mark.parametrize("ask", [public.load, public.load_trials])
 def test_an_unknown_name_is_refused_and_a_near_one_suggested(ask):
-    with pytest.raises(InputError, match=r"name: .*got 'mazancieux'.*'mazancieux2020'"):
+    with pytest.raises(InputError, match=r"name: .*'mazancieux2020'.*got 'mazancieux'"):
         ask("mazancieux")
 
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(public, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"no package rdata.*\.\[r\]"):
+    with pytest.raises(InputError, match=r"\.\[r\].*no package rdata"):
         public.read_hellmann2023([tmp_path / "MaskOri.RData"])
 
 

@@ -23,14 +23,14 @@ BOTH = 'formula = {log_m = "1", c = "1"}\n'
     [
         ("x = " + "[" * 3_900, "no TOML|nested too deeply"),
         ("a." * 1_900 + "x = 1", "fields: .*got 'a'"),
-        ("a." * 3_000 + "x = 1", f"a line of 6005 characters, Expected at most {MAX_LINE}"),
+        ("a." * 3_000 + "x = 1", f"Expected at most {MAX_LINE}.*a line of 6005 characters"),
         ("#\n" * (MAX_BYTES // 2 + 1), f"at most {MAX_BYTES}"),
         (f'title = """{"x\n" * MAX_TEXT}"""', f"text of at most {MAX_TEXT} characters"),
         *[
             (f'[names]\ndprime = "{x}"', rf"name of dprime: .*got '{x}'")
             for x in ("cell", "a/b", "", "m_ratio")
         ],
-        ('[names]\ndprime = "x\\u0000y"', "name of dprime: got"),
+        ('[names]\ndprime = "x\\u0000y"', r"name of dprime.*got"),
         (f'{BOTH}names = {{log_m_Intercept = "x", c_Intercept = "x"}}', "'x' for two variables"),
         (f'{BOTH}names = {{log_m_Intercept = "log_gap"}}', "'log_gap' for two variables"),
     ],
@@ -47,7 +47,7 @@ def test_a_column_as_a_name_and_an_example_that_cannot_be_written_are_refused():
     named = hmetad.load_model("individual", formula="1", names={"log_m_Intercept": "model"})
     with pytest.raises(InputError, match="'model', which is a coordinate of the cells"):
         hmetad.build_model(counts, named)
-    with pytest.raises(hmetad.InputError, match=r"example: .*got .*1979.*numbers, text"):
+    with pytest.raises(hmetad.InputError, match=r"example: .*numbers, text.*got .*1979"):
         hmetad.ModelSpec("x", example={"coords": {"subject": date(1979, 5, 27)}})
 
 

@@ -143,9 +143,9 @@ FITS = [
     (draws(lambda p: p.assign(c=p["c"].isel(cell=0, drop=True))), "dims chain, draw, cell"),
     (draws(lambda p: p.assign(meta_d=nan_in(p["meta_d"]))), "draws of meta_d that are not finite"),
     (draws(lambda p: p.assign(dprime=p["dprime"] + np.inf)), "draws of dprime that are not finite"),
-    (draws(lambda p: p.assign_coords(cell=["a", "b"])), "cell .*that of the counts"),
-    (draws(lambda p: p.assign_coords(criterion=[1, 2, 4])), "criterion .*that of the counts"),
-    (draws(lambda p: p.isel(response=[1, 0])), "response .*that of the counts"),
+    (draws(lambda p: p.assign_coords(cell=["a", "b"])), r"that of the counts.*cell "),
+    (draws(lambda p: p.assign_coords(criterion=[1, 2, 4])), r"that of the counts.*criterion "),
+    (draws(lambda p: p.isel(response=[1, 0])), r"that of the counts.*response "),
     (draws(lambda p: p.assign_coords(model=("cell", ["b", "a"]))), "other values of model than"),
     (draws(lambda p: p.isel(draw=slice(0))), "sizes "),
     (draws(lambda p: p.set_coords("dprime")), "no variable 'dprime'"),
@@ -179,7 +179,7 @@ def test_a_formula_in_a_fit_runs_nothing(whole, tmp_path, formula):
 def test_what_is_no_fit_does_not_take_a_good_ones_place(whole, copy):
     before = copy.read_bytes()
     for thing in (None, 3, "fit", np.ones(3), xr.Dataset(), xr.DataTree(), whole["posterior"]):
-        with pytest.raises(InputError, match="fit: got"):
+        with pytest.raises(InputError, match=r"fit.*got"):
             hmetad.save_fit(thing, copy)
     assert copy.read_bytes() == before
 
@@ -191,7 +191,7 @@ def test_a_changed_bit_does_not_fit_the_checksum_which_is_that_of_all_versions(c
     for place in (100, len(content) // 2, len(content) - 81):
         changed = content[place] ^ 1
         copy.write_bytes(content[:place] + bytes([changed]) + content[place + 1 :])
-        with pytest.raises(InputError, match=r"does not match its checksum.*copy it again"):
+        with pytest.raises(InputError, match=r"copy it again.*does not match its checksum"):
             hmetad.load_fit(copy)
 
 
@@ -225,7 +225,7 @@ def virtual_data(file, other):
         (virtual_data, "x with dims"),
         (link("posterior/y", lambda *_: h5py.SoftLink("/posterior/c")), None),
         (link("again", lambda file, _: file["/"]), None),
-        (dataset((2**40,), "f8", chunks=(2**20,)), r"arrays of 8192\.0 GiB.*at most 16\.0 GiB"),
+        (dataset((2**40,), "f8", chunks=(2**20,)), r"at most 16\.0 GiB.*arrays of 8192\.0 GiB"),
         (dataset((3,), np.dtype("V16")), "cannot be read|of type"),
         (dataset((3,), np.dtype([("a", "f8"), ("b", "i4")])), "of type"),
     ],

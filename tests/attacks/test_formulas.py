@@ -109,9 +109,9 @@ def test_it_is_refused_in_a_card_the_record_of_a_fit_and_a_command(formula, fold
         ("1 + log(age - 20)", "finite numbers in every cell"),
         ("1 + I(1 / (age - 30))", "finite numbers in every cell"),
         ("exp(age**5)", "finite numbers in every cell"),
-        ("I(task * 100000000)", r"text in 'task' to calculate with.*S\(column\)"),
-        ("I(task + task)", r"text in 'task' to calculate with.*S\(column\)"),
-        ("scale(task)", r"text in 'task' to calculate with.*S\(column\)"),
+        ("I(task * 100000000)", r"S\(column\).*text in 'task' to calculate with"),
+        ("I(task + task)", r"S\(column\).*text in 'task' to calculate with"),
+        ("scale(task)", r"S\(column\).*text in 'task' to calculate with"),
     ],
 )
 def test_what_no_formula_may_say_is_named(formula, message):
@@ -171,7 +171,7 @@ def test_powers_of_whole_numbers_do_not_wrap():
 def test_more_columns_than_could_be_are_refused_before_they_are_made():
     many = [str(i) for i in range(101)]
     cells = pd.DataFrame({"a": np.repeat(many, 101), "b": np.tile(many, 101)})
-    with pytest.raises(InputError, match=r"10201 columns.*at most 10000.*\(1 \| subject\)"):
+    with pytest.raises(InputError, match=r"\(1 \| subject\).*at most 10000.*10201 columns"):
         parse_design("log_m", "0 + a:b", cells)
 
 

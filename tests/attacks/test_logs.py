@@ -174,7 +174,7 @@ def test_deep_json_is_refused(made, depth, tmp_path):
     sample = f'{{"id": 1, "epoch": 1, "store": {made(depth)}}}'
     for encoding in ("utf-8", "utf-16", "utf-32-le"):
         path = write(tmp_path / "log.eval", {"samples/1.json": sample.encode(encoding)})
-        with pytest.raises(InputError, match=r"nested deeper.*at most 200 \(limit 'nesting'\)"):
+        with pytest.raises(InputError, match=r"at most 200 \(limit 'nesting'\).*nested deeper"):
             read(path)
     if depth > 250:
         with pytest.raises(InputError, match=r"nested|no JSON"):
@@ -245,7 +245,7 @@ def test_a_zst_in_several_frames_is_read_to_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TABLE + TABLE, "its header again in row 7, Expected one header"),
+        (TABLE + TABLE, r"Expected one header.*its header again in row 7"),
         (b"a,b\na,b\n1,2\n", "its header again in row 1"),
         (b",b,NA\n0,1,2\n,b,NA\n", "its header again in row 2"),
         (b"item,1\nx,2\nitem,1\n", "its header again in row 2"),
@@ -253,11 +253,11 @@ def test_a_zst_in_several_frames_is_read_to_its_end(tmp_path):
         (b"a,b\n1,2,3\n", "cannot be read"),
         (b"a,b\n1,2\n1,2,3\n", "cannot be read"),
         (b'a,b\n"1,2\n3,4\n', "cannot be read"),
-        (b"a,b\n1,\x002\n", "NUL bytes, Expected text in UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "in UTF-8. Save it as text in UTF-8"),
+        (b"a,b\n1,\x002\n", r"Expected text in UTF-8.*NUL bytes"),
+        ("a,b\n1,2\n".encode("utf-16"), "Save it as text in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16-le"), "NUL bytes"),
-        ("modèle,b\n1,2\n".encode("latin-1"), "in UTF-8. Save it as text in UTF-8"),
-        ("model,b\nclé,2\n".encode("latin-1"), "in UTF-8. Save it as text in UTF-8"),
+        ("modèle,b\n1,2\n".encode("latin-1"), "Save it as text in UTF-8"),
+        ("model,b\nclé,2\n".encode("latin-1"), "Save it as text in UTF-8"),
         (b"a" * 200_000 + b",b\n1,2\n", "cannot be read"),
         (pa.table([[1], [2]], names=["a", "a"]), "column 'a' twice"),
     ],

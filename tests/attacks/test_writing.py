@@ -186,9 +186,9 @@ def test_draws_that_no_memory_holds_are_refused_with_the_numbers(draws, out):
     counts = hmetad.simulate_counts(1.5, m_ratio=0.8, trials=300, seed=1)
     with pytest.raises(hmetad.InputError, match=rf"draws: .*got {draws} .* takes .* TB or more"):
         hmetad.fit(counts, draws=draws)
-    with pytest.raises(hmetad.InputError, match=r"tune: got"):
+    with pytest.raises(hmetad.InputError, match=r"tune.*got"):
         hmetad.fit(counts, tune=draws)
-    with pytest.raises(hmetad.InputError, match=r"n: got"):
+    with pytest.raises(hmetad.InputError, match=r"n: .*got"):
         hmetad.resample(counts, hmetad.sdt, n=draws)
     said = run(out.parent, f"measures trials.csv --interval --draws {draws}", status=2).stderr
     assert said.count("\n") == 1

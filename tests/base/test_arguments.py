@@ -68,15 +68,15 @@ def test_what_users_pass_is_taken(arguments):
     ("arguments", "message"),
     [
         ({"names": "ab"}, "names: .*Expected a list of text.*, got 'ab'"),
-        ({"names": {"a", "b"}}, "names: .*got .* A set has no order: pass a list"),
-        ({"names": [1]}, "names: got"),
+        ({"names": {"a", "b"}}, "names: A set has no order: pass a list"),
+        ({"names": [1]}, "names: .*got"),
         ({"names": None}, "names: .*got None"),
         ({"scale": "2"}, "scale: .*Expected a number.*, got '2'"),
         ({"scale": float("nan")}, "scale: .*got nan"),
         ({"scale": True}, "scale: .*got True"),
-        ({"scale": [1.0]}, "scale: got"),
+        ({"scale": [1.0]}, "scale: .*got"),
         ({"kind": "c"}, "kind: .*Expected 'a' or 'b'.*, got 'c'"),
-        ({"kind": ["a"]}, "kind: got"),
+        ({"kind": ["a"]}, "kind: .*got"),
         ({"n": 0}, "n: .*Expected a whole number of at least 1.*, got 0"),
         ({"n": 1.0}, "n: .*got 1.0"),
         ({"n": 10**300}, "n: .*got an integer of 997 bits"),
@@ -84,9 +84,9 @@ def test_what_users_pass_is_taken(arguments):
         ({"flag": np.array([True, False])}, r"flag: .*got an array of shape \(2,\)"),
         ({"flag": pd.NA}, "flag: .*got NAType"),
         ({"path": b"x"}, "path: .*Expected a path.*, got b'x'"),
-        ({"path": "x\0y"}, "path: got"),
-        ({"table": [1]}, "table: got"),
-        ({"table": {"a": "1"}}, "table: got"),
+        ({"path": "x\0y"}, "path: .*got"),
+        ({"table": [1]}, "table: .*got"),
+        ({"table": {"a": "1"}}, "table: .*got"),
         ({"seed": -1}, "seed: .*got -1"),
         ({"seed": 1.5}, "seed: .*got 1.5"),
     ],
@@ -113,7 +113,7 @@ def test_arrays_of_numbers_are_of_numbers():
     for value in (0.5, [1, 2], np.ones((2, 2)), xr.DataArray([1.0]), np.array([1, 2.5], object)):
         arrays_of_numbers("x", value)
     for value in ("0.5", ["a"], [[1], [2, 3]], {1: 2}, len, np.array(["a"])):
-        with pytest.raises(InputError, match="x: got"):
+        with pytest.raises(InputError, match=r"x.*got"):
             arrays_of_numbers("x", value)
 
 

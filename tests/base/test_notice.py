@@ -51,7 +51,7 @@ def test_notices_survive_netcdf_even_when_they_are_long(kind, tmp_path):
 def test_a_notice_cannot_be_edited_and_has_one_of_three_severities():
     with pytest.raises(FrozenInstanceError):
         FEW.message = "all is well"
-    with pytest.raises(InputError, match="'fatal', Expected 'info', 'warning' or 'error'"):
+    with pytest.raises(InputError, match=r"Expected 'info', 'warning' or 'error'.*'fatal'"):
         Notice("few-trials", "fatal", "12 trials.")
 
 

@@ -345,7 +345,7 @@ def test_a_changed_file_of_estimates_is_refused(fitted, tmp_path):
         ({"formula": "y ~ 1 + (1 | sets)"}, "no column 'sets'"),
         ({"se": None}, "column of standard errors"),
         ({"se": "none"}, "no column 'none'"),
-        ({"link": "logit "}, "link: got"),
+        ({"link": "logit "}, r"link.*got"),
         ({"priors": {"y_model": Prior("StudentT", nu=3, mu=0, sigma=1)}}, "Expected Normal"),
         ({"priors": {"y_mode": Prior("Normal", mu=0, sigma=1)}}, "Did you mean 'y_model'"),
         ({"priors": {"y_1|set_sigma": Prior("StudentT", nu=3, mu=1, sigma=1)}}, "with mu=0"),

@@ -44,7 +44,7 @@ def test_a_grouping_column_is_refused_as_a_covariate_is():
         lambda: hmetad.measure(counts),
         lambda: hmetad.resample(counts, hmetad.sdt, n=2, seed=1),
     ):
-        with pytest.raises(InputError, match=f"by: .*got 'c'.*my_c.*{TAKEN}|{TAKEN}.*my_c"):
+        with pytest.raises(InputError, match=f"by: .*my_c.*{TAKEN}"):
             call()
 
 

@@ -75,13 +75,13 @@ def test_several_seeds_make_one_that_can_be_read_back(counts):
     ],
 )
 def test_odd_numbers_are_refused_before_anything_is_sampled(counts, name, value):
-    with pytest.raises(InputError, match=f"^{name}: .*got .*whole number of at least [01]"):
+    with pytest.raises(InputError, match=f"^{name}: .*whole number of at least [01].*got"):
         hmetad.fit(counts, **{**SHORT, name: value})
 
 
 @pytest.mark.parametrize("sampler", ["numpyro", "blackjax", "stan", None])
 def test_other_samplers_than_nutpie_and_pymc_are_refused(counts, sampler):
-    with pytest.raises(InputError, match=r"^nuts_sampler: .*got .*'nutpie' or 'pymc'"):
+    with pytest.raises(InputError, match=r"^nuts_sampler: .*'nutpie' or 'pymc'.*got "):
         hmetad.fit(counts, nuts_sampler=sampler, **SHORT)
 
 

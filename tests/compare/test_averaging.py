@@ -153,9 +153,9 @@ BY_SET = {"pool": "set"}
     ("change", "asked", "says"),
     [
         (None, BY_SET | {"weights": "size"}, "weights: .*got 'size'"),
-        (None, {"weights": "trials", "within": "set"}, "weights without pool"),
+        (None, {"weights": "trials", "within": "set"}, "weights needs pool"),
         (None, BY_SET | {"weights": {"A": 1}}, "none for 'B'"),
-        (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, "'E', Expected a level"),
+        (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, r"Expected a level.*'E'"),
         (None, BY_SET | {"weights": {**TRIALS, "D": 0}}, "finite numbers above 0"),
         (None, {"pool": "model"}, "pool: .*got 'model'"),
         (None, {"pool": "sett"}, "Did you mean 'set'"),

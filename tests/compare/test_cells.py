@@ -76,7 +76,7 @@ def test_levels_to_leave_out_are_a_list(per_response):
 def test_a_single_number_and_other_objects_are_refused():
     slope = xr.DataArray(np.zeros((2, 5)), dims=("chain", "draw"), name="log_m_age")
     for draws, var, says in (
-        (slope, "log_m_age", r"one number.*decide"),
+        (slope, "log_m_age", r"decide.*one number"),
         (slope.to_dataset(), "log_m_agee", "Did you mean 'log_m_age'"),
         (xr.DataTree(), "log_m", "without posterior"),
         ([1, 2], None, "draws: .*Expected a fit.*, got list"),

@@ -305,7 +305,7 @@ def test_levels_that_are_never_together_are_refused():
     apart = ratios()[..., [0, 4]]
     with pytest.raises(InputError, match="never together"):
         contrast(apart, **WITHIN, matrix=of_two([[1, -1]]))
-    with pytest.raises(InputError, match="one of the two"):
+    with pytest.raises(InputError, match="does not go with matrix"):
         contrast(apart, **WITHIN, matrix=of_two([[1, -1]]), against="a")
 
 

@@ -39,7 +39,7 @@ def repeated(kind):
 OF_TRIALS = [
     (
         frame().rename(columns={"stimulus": "Stimuli"}),
-        "stimulus: .*got 'stimulus', .* Did you mean 'Stimuli'",
+        "Did you mean 'Stimuli.*got 'stimulus''",
     ),
     *[
         (x, r"trials: .*Expected a DataFrame of pandas.*, got \w+")
@@ -48,47 +48,47 @@ OF_TRIALS = [
     (frame().head(0), "trials: .*Expected at least one trial.*, got no rows"),
     (pd.concat([frame(), frame()[["task"]]], axis=1), r"columns \['task'\] more than once"),
     # Labels
-    (with_third_label(), r"3 labels: .*'skip' \(stimulus 0, response 3\), allowed"),
+    (with_third_label(), r"3 labels: .*'skip' \(stimulus 0, response 3\)"),
     (
         frame(stimulus=np.tile(["1", "b"], 200), response=np.tile([1, 2], 200)),
-        r"4 labels: '1'.*Recode both columns",
+        r"Recode both columns.*4 labels: '1'",
     ),
     *[
         (
             frame(stimulus=np.tile([*"ABCD"], 100), response=np.tile([*"ABDC"], 100)),
             rf"4 labels: 'A'.*More than two alternatives.*{words}",
         )
-        for words in ("--correct COLUMN.*auroc2", "selected by their answer")
+        for words in ("count_correct.*auroc2", "selected by their answer")
     ],
-    (frame(stimulus="neg", response="neg"), "single label 'neg'.*Name both: labels="),
+    (frame(stimulus="neg", response="neg"), r"Name both: labels=.*single label 'neg'"),
     # Correctness as the response
     (frame(stimulus=HALF + 1, response=np.tile([0, 1, 1, 1], 100)), CHOICE),
     (frame(stimulus="neg", response="correct"), CHOICE),
     *[
-        (repeated(kind), f"the same as 'is_correct' in every row, {CHOICE}")
+        (repeated(kind), f"{CHOICE}.*the same as 'is_correct' in every row")
         for kind in (int, bool, float)
     ],
     # Ratings
     *[
         (
             frame(confidence=pd.Series(np.linspace(0, 1, 400), dtype=dtype)),
-            "398 values such as .*bin_confidence",
+            r"bin_confidence.*398 values such as ",
         )
         for dtype in ("float64", object, "Float64")
     ],
     (frame(confidence=np.inf), "400 values such as inf"),
     (
         frame(confidence=tiled("low", "high")),
-        r"\(400 of 400 .*1..K.*'high', 'low' in order, the least",
+        r"'high', 'low' in order, the least.*1..K.*\(400 of 400 ",
     ),
     (
         frame(confidence=tiled("1", "2", "2", "high")),
-        r"'high' \(100 of 400 values are no .*import table",
+        r"import table.*'high' \(100 of 400 values are no ",
     ),
     (frame(confidence=tiled(1, "sure")), "text such as 'sure'"),
     (frame(confidence=tiled(True, False)), "booleans such as"),
     (frame(confidence=np.tile([1, 1e300], 200)), "ratings up to"),
-    (frame(confidence=np.tile([450, 5000], 200)), r"ratings up to 5000.*bin_confidence"),
+    (frame(confidence=np.tile([450, 5000], 200)), r"bin_confidence.*ratings up to 5000"),
     (frame(confidence=np.tile([25, 50, 75, 100], 100)), "bin_confidence"),
 ]
 
@@ -102,11 +102,11 @@ def test_trials_that_cannot_be_counted_are_refused(trials, message):
 ZERO_TO_3 = frame(confidence=np.tile([0, 1, 2, 3], 100))
 OF_ARGUMENTS = [
     *[
-        (frame(), {argument: "taks"}, f"{argument}: .*got 'taks'.*Did you mean 'task'")
+        (frame(), {argument: "taks"}, f"{argument}: .*Did you mean 'task'.*got 'taks'")
         for argument in ("by", "covariates", "response", "confidence")
     ],
     *[
-        (frame(), arguments, "2 times, Expected a different column for each")
+        (frame(), arguments, r"Expected a different column for each.*2 times")
         for arguments in (
             {"by": ["model", "model"]},
             {"by": "model", "covariates": "model"},
@@ -130,7 +130,7 @@ OF_ARGUMENTS = [
     ],
     (frame(), {"by": [0]}, r"by: .*Expected text.*, got \[0\]"),
     (frame(group=2**70), {"by": "group"}, "group: .*got integers beyond 64 bits"),
-    (frame(group=tiled("a", 1)), {"by": "group"}, r"type int and str.*astype\(str\)"),
+    (frame(group=tiled("a", 1)), {"by": "group"}, r"astype\(str\).*type int and str"),
     (frame(), {"labels": ("negative", "pos")}, r"in the data 'neg' \(stimulus"),
     *[
         (frame(), {"labels": x}, TWO_LABELS)
@@ -139,13 +139,13 @@ OF_ARGUMENTS = [
     (
         frame().rename(columns={"stimulus": "correct"}),
         {"stimulus": "correct"},
-        r"stimulus: .*got column 'correct'.*auroc2",
+        r"stimulus: .*auroc2.*got column 'correct'",
     ),
     *[
         (
             frame().rename(columns={"response": name}),
             {"response": name},
-            f"named like correctness, {CHOICE}",
+            f"{CHOICE}.*named like correctness",
         )
         for name in (
             "correct",
@@ -158,16 +158,16 @@ OF_ARGUMENTS = [
         )
     ],
     *[
-        (ZERO_TO_3, {"ratings": x}, r"got 0 \(100 trials\).*least confident first: levels=\[0, 1, ")
+        (ZERO_TO_3, {"ratings": x}, r"least confident first: levels=\[0, 1, .*got 0 \(100 trials\)")
         for x in (None, 4)
     ],
-    (ZERO_TO_3, {"ratings": 3}, r"Expected 1\.\.3. .* levels=\[0, 1, 2, 3\]"),
+    (ZERO_TO_3, {"ratings": 3}, r" levels=\[0, 1, 2, 3\].*Expected 1\.\.3. "),
     (
         frame(confidence=np.r_[np.tile([1, 2], 198), [9, 9, -1, 2]]),
         {"ratings": 4},
-        r"-1 \(1 trials\), 9 \(2 trials\), Expected 1\.\.4",
+        r"Expected 1\.\.4.*-1 \(1 trials\), 9 \(2 trials\)",
     ),
-    (frame(confidence=tiled("71%", "83%")), {"quantiles": 2}, "'71%'.*import table FILE --sc"),
+    (frame(confidence=tiled("71%", "83%")), {"quantiles": 2}, r"import table FILE --sc.*'71%'"),
     *[(frame(), {"ratings": x}, r"ratings: .*Expected a whole number.*, got .*") for x in (0, 2.5)],
     (frame(confidence=np.tile([1, 1e300], 200)), {"ratings": 4}, "200 trials"),
     (frame(), {"ratings": 1001}, r"^ratings: .*Expected at most 1000.*, got 1001"),
@@ -195,7 +195,7 @@ def test_arguments_that_do_not_fit_the_trials_are_refused(trials, arguments, mes
 )
 @pytest.mark.parametrize("labels", [None, ("neg", "pos")])
 def test_a_response_that_says_right_or_wrong_is_refused(right, wrong, labels):
-    with pytest.raises(InputError, match=f"{CHOICE}.*Rebuild the choice"):
+    with pytest.raises(InputError, match=f"Rebuild the choice.*{CHOICE}"):
         count_trials(frame(response=tiled(right, wrong)), labels=labels)
 
 
@@ -288,13 +288,13 @@ COUNTS = count_trials(frame())
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ({}, r"counts: .*got dict.*Make one with count_trials or from_nr"),
-        (xr.DataArray([1.0], dims="cell"), r"counts: .*got dims \(cell\).*count_trials or from_nr"),
-        (COUNTS.isel(stimulus=[1, 0]), r"\['S2', 'S1'\].*counts.sel\(stimulus="),
+        ({}, r"counts: .*Make one with count_trials or from_nr.*got dict"),
+        (xr.DataArray([1.0], dims="cell"), r"counts: .*count_trials or from_nr.*got dims \(cell\)"),
+        (COUNTS.isel(stimulus=[1, 0]), r"counts.sel\(stimulus=.*\['S2', 'S1'\]"),
         (COUNTS.isel(response=[1, 0]), "labels in dim response"),
-        (COUNTS.isel(stimulus=[0]), r"1 labels .*assign_coords\(stimulus="),
+        (COUNTS.isel(stimulus=[0]), r"assign_coords\(stimulus=.*1 labels "),
         (COUNTS.isel(stimulus=[0, 1, 1]), "3 labels in dim stimulus"),
-        (COUNTS.isel(rating=[3, 2, 1, 0]), r"\[4, 3, 2, 1\], Expected numbers that"),
+        (COUNTS.isel(rating=[3, 2, 1, 0]), r"Expected numbers that.*\[4, 3, 2, 1\]"),
         *[
             (COUNTS.assign_coords(rating=ratings), f"numbers that rise.*{step}")
             for ratings, step in (

@@ -64,7 +64,7 @@ def test_a_level_that_nobody_used_is_a_rating():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"levels": [1, 2, 3]}, r"4 \(\d+ trials\), Expected one of the levels 1, 2, 3\."),
+        ({"levels": [1, 2, 3]}, r"Expected one of the levels 1, 2, 3.*4 \(\d+ trials\)"),
         ({"levels": [1, 2, 2]}, r"levels: .* two different levels"),
         ({"levels": 3}, r"levels: .* two different levels"),
         ({"levels": "guess"}, r"levels: .* two different levels"),
@@ -82,7 +82,7 @@ def test_errors_offer_levels():
     trials = frame()
     with pytest.raises(hmetad.InputError, match=r"levels=\[0, 1, 2, 3\]"):
         hmetad.count_trials(trials.assign(confidence=trials["confidence"] - 1))
-    with pytest.raises(hmetad.InputError, match=r"levels 'certain', .* by levels=\."):
+    with pytest.raises(hmetad.InputError, match=r"levels 'certain', .* with levels=\."):
         hmetad.count_trials(trials.assign(confidence=trials["confidence"].map(WORDS)))
 
 
@@ -381,7 +381,7 @@ def count_by_subject(trials, missing_codes=()):
 
 def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row():
     for place, word, words in (
-        (90, "missing", r"'missing' looks like a code for a missing answer: if so, say missing_"),
+        (90, "missing", r"'missing' looks like a code for a missing answer: if so, give missing_"),
         (
             17,
             "high",

@@ -145,7 +145,7 @@ def test_answers_on_a_continuum_are_no_labels():
     table = table.assign(Response=rng.uniform(0, 180, len(TABLE)))
     found = facts(table)
     assert found["stimulus"] == found["response"] == (None, False)
-    with pytest.raises(InputError, match="no stimulus and no correctness"):
+    with pytest.raises(InputError, match="neither stimulus nor correctness"):
         trials_of(table)
     assert trials_of(table.assign(Accuracy=RIGHT.astype(int)))["correct"].tolist() == RIGHT.tolist()
 

@@ -79,13 +79,13 @@ def test_two_options_are_the_table_of_today():
 
 
 REFUSED = [
-    ({}, "4 labels.*More than two alternatives: give options=4"),
-    ({"options": 3}, "4 labels.*Expected 3 at most, options=3"),
+    ({}, r"More than two alternatives: give options=4.*4 labels"),
+    ({"options": 3}, "Expected at most 3 labels, got 4 labels"),
     ({"options": [*"ABC"]}, "labels: .*got .* but in the data .*'D'"),
     ({"options": [*"ABCC"]}, "4 different labels"),
     ({"options": ["A", "B", "C", "D", "D\u200b"]}, "look alike"),
     ({"options": 4, "labels": [*"ABC"]}, "4 different labels"),
-    ({"options": [*"ABCD"], "labels": [*"ABCD"]}, "beside a list of options"),
+    ({"options": [*"ABCD"], "labels": [*"ABCD"]}, "does not go with a list of options"),
     *[({"options": x}, "whole numbers of options, from 2 to 1000") for x in (1, 0, -4, 2000)],
     *[({"options": x}, "a number, or a list") for x in ("ABCD", 4.5, True, {"A": 1})],
     ({"options": ["A"]}, "at least two labels"),
@@ -153,12 +153,12 @@ def test_numbers_that_no_task_has_are_refused(n, said):
     with pytest.raises(InputError, match=rf"options: .*Expected whole.*, got {said} in column 'n'"):
         count_correct(trials, options="n")
     if not isinstance(n, str):
-        with pytest.raises(InputError, match="options: got"):
+        with pytest.raises(InputError, match=r"options.*got"):
             count_correct(trials, options=n)
 
 
 def test_a_column_that_is_not_there_or_means_something_else_is_refused():
-    with pytest.raises(InputError, match="'choices', Expected a column of the trials"):
+    with pytest.raises(InputError, match=r"'choices'.*Expected a column of the trials"):
         count_correct(letters(), options="choices")
     trials = letters(n=4).assign(options="A,B,C,D")
     assert count_correct(trials, options="n")["options"].values.tolist() == [4]
@@ -195,7 +195,7 @@ def test_numbers_of_options_are_read_from_a_table_or_asked_for():
     table = count_correct(letters(), options=4)
     assert counted_options(table).tolist() == [4]
     assert counted_options(table.assign_coords(options=3)).tolist() == [3]
-    with pytest.raises(InputError, match=r"without the number of options.*give options=.*auroc2"):
+    with pytest.raises(InputError, match=r"give options=.*auroc2.*without the number of options"):
         counted_options(count_correct(letters()))
     with pytest.raises(InputError, match="one number for each cell"):
         counted_options(table.assign_coords(options=("rating", [2, 2, 2, 2])))
@@ -209,7 +209,7 @@ def test_numbers_of_options_are_read_from_a_table_or_asked_for():
 @pytest.mark.parametrize("function", [sdt, uvsdt, to_nr])
 def test_functions_of_two_stimuli_say_what_applies_to_more(function):
     full = count_trials(letters(), options=4)
-    with pytest.raises(InputError, match=r"4 labels.*two alternatives.*apply fit_mle.*auroc2"):
+    with pytest.raises(InputError, match=r"two alternatives.*apply fit_mle.*auroc2.*4 labels"):
         function(full)
     with pytest.raises(InputError, match=r"fit_mle and fit have M of it"):
         function(type2_counts(full))
@@ -238,7 +238,7 @@ def test_trials_of_every_table_are_drawn():
 
 def test_rows_and_columns_of_a_table_have_one_order():
     full = count_trials(letters(), options=4)
-    with pytest.raises(InputError, match=r"responses .* for stimuli .*, Expected the same"):
+    with pytest.raises(InputError, match=r"Expected the same.*responses .* for stimuli "):
         resample(full.isel(response=[1, 0, 2, 3]), auroc2, n=5)
 
 
@@ -274,7 +274,7 @@ def test_parts_of_an_option_are_not_simulated(options):
 
 @pytest.mark.parametrize("options", ["4", "A,B,C,D"])
 def test_a_number_or_labels_as_text_are_no_column_of_numbers(options):
-    with pytest.raises(InputError, match=r"options: .*got .*Write options=4"):
+    with pytest.raises(InputError, match=r"options: .*Write options=4.*got "):
         count_correct(letters(), options=options)
 
 

@@ -203,7 +203,7 @@ def test_k_is_a_whole_number_of_at_least_two(ratings):
         (0.5, r"shape \(\)"),
         ([[0.1, 0.2]], r"shape \(1, 2\)"),
         (pd.DataFrame({"a": [1.0]}), r"shape \(1, 1\)"),
-        (["low", "high"], "Expected numbers.*pd.to_numeric"),
+        (["low", "high"], "values of type (str|object)"),
         ([True, False], "values of type bool"),
         ([0.1, np.inf], "1 infinite values"),
         ([np.nan, np.nan], "only missing values"),
@@ -216,13 +216,13 @@ def test_what_is_no_confidence_is_refused(values, message):
 
 
 def test_an_unknown_method_is_answered_with_the_known():
-    with pytest.raises(InputError, match="'kmeans', Expected 'quantile', 'width' or 'edges'"):
+    with pytest.raises(InputError, match=r"Expected 'quantile', 'width' or 'edges'.*'kmeans'"):
         bin_confidence([0.1, 0.9], 2, method="kmeans")
 
 
 @pytest.mark.parametrize("edges", [[0.5], [0.5, 0.5], [0.9, 0.1], [0.1, np.nan], "ab", [[0.1, 1]]])
 def test_edges_are_strictly_rising_and_one_fewer_than_ratings(edges):
-    with pytest.raises(InputError, match=r"edges: .*got .*2 strictly rising numbers"):
+    with pytest.raises(InputError, match=r"edges: .*2 strictly rising numbers.*got "):
         bin_confidence([0.1, 0.9], 3, method="edges", edges=edges)
 
 
@@ -233,12 +233,12 @@ def test_edges_go_with_their_method_only(arguments):
 
 
 def test_within_is_the_column_not_its_name():
-    with pytest.raises(InputError, match=r"within: .*got 'subject'.*within=trials\['subject'\]"):
+    with pytest.raises(InputError, match=r"within: .*within=trials\['subject'\].*got 'subject'"):
         bin_confidence([0.1, 0.9], 2, within="subject")
 
 
 def test_within_has_one_label_per_trial():
-    with pytest.raises(InputError, match=r"within: .*got shape \(1,\).*each of 2 trials"):
+    with pytest.raises(InputError, match=r"within: .*each of 2 trials.*got shape \(1,\)"):
         bin_confidence([0.1, 0.9], 2, within=["a"])
     with pytest.raises(InputError, match="1 missing labels"):
         bin_confidence([0.1, 0.9], 2, within=["a", None])

@@ -129,7 +129,7 @@ def with_quantity(compute):
 def misspelt(field, *names):
     """The same likelihood that names d′ wrongly in a field."""
     value = names or "dprim"
-    message = f"{field}: .*got 'dprim', .* Did you mean 'dprime'"
+    message = f"{field}: .*Did you mean 'dprime'.*got 'dprim'"
     return lambda own: replace(own, **{field: value}), message
 
 
@@ -164,7 +164,7 @@ def misspelt(field, *names):
         ),
         (
             with_quantity(lambda v, _: v["log_gap"]),
-            r"quantity extra: .*got shape \(5, 2, 3\) .* shape \(5,\)",
+            r"quantity extra: .* shape \(5,\).*got shape \(5, 2, 3\) ",
         ),
         (
             with_quantity(lambda v, xp: xp.log(-abs(v["dprime"]))),

@@ -227,7 +227,7 @@ def test_the_first_filter_of_a_task_counts_or_the_one_chosen_for_it(write, tmp_p
     each = {"sums": "loose", "colours": "strict"}
     assert used(answer_filter=each) == (first | each, [said])
     for choice_of, match in [
-        ("strict", r"'strict', which .*sums.*For each task its own"),
+        ("strict", r"A mapping of task to filter.*'strict', which .*sums"),
         ({"sum": "loose"}, r"answer_filter: .*got 'sum'.*Did you mean 'sums'"),
         ({"sums": "lose"}, "Did you mean 'loose'"),
     ]:

@@ -91,7 +91,7 @@ def test_names_of_ones_own_and_a_folder_with_a_file_for_each_person(tmp_path):
     trials = read_matlab(tmp_path, columns=columns)
     assert trials["subject"].value_counts().to_dict() == {"p1": 40, "p2": 40}
     assert read_log("auto", tmp_path, columns=columns).equals(trials)
-    with pytest.raises(InputError, match=r"direction \(1×40\).*Expected nR_S1"):
+    with pytest.raises(InputError, match=r"Expected nR_S1.*direction \(1×40\)"):
         read_matlab(tmp_path / "p1.mat")
 
 

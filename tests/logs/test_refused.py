@@ -41,7 +41,7 @@ LINES = [
 ]
 HEADERS = [
     (LOG | {"version": 3}, "log version 3"),
-    (LOG | {"version": 1}, "log version 1, .*inspect log convert"),
+    (LOG | {"version": 1}, r"inspect log convert.*log version 1"),
     (LOG | {"version": True}, "log version True"),
     (LOG | {"version": "2"}, "log version '2'"),
     (LOG | {"eval": {}}, "without a task and a model"),

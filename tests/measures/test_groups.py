@@ -571,11 +571,11 @@ def test_a_probability_may_miss_its_end_by_rounding():
     ("accuracy", "message"),
     [
         ([0.7, 1.001], "accuracy: .*got 1.001"),
-        ([70, 80], "accuracy: .*Expected probabilities.*Divide percentages by 100.*, got 70"),
+        ([70, 80], r"accuracy: .*Divide percentages by 100.*Expected probabilities.*got 70"),
         ([0.7, -0.1], "accuracy: .*Expected probabilities from 0 to 1.*, got -0.1"),
         ([], "accuracy: .*got no members"),
         (0.7, "accuracy: .*got 0 axes"),
-        (np.ones((2, 2, 2)), "accuracy: .*got 3 axes.*pass a DataArray"),
+        (np.ones((2, 2, 2)), r"accuracy: .*pass a DataArray.*got 3 axes"),
         (["a"], "accuracy: .*got values of type <U1"),
         ([[0.7], [0.7, 0.8]], "accuracy: .*got rows of different length"),
         (
@@ -599,19 +599,19 @@ MISSED = "confidence: .*got dims"
     ("function", "changes", "message"),
     [
         *[
-            (group_bounds, {"accuracy": [0.7], "prior": x}, "prior: got")
+            (group_bounds, {"accuracy": [0.7], "prior": x}, r"prior.*got")
             for x in (0, 1.2, np.nan, "0.5")
         ],
-        (predictionwise_vote, {"share": [[0.6, 0.3]]}, "share: .*got .* add up to 0.9.*Divide"),
-        (predictionwise_vote, {"confidence": [[60, 90]]}, "confidence: .*got 60.*percentages"),
+        (predictionwise_vote, {"share": [[0.6, 0.3]]}, r"share: .*Divide.*got .* add up to 0.9"),
+        (predictionwise_vote, {"confidence": [[60, 90]]}, r"confidence: .*percentages.*got 60"),
         (predictionwise_vote, {"confidence": [[0.6, 0.7, 0.8]]}, f"{MISSED} member 1, rating 3"),
         (predictionwise_vote, {"prior": 0.6}, "prior: .*got 0.6 without prediction"),
-        (predictionwise_vote, {"prediction": ["S1", "S3"]}, "'S3'.*'S1' or 'S2'"),
+        (predictionwise_vote, {"prediction": ["S1", "S3"]}, r"'S1' or 'S2'.*'S3'"),
         (predictionwise_vote, {"prediction": ["S2", "S2"]}, "makes S2 true with 0.7"),
         (predictionwise_vote, {"prediction": xr.DataArray(["S2"], dims="draw")}, "dims draw 1"),
         (predictionwise_vote, {"prediction": [[["S2"]]]}, ".*Expected at most 2.*, got 3 axes"),
         (combine_predictions, THREE, "got 3 labels: 'a', 'b', 'c'"),
-        (combine_predictions, {"responses": ["a", "a"]}, r"got 1 labels.*labels=\(S1, S2\)"),
+        (combine_predictions, {"responses": ["a", "a"]}, r"labels=\(S1, S2\).*got 1 labels"),
         (combine_predictions, {"labels": ("a", "c")}, "labels: .*Expected all that.*, got .*'b'"),
         (combine_predictions, {"confidence": [0.6] * 3}, f"{MISSED} member 3, with other sizes"),
     ],

@@ -258,7 +258,7 @@ def test_an_undefined_cell_gives_an_undefined_test():
     "correction", ["hautus", "", 0, -0.5, np.nan, np.inf, True, None, [0.5], 1 + 2j]
 )
 def test_any_other_correction_is_refused(correction):
-    message = r"correction: .*got .*'none', 'loglinear', 'cell', or a num"
+    message = r"correction: .*'none', 'loglinear', 'cell', or a num.*got "
     with pytest.raises(InputError, match=message):
         sdt(from_nr([40, 10], [10, 40]), correction=correction)
 
@@ -270,13 +270,13 @@ def test_any_other_correction_is_refused(correction):
             "c",
             "GPT5",
             "Mistral",
-            "left: .*Expected a cell label. Did you mean 'GPT-5'.*, got 'GPT5'",
+            "left: Did you mean 'GPT-5'.*got 'GPT5'",
         ),
-        ("c", "GPT-5", "Mistrel", "right: .*got 'Mistrel'.* Did you mean 'Mistral'"),
+        ("c", "GPT-5", "Mistrel", "right: Did you mean 'Mistral'.*got 'Mistrel'"),
         ("c", ["GPT-5", "mirror"], "Mistral", "right: .*got 1 cells for 2 in left"),
         ("c", "GPT-5", "GPT-5", "'GPT-5' on both sides"),
         ("c", [], [], "left: .*got no cell"),
-        ("d_prime", "GPT-5", "Mistral", "var: .*got 'd_prime'.*Did you mean 'dprime'"),
+        ("d_prime", "GPT-5", "Mistral", r"var: .*Did you mean 'dprime'.*got 'd_prime'"),
         (
             "hit_rate",
             "GPT-5",

@@ -625,7 +625,7 @@ def test_resampled_tables_are_not_asked_and_items_of_an_observer_are_asked_toget
 
 # --- refused --------------------------------------------------------------------------------
 
-ESTIMATORS = "estimator: .*got .*'trapezoid', 'pairs' or 'gaussian'"
+ESTIMATORS = r"estimator: .*'trapezoid', 'pairs' or 'gaussian'.*got "
 NO_CHANCES = [[0.5, 1], [0.5, 0.6, 0.8, 1.2], [0.5, 0.8, 0.6, 1], [0.5, np.nan, 0.8, 1]]
 NO_CHANCES += [0.5, [CHANCES], "a"]
 TABLE = type2([[30, 12, 8, 5], [20, 30, 40, 60]])

@@ -268,7 +268,7 @@ def test_what_is_missing_is_refused_with_what_gives_it(trials):
     for given, asked, words in (
         ((counts, by_model), {}, r"measures_report\(trials, by=...\) has calibration"),
         ((trials, found), {}, "made here"),
-        ((counts, found), {"cluster": "item"}, "cluster: .*got it with counts"),
+        ((counts, found), {"cluster": "item"}, "cluster does not go with a count table"),
         ((counts, found), {"draws": draws, "over": "task"}, "over: .*got 'task'"),
         ((trials,), {"by": "model", "clusters": "item"}, "'clusters'"),
         ((counts, found), {"draws": draws.isel(cell=[0])}, "draws: .*got other cells"),

@@ -101,8 +101,8 @@ def test_decimal_says_what_the_commas_are(write):
 
 
 def test_a_decimal_that_there_is_not_is_refused(write):
-    with pytest.raises(InputError, match=r"decimal: .*got 'dot', allowed is"):
+    with pytest.raises(InputError, match=r"decimal: .*got 'dot'"):
         read_trials(write("t.csv", "a;sure", "1;0,5"), decimal="dot")
     for decimal in ("comma", "point"):
-        with pytest.raises(InputError, match=r"decimal: .*got '.*', for .*t\.jsonl.*a text table"):
+        with pytest.raises(InputError, match=r"decimal: .*a text table.*got '.*', for .*t\.jsonl"):
             read_trials(write("t.jsonl", '{"sure": "0,5"}'), decimal=decimal)

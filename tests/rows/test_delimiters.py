@@ -45,7 +45,7 @@ def test_a_named_delimiter_is_one_of_a_text(tmp_path):
     with pytest.raises(InputError, match=r"delimiter: .*Expected one of semicolon.*, got 'slash'"):
         read_trials(tmp_path / "t.csv", delimiter="slash")
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(InputError, match=r"delimiter: .*got 'tab', for .*a text table"):
+    with pytest.raises(InputError, match=r"delimiter: .*a text table.*got 'tab', for "):
         read_trials(tmp_path / "t.jsonl", delimiter="tab")
     for delimiter in ("", ";;", "\n", '"'):
         with pytest.raises(InputError, match="delimiter"):
@@ -63,7 +63,7 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path):
     assert trials.attrs["files"] == trials["file"].tolist()
     assert read_trials(tmp_path / "*.csv")["item"].tolist() == [0, 1]
     assert read_trials(tmp_path / "**" / "[bc].csv")["item"].tolist() == [1, 2]
-    with pytest.raises(InputError, match=r"no table there, Expected files ending in .*\.dat"):
+    with pytest.raises(InputError, match=r"Expected files ending in .*\.dat.*no table there"):
         read_trials(tmp_path / "x*.csv")
 
 

@@ -319,7 +319,7 @@ def test_confidence_that_is_no_rating_is_refused_in_pieces(trials, monkeypatch):
     with pytest.raises(InputError, match="quantiles=4"):
         count_trials(table, by=BY)
     monkeypatch.setattr(queries, "MOST_ROWS", 1000)
-    with pytest.raises(InputError, match=r"over 1,000 different rows.*quantiles=4"):
+    with pytest.raises(InputError, match=r"quantiles=4.*over 1,000 different rows"):
         count_trials(table, by=BY)
 
 
@@ -393,20 +393,20 @@ def test_texts_as_programs_write_them_are_read_whatever_their_size(tmp_path, con
 def test_small_packed_files_cannot_fill_the_disk(tmp_path):
     rows = b"correct,confidence\n" + b"1,1\n" * 8_000_000
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(rows))
-    with pytest.raises(InputError, match=r"more than 200 times its size.*unpack it first"):
+    with pytest.raises(InputError, match=r"unpack it first.*more than 200 times its size"):
         count_correct(tmp_path / "a.csv.gz")
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".bz2", ".xz"])
 def test_other_packings_are_refused_by_name(tmp_path, suffix):
     pd.DataFrame({"correct": [1, 0], "confidence": [1, 2]}).to_csv(tmp_path / f"t.csv{suffix}")
-    with pytest.raises(InputError, match=rf"packed as {re.escape(suffix)}.*Unpack it first"):
+    with pytest.raises(InputError, match=rf"Unpack it first.*packed as {re.escape(suffix)}"):
         count_correct(tmp_path / f"t.csv{suffix}")
 
 
 def test_tables_of_other_engines_are_grouped_there(trials):
     lazy = pl.from_pandas(trials).lazy()
-    with pytest.raises(InputError, match=r"another engine .LazyFrame.*Group there.*n="):
+    with pytest.raises(InputError, match=r"Group there.*n=.*another engine .LazyFrame"):
         count_trials(lazy, by=BY, confidence="rating")
     columns = [*BY, "stimulus", "response", "rating"]
     counted = lazy.group_by(columns).len(name="n").collect()
@@ -541,8 +541,8 @@ def test_codes_are_missing_in_quantiles_of_every_table(trials, large, code, valu
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        (["1_000", "1", "2"], "text such as '1_000'.*import table"),
-        (["+-1", "1", "2"], r"text such as '\+-1'.*import table"),
+        (["1_000", "1", "2"], r"import table.*text such as '1_000'"),
+        (["+-1", "1", "2"], r"import table.*text such as '\+-1'"),
         (["low", "mid", "high"], "Name the levels 'high', 'low', 'mid'"),
         ([[1], [2], [3]], "one text or number per value"),
         ([True, False, True], "booleans"),

@@ -145,7 +145,7 @@ def test_the_same_seed_gives_the_same_table_in_threads_too():
         ({"random_seed": 1}, "'random_seed'"),
         ({"target_accept": 1.0}, "target_accept"),
         ({"subjects": [10**9]}, "subjects: .*got 1000000000"),
-        ({"n": 10**12}, "n: got"),
+        ({"n": 10**12}, "n: .*got"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_before_any_work(changes, says):

@@ -68,7 +68,7 @@ def test_trials_count_back_to_the_table():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"gaps": np.zeros((2, 3))}, "gaps: .*got 0, 0, .* above 0"),
+        ({"gaps": np.zeros((2, 3))}, r"gaps: .* above 0.*got 0, 0, "),
         ({"gaps": np.ones(3)}, r"gaps: .*got shape \(3,\)"),
         ({"gaps": [[1.0, np.inf], [1.0, 1.0]]}, "gaps: .*got inf"),
         ({"trials": -1}, "trials: .*got -1"),
@@ -82,8 +82,8 @@ def test_trials_count_back_to_the_table():
         ({"s": 0.0}, "s: .*Expected finite numbers above 0.*, got 0"),
         ({"ratings": 2.5}, "ratings: .*got 2.5"),
         ({"dprime": [1.0, 2.0], "c": [0.0, 0.1, 0.2]}, "got 2 dprime, 3 c"),
-        ({"coords": {"rating": [1]}}, "coords: .*got 'rating'.*say 'my_rating'"),
-        ({"covariates": {"cell": [1]}}, "covariates: .*got 'cell'.*say 'my_cell'"),
+        ({"coords": {"rating": [1]}}, r"coords: .*say 'my_rating'.*got 'rating'"),
+        ({"covariates": {"cell": [1]}}, r"covariates: .*say 'my_cell'.*got 'cell'"),
         ({"covariates": {"age": [1, 2, 3]}}, "covariates 'age': .*got shape .3,."),
         (
             {"coords": {"age": [1]}, "covariates": {"age": [1]}},
@@ -137,7 +137,7 @@ def test_another_likelihood_follows_the_rule_and_the_values_that_were_asked_for(
 @pytest.mark.parametrize(
     ("likelihood", "given", "message"),
     [
-        ("signal-detection", {"criteria": [9.0]}, "criteria: .*got type-2 criteria.* Use gaps="),
+        ("signal-detection", {"criteria": [9.0]}, "criteria: Use gaps=.*got type-2 criteria"),
         ("signal-detection", {"log_gap": [0.1]}, r"log_gap: .*Expected one.*, got shape \(1,\)"),
         ("signal-detection", {"m_ratio": 0.8}, "values: .*Expected c, dprime.*, got 'm_ratio'"),
         ("signal-detection", {"meta_criterion": "absolute"}, "has no choices"),
@@ -169,7 +169,7 @@ def test_what_is_missing_is_named_with_the_parameters_it_follows_from(monkeypatc
     width = Quantity("width", needs=("log_s", "dprime"), compute=lambda v, _: v["log_s"])
     changed = replace(own, choose=None, quantities=(width,), arguments=("dprime", "width"))
     monkeypatch.setitem(REGISTERED, "mine", changed)
-    with pytest.raises(InputError, match=r".*Expected width, or log_s\..*, got no width, nor .*"):
+    with pytest.raises(InputError, match=r"Expected width, or log_s.*got no width, nor "):
         simulate_counts(1.5, likelihood="mine")
 
 

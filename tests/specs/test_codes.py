@@ -122,14 +122,14 @@ def test_numbers_alone_without_an_intercept_are_refused_with_both_ways_out(formu
     counts = sites(kind, half=["a", "a", "b"])
     if formula == "0 + site*half":
         counts = counts.assign_coords(half=("cell", [1, 1, 2]))
-    with pytest.raises(InputError, match=r"without an intercept.*C\((site|half)\).*1 \+"):
+    with pytest.raises(InputError, match=r"C\((site|half)\).*1 \+.*without an intercept"):
         maximum(counts, formula)
 
 
 def test_numbers_in_brackets_need_an_intercept_of_their_own():
     coords = {"subject": ["a", "a", "b", "b"], "site": [1, 2, 1, 2]}
     counts = hmetad.simulate_counts([1.0, 1.5, 2.0, 2.5], coords=coords, seed=1)
-    with pytest.raises(InputError, match=r"'site' without an intercept.*C\(site\).*1 \+ site"):
+    with pytest.raises(InputError, match=r"C\(site\).*1 \+ site.*'site' without an intercept"):
         hmetad.build_model(counts, formula="1 + (0 + site | subject)")
     for said in ("(1 + site | subject)", "(0 + C(site) | subject)"):
         hmetad.build_model(counts, formula=f"1 + {said}")

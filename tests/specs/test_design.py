@@ -106,7 +106,7 @@ def test_what_a_formula_may_not_say_is_an_error_with_a_way_out(formula, message)
 
 
 def test_one_group_and_a_level_that_the_fit_lacks_are_refused():
-    with pytest.raises(InputError, match=r"one subject: '10'.*at least two groups"):
+    with pytest.raises(InputError, match=r"at least two groups.*one subject: '10'"):
         parse_design("c", "1 + (1|subject)", CELLS[:2])
     with pytest.raises(InputError, match=r"levels \(c\) in 'task'"):
         parse_design("c", "1 + task", CELLS, pd.DataFrame({"task": ["c"]}))
@@ -114,7 +114,7 @@ def test_one_group_and_a_level_that_the_fit_lacks_are_refused():
 
 def test_nested_groups_whose_names_would_be_the_same_are_refused():
     cells = pd.DataFrame({"lab": ["a", "a", "a:b", "c"], "subject": ["b:c", "d", "c", "c"]})
-    with pytest.raises(InputError, match=r"groups of lab:subject with the same name.*Rename"):
+    with pytest.raises(InputError, match=r"Rename.*groups of lab:subject with the same name"):
         parse_design("log_m", "1 + (1 | lab/subject)", cells)
     apart = parse_design("log_m", "1 + (1 | lab:subject)", cells.replace({"b:c": "bc"}))
     assert apart.blocks[0].groups.tolist() == ["a:bc", "a:d", "a:b:c", "c:c"]
