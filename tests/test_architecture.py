@@ -69,7 +69,7 @@ MOST_LINES = {
     "plots": 1810,
     "report": 3500,
     "rows": 1555,
-    "simulate": 1242,
+    "simulate": 1207,
     "specs": 1425,
     "studies": 2284,
 }

@@ -6,7 +6,7 @@ Source: the population of Fleming (2017), log M normal between people.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -35,18 +35,9 @@ type Floats = NDArray[np.float64]
 
 AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]
 
-DEFAULTS = {
-    "m_ratio": 0.8,
-    "between_sd": 0.3,
-    "correlation": 0.5,
-    "dprime": 1.5,
-    "dprime_sd": 0.3,
-    "c": 0.0,
-    "c_sd": 0.2,
-    "gaps": 0.5,
-    "gap_sd": 0.2,
-}
-RATINGS = 4
+RATINGS, GAP = 4, 0.5
+# Correlation of a participant's log M in two tasks, where it is not the question.
+CORRELATION = 0.5
 ABOVE_ZERO = ("m_ratio", "dprime")
 SPREADS = ("between_sd", "dprime_sd", "c_sd", "gap_sd")
 # Parameters of a pilot's model, and the guesses that their means and standard deviations are.
@@ -127,16 +118,16 @@ class Population:
     meta_criterion : {"relative", "absolute"}
     """
 
-    effect: float
-    m_ratio: float
-    between_sd: float
-    dprime: float
-    dprime_sd: float
-    c: float
-    c_sd: float
-    gaps: tuple[tuple[float, ...], ...]
-    gap_sd: float
-    correlation: float
+    effect: float = 0.0
+    m_ratio: float = 0.8
+    between_sd: float = 0.3
+    dprime: float = 1.5
+    dprime_sd: float = 0.3
+    c: float = 0.0
+    c_sd: float = 0.2
+    gaps: tuple[tuple[float, ...], ...] = ((GAP,) * (RATINGS - 1),) * 2
+    gap_sd: float = 0.2
+    correlation: float = 0.0
     meta_criterion: str = "relative"
 
 
@@ -164,21 +155,25 @@ def population_of(
         step = "Give effect, the true correlation." if question == "correlation" else ""
         got = f"{given['correlation']:g} for the question {question!r}"
         raise SourceError("correlation", got, "none but for the question 'tasks'", step)
-    values = {**DEFAULTS, **({} if pilot is None else guesses_from(pilot, question)), **given}
+    values = {**({} if pilot is None else guesses_from(pilot, question)), **given}
     if asked.has_effect and "effect" not in values:
         lacks = "none" if pilot is None else "none, and the pilot has another question"
         step = f"Give the true {asked.judged}, as in effect=0.2."
         raise NumberError("effect", lacks, "a number", step)
-    gaps = gaps_of(values.pop("gaps"), ratings)
-    numbers = {"effect": 0.0} | {name: float(value) for name, value in values.items()}
-    if question != "tasks":
-        numbers["correlation"] = 0.0
-    refuse_impossible(question, numbers)
-    return Population(**numbers, gaps=gaps, meta_criterion=meta_criterion)
+    gaps = gaps_of(values.pop("gaps", GAP), ratings)
+    numbers = {name: float(value) for name, value in values.items()}
+    if question == "tasks":
+        numbers.setdefault("correlation", CORRELATION)
+    else:
+        numbers.pop("correlation", None)
+    population = Population(**numbers, gaps=gaps, meta_criterion=meta_criterion)
+    refuse_impossible(question, population)
+    return population
 
 
-def refuse_impossible(question: AskedQuestion, numbers: Mapping[str, float]) -> None:
+def refuse_impossible(question: AskedQuestion, population: Population) -> None:
     """Refuse values out of their ranges."""
+    numbers = {name: x for name, x in asdict(population).items() if isinstance(x, float)}
     correlations = ("correlation", "effect") if question == "correlation" else ("correlation",)
     for name, value in numbers.items():
         ranges = {
@@ -309,7 +304,7 @@ def simulate_people(
 
     Examples
     --------
-    >>> truth = Population(0.2, 0.8, 0.3, 1.5, 0.3, 0.0, 0.2, ((0.5,) * 3,) * 2, 0.2, 0.0)
+    >>> truth = Population(effect=0.2)
     >>> rng = np.random.default_rng(1)
     >>> counts = simulate_people(truth, "difference", 20, 100, rng)
     >>> counts.shape, counts["group"].values[[0, -1]].tolist()

@@ -226,26 +226,14 @@ def refuse_impossible_study(
     alone = "The mean of a population is not learnt from one subject."
     alike = "Subjects who all have the same M have nothing to correlate: add between_sd=."
     limits = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
-    sd, r = f"{between_sd:g}", f"{correlation:g}"
+    sd, r, is_single = f"{between_sd:g}", f"{correlation:g}", conditions == 1
     cases = (
         (not 0 <= between_sd < np.inf, "between_sd", sd, "a number of at least 0", ""),
         (between_sd and subjects == 1, "between_sd", f"{sd} of one subject", "two subjects", alone),
         (not -1 <= correlation <= 1, "correlation", r, "a number from -1 to 1", ""),
-        (
-            correlation and conditions == 1,
-            "correlation",
-            f"{r} of one condition",
-            "two conditions",
-            "",
-        ),
+        (correlation and is_single, "correlation", f"{r} of one condition", "two conditions", ""),
         (correlation and not between_sd, "correlation", f"{r} without between_sd", "both", alike),
-        (
-            rope is None and conditions > 1,
-            "rope",
-            "none",
-            "(lower, upper) to judge a difference by",
-            limits,
-        ),
+        (rope is None and not is_single, "rope", "none", "(lower, upper) of a difference", limits),
     )
     for is_case, argument, got, allowed, step in cases:
         if is_case:

@@ -17,11 +17,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, seed_or_none, with_posterior, with_submit
-from hmetad.base.errors import TooFewError, UnknownError, nearest
+from hmetad.base.checks import arrays_of_numbers, whole, with_posterior, with_submit
+from hmetad.base.errors import UnknownError, nearest
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice_registry import limit
 from hmetad.base.threads import in_order_of_end
@@ -91,13 +91,6 @@ class Study:
     sampling: Mapping[str, Any]
 
 
-def number_or_none(argument: str, value: Any) -> None:
-    """Refuse a generator too: the seed of each study is derived from a number."""
-    if isinstance(value, np.random.Generator):
-        raise TooFewError(argument, "a Generator", "None or a whole number of at least 0")
-    seed_or_none(argument, value)
-
-
 def pilot_or_none(argument: str, value: Any) -> None:
     """Refuse what is neither None, text nor a fit."""
     if value is not None and not isinstance(value, str):
@@ -108,7 +101,7 @@ def pilot_or_none(argument: str, value: Any) -> None:
     executor=with_submit,
     gaps=arrays_of_numbers,
     pilot=pilot_or_none,
-    seed=number_or_none,
+    seed=whole(0),
 )
 def plan_groups(
     question: AskedQuestion,
@@ -309,16 +302,11 @@ def run_studies(studies: Sequence[Study], executor: Any, *, progressbar: bool) -
     results: dict[int, Summary] = {}
     console = Console(stderr=True)
     hidden = not (progressbar and (console.is_interactive or console.is_jupyter))
-    columns = (TextColumn("Studies"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # An interrupt closes the generator, which cancels the studies that have not begun.
-    with (
-        closing(in_order_of_end(run_study, [studies[i] for i in order], executor)) as ended,
-        Progress(*columns, console=console, disable=hidden) as progress,
-    ):
-        bar = progress.add_task("", total=len(studies))
-        for number, result in ended:
+    with closing(in_order_of_end(run_study, [studies[i] for i in order], executor)) as ended:
+        shown = track(ended, "Studies", len(studies), console=console, disable=hidden)
+        for number, result in shown:
             results[order[number]] = result
-            progress.advance(bar)
     return [results[place] for place in range(len(studies))]
 
 

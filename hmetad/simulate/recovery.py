@@ -125,7 +125,7 @@ def recover(
     is_meta_d = likelihood == "meta-d"
     has_m = is_meta_d or "m_ratio" in load_likelihood(likelihood).results
     of_m = {"m_ratio": m_ratio} if has_m else {}
-    truths = true_values(likelihood, d, c, of_m if is_meta_d else of_m | design)
+    truths = true_values(likelihood, d, c, of_m | design)
     if var not in truths:
         allowed = f"a quantity whose truth is known: {', '.join(truths)}"
         raise UnknownError("var", repr(var), allowed, nearest(str(var), truths))
@@ -153,11 +153,6 @@ def true_values(
     likelihood: str, d: Floats, c: float, design: Mapping[str, Any]
 ) -> dict[str, Floats]:
     """True values of each cell, by name: those given, and what follows from them."""
-    if likelihood == "meta-d":
-        m = design["m_ratio"]
-        of_m = {"m_ratio": m, "log_m": np.log(m) if m > 0 else np.nan}
-        alike = {name: np.full_like(d, x) for name, x in {**of_m, "c": c}.items()}
-        return {**alike, "meta_d": m * d, "dprime": d}
     chosen = {name: value for name, value in design.items() if isinstance(value, str)}
     record = load_likelihood(likelihood, **chosen)
     names = {p.name for p in record.parameters} | {q.name for q in record.quantities}

@@ -123,20 +123,24 @@ def simulate_counts(
     chosen = chosen_values(likelihood, values)
     values = {name: value for name, value in values.items() if name not in chosen}
     asked = ({} if dprime is None else {"dprime": dprime}) | others | values
+    fixed: dict[str, Floats] = {}
     if likelihood == "meta-d":
         if dprime is None:
             raise SourceError("dprime", "None", "d′ of every cell")
         if values or chosen:
             got = repr(next(iter({**values, **chosen})))
             raise SourceError("values", got, "m_ratio and s, of meta-d′")
-        # With an M for each response, of which both may be the same.
-        record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
-        given = meta_d_values({"dprime": dprime, **usual, **others}, ratings)
-    else:
-        own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
-        record = load_likelihood(likelihood, **own_rule, **chosen)
-        usual |= {"first_gap": 0.5} | ({} if "biases" in asked else {"bias": 0.0})
-        given = design_values(record, asked, usual, ratings)
+        # An M for each response, of which both may be the same.
+        likelihood = "response-conditional"
+        if np.ndim(m_ratio) == 1:
+            asked["m_ratio"] = np.stack([m_ratio, m_ratio], axis=-1)
+        # Its formulas have s = 1, from which simulated data may differ.
+        asked.pop("s", None)
+        fixed = {"s": with_dims("s", s, (), ratings)}
+    own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
+    record = load_likelihood(likelihood, **own_rule, **chosen)
+    usual |= {"first_gap": 0.5} | ({} if "biases" in asked else {"bias": 0.0})
+    given = design_values(record, asked, usual, ratings) | fixed
     if "options" in given:
         whole_options(np.ravel(given["options"]), "the values")
     stimuli = record.layout.shape(ratings)[: len(record.layout.given)]
@@ -273,20 +277,6 @@ def classic_order(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Columns response S1 rating 1..K, S2 1..K → S1 K..1, S2 1..K."""
     levels = outcomes.shape[-1] // 2
     return np.concatenate([outcomes[..., levels - 1 :: -1], outcomes[..., levels:]], axis=-1)
-
-
-def meta_d_values(asked: Mapping[str, ArrayLike], ratings: int) -> dict[str, Floats]:
-    """Values of the meta-d′ model with an M for each response, of which both may be the same."""
-    dims = {"gaps": ("response", "criterion")}
-    values = {
-        name: with_dims(name, value, dims.get(name, ()), ratings)
-        for name, value in asked.items()
-        if name != "m_ratio"
-    }
-    ratio = numbers("m_ratio", asked["m_ratio"])
-    own = ("response",) if ratio.ndim == 2 else ()
-    ratio = with_dims("m_ratio", ratio, own, ratings)
-    return values | {"m_ratio": ratio if own else np.stack([ratio, ratio], axis=-1)}
 
 
 def design_values(
