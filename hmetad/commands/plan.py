@@ -3,6 +3,7 @@
 Truth, design and ROPE → what studies of several sizes would find.
 """
 
+import atexit
 import math
 import os
 import secrets
@@ -262,6 +263,8 @@ def begin_worker() -> None:
     """Use one thread in this process, and end it at an interrupt."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Without clearing modules up: DuckDB prints a page of objects that are left.
+    atexit.register(os._exit, 0)
 
 
 def answer_of(found: "xr.Dataset", needed: Mapping[str, Any]) -> Answer:
