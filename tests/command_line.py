@@ -60,3 +60,8 @@ def refused(folder, line):
     after = sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir())
     assert after == before, "nothing is left behind"
     return done.stderr
+
+
+def tells(line, text):
+    """Whether a line has all parts of a text, which ".*" separates."""
+    return all(part in line for part in text.split(".*"))

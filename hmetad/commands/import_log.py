@@ -20,6 +20,7 @@ import hmetad
 from hmetad.base.errors import (
     ChoiceError,
     ColumnError,
+    ConflictError,
     FileError,
     NumberError,
     OutputError,
@@ -414,8 +415,7 @@ def give_guesses(asked: TableImport) -> None:
     """Print what the columns and codes of a table may be, and why."""
     for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
         step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
-        got = "it beside --describe"
-        raise ChoiceError(option_name(name), got, "the table is read as it is", step)
+        raise ConflictError(option_name(name), "--describe", next_step=step)
     rows = hmetad.datasets.describe(asked.path).to_dict("records")
     found = [{str(k): x for k, x in one.items()} for one in rows]
     give(Answer((Listing(found, GUESSES, str(asked.path)),)), asked.format)

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_variables
-from hmetad.base.errors import (
-    ShapeError,
-    SourceError,
-    TooManyError,
-    UnknownError,
-    nearest,
-)
+from hmetad.base.errors import ShapeError, SourceError, TooManyError, UnknownError, nearest
 from hmetad.counts.checks import require_stimulus
 from hmetad.measures import type2
 from hmetad.measures.ideal_observers import (

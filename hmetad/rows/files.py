@@ -185,7 +185,9 @@ class FileSource(Source):
             yield Opened(connection, select, kinds, self.labels)
 
     def prepare(self, needs: Sequence[Sequence[str]]) -> None:
-        """Read a text once: a copy of the columns in Parquet is read from then on."""
+        """Read a large text once: a copy of the columns in Parquet is read from then on."""
+        if sum(file.readable.stat().st_size for file in self.files) < SMALL:
+            return
         columns = list(dict.fromkeys(name for names in needs for name in names))
         known = () if self.copied is None else self.copied.columns
         if self.files[0].suffix == ".parquet" or not columns or {*columns} <= {*known}:

@@ -158,8 +158,9 @@ def population_of(
     values = {**({} if pilot is None else guesses_from(pilot, question)), **given}
     if asked.has_effect and "effect" not in values:
         lacks = "none" if pilot is None else "none, and the pilot has another question"
-        step = f"Give the true {asked.judged}, as in effect=0.2."
-        raise NumberError("effect", lacks, "a number", step)
+        ways = ("effect=0.2", "--effect 0.2")
+        steps = (f"Give the true {asked.judged}, as in {way}." for way in ways)
+        raise NumberError("effect", lacks, "a number", *steps)
     gaps = gaps_of(values.pop("gaps", GAP), ratings)
     numbers = {name: float(value) for name, value in values.items()}
     if question == "tasks":

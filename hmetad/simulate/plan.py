@@ -223,21 +223,27 @@ def refuse_impossible_study(
 ) -> None:
     """Refuse studies that cannot be, or not be judged."""
     whole_number("subjects", subjects, 1)
-    alone = "The mean of a population is not learnt from one subject."
-    alike = "Subjects who all have the same M have nothing to correlate: add between_sd=."
-    limits = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
+    alone = ("The mean of a population is not learnt from one subject.",)
+    alike = tuple(
+        f"Subjects who all have the same M have nothing to correlate: add {way}."
+        for way in ("between_sd=", "--between-sd")
+    )
+    limits = tuple(
+        f"Write both limits, as in {way}, or plan for one condition."
+        for way in ("rope=(-0.05, 0.05)", "--rope=-0.05,0.05")
+    )
     sd, r, is_single = f"{between_sd:g}", f"{correlation:g}", conditions == 1
     cases = (
-        (not 0 <= between_sd < np.inf, "between_sd", sd, "a number of at least 0", ""),
+        (not 0 <= between_sd < np.inf, "between_sd", sd, "a number of at least 0", ()),
         (between_sd and subjects == 1, "between_sd", f"{sd} of one subject", "two subjects", alone),
-        (not -1 <= correlation <= 1, "correlation", r, "a number from -1 to 1", ""),
-        (correlation and is_single, "correlation", f"{r} of one condition", "two conditions", ""),
+        (not -1 <= correlation <= 1, "correlation", r, "a number from -1 to 1", ()),
+        (correlation and is_single, "correlation", f"{r} of one condition", "two conditions", ()),
         (correlation and not between_sd, "correlation", f"{r} without between_sd", "both", alike),
         (rope is None and not is_single, "rope", "none", "(lower, upper) of a difference", limits),
     )
-    for is_case, argument, got, allowed, step in cases:
+    for is_case, argument, got, allowed, steps in cases:
         if is_case:
-            raise ChoiceError(argument, got, allowed, step)
+            raise ChoiceError(argument, got, allowed, *steps)
 
 
 def simulate_cells(

@@ -56,7 +56,7 @@ OF_TRIALS = [
     *[
         (
             frame(stimulus=np.tile([*"ABCD"], 100), response=np.tile([*"ABDC"], 100)),
-            rf"4 labels: 'A'.*More than two alternatives.*{words}",
+            rf"More than two alternatives.*{words}.*4 labels: 'A'",
         )
         for words in ("count_correct.*auroc2", "selected by their answer")
     ],
@@ -118,7 +118,7 @@ OF_ARGUMENTS = [
         (
             frame() if name in ("stimulus", "response") else frame(**{name: "x"}),
             {argument: [name]},
-            f"{argument}: .*got '{name}'.*Rename the column",
+            f"{argument}: Rename the column.*got '{name}'",
         )
         for name in (*DIMS.split(), "model/version")
         for argument in ("by", "covariates")[:: 1 if name == "rating" else 2]
@@ -296,7 +296,7 @@ COUNTS = count_trials(frame())
         (COUNTS.isel(stimulus=[0, 1, 1]), "3 labels in dim stimulus"),
         (COUNTS.isel(rating=[3, 2, 1, 0]), r"Expected numbers that.*\[4, 3, 2, 1\]"),
         *[
-            (COUNTS.assign_coords(rating=ratings), f"numbers that rise.*{step}")
+            (COUNTS.assign_coords(rating=ratings), f"{step}.*numbers that rise")
             for ratings, step in (
                 (np.array([4, 3, 2, 1], dtype=np.uint8), "sortby"),
                 ([1, 2, np.nan, 4], "sortby"),
