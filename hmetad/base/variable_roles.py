@@ -65,7 +65,8 @@ def identity_of(attrs: Mapping[Any, Any]) -> Identity | None:
     >>> identity_of(Identity("effect", "c", "1", "subject").attrs).factor, identity_of({})
     ('subject', None)
     """
-    if "role" not in attrs:
+    # Coordinates of cells have a role too, if they are covariates.
+    if attrs.get("role", "covariate") == "covariate":
         return None
     own = [attrs.get(key, "") for key in Identity._fields]
     if not all(isinstance(value, str) for value in own) or own[0] not in get_args(Role):

@@ -120,9 +120,7 @@ def resample_interval(
             raise SourceError("draws", "none of resample", "what resample gave for these counts")
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
-        raise ConflictError(
-            f"method={method!r}", f"kind={kind!r}", next_step="Take kind='bootstrap'."
-        )
+        raise ConflictError("method", f"kind={kind!r}", next_step="Take kind='bootstrap'.")
     how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
     drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
     source = source_of(counts, statistic, cluster, hold)

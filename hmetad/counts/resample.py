@@ -161,7 +161,7 @@ def resample(
         allowed = "'none' for a type-2 table, for permutations and for clusters"
         raise ChoiceError("hold", "'stimulus'", allowed)
     if cluster and kind == "permutation":
-        raise ConflictError("kind='permutation'", "cluster", next_step="Take kind='bootstrap'.")
+        raise ConflictError("kind", "cluster", next_step="Take kind='bootstrap'.")
     entropy = seed_entropy(seed)
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)

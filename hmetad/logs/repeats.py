@@ -186,15 +186,16 @@ def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputE
     """Error for answers to an item that may be answers to different questions."""
     found = first_few([f"{name!r} (in {number} items)" for name, number in apart.items()])
     got = f"none, where answers to one item differ in {found}"
-    known = ", ".join(map(repr, groups)) or "an empty by="
+    known = ", ".join(map(repr, groups)) or "an empty list"
     named = ", ".join(map(repr, (*groups, *(name for name in apart if name not in OWN))))
     such = f", for instance {named}" if named else ""
     allowed = "the columns that tell whose answers to which question they are"
-    step = (
-        f"Are these different questions, or asked in different ways? Name all such columns by by="
-        f"{such}. Are they answers to the same question? Then give {known} alone."
+    steps = (
+        "Are these different questions, or asked in different ways? Name all such columns with "
+        f"{way}{such}. Are they answers to the same question? Then give {known} alone."
+        for way in ("by=", "--by")
     )
-    return ChoiceError("by", got, allowed, step)
+    return ChoiceError("by", got, allowed, *steps)
 
 
 def put_together(apart: Mapping[str, int]) -> list[Notice]:

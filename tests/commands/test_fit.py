@@ -75,7 +75,7 @@ def test_continuous_confidence_becomes_quantiles(folder, within):
     rated = trials.assign(confidence=hmetad.bin_confidence(trials["confidence"], 3, within=own))
     expected = hmetad.measures.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
     assert [row["auroc2"] for row in done.answer["rows"]] == pytest.approx(expected.tolist())
-    assert "by --quantiles 4" in refused(folder, "measures continuous.csv --by model")
+    assert "with --quantiles 4" in refused(folder, "measures continuous.csv --by model")
 
 
 def test_labels_are_those_of_the_column_whatever_its_type(tmp_path):

@@ -99,8 +99,8 @@ def test_questions_of_two_sets_with_one_number_are_told_apart_by_columns(tmp_pat
     (tmp_path / "t.csv").write_text(SETS)
     line = "import table t.csv --agreement modal -o out.csv --json"
     said = refused(tmp_path, line)
-    assert "--by: .*got none, where answers to one item differ in 'set' (in 1 items)" in said
-    assert "Name all such columns by --by, for instance 'model', 'set'." in said
+    assert "got none, where answers to one item differ in 'set' (in 1 items)" in said
+    assert "Name all such columns with --by, for instance 'model', 'set'." in said
     assert run(tmp_path, f"{line} --by model,set").answer["trials"] == 2
     assert pd.read_csv(tmp_path / "out.csv")["set"].tolist() == ["math", "code"]
     done = run(tmp_path, f"{line} --by model")
@@ -130,7 +130,7 @@ REFUSED = {
     "table out.csv": "--output: .*got the input 'out.csv'",
     "dataset michael": "Did you mean 'michael2026'?",
     "dataset Rouault_2018_Exp1": "Did you mean 'Rouault_2018_Expt1'?",
-    "table t.csv --describe": "--output does not go with --describe: the table is read",
+    "table t.csv --describe": "--output does not go with --describe",
     "table t.csv --columns correct": "--columns: .*Expected name=value.*got 'correct'",
     "dataset michael2026 --limit line=9": "No such option: --limit",
     "x t.csv": "KIND: .*Expected one of lm-eval, inspect, lighteval.*got 'x'",

@@ -139,7 +139,7 @@ def test_sets_are_pooled_as_long_as_few_draws_lack_one_of_them():
     ranks = hmetad.rank(draws, over="model", pool="set")
     assert (ranks["undefined"] < 0.05).all()
     (notice,) = [one for one in notices(ranks) if one.code == "not-pooled"]
-    assert "with it: x." in notice.message
+    assert "with them: x." in notice.message
 
 
 def test_a_level_that_is_undefined_in_every_set_leaves_the_sets_to_the_others():

@@ -385,7 +385,7 @@ def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row
         (
             17,
             "high",
-            r"\(1 of 4,000 values is no number; row 18 of the data\).* Correct it, or, if",
+            r"Correct it, or, if.*\(1 of 4,000 values is no number; row 18 of the data\)",
         ),
     ):
         trials = frame().astype({"confidence": object})

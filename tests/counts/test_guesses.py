@@ -242,7 +242,7 @@ def test_a_file_without_a_record_is_loaded_by_guesses_and_says_which_are_unsure(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"Confidence": "high"}, "the words 'high', Expected numbers. Count the table itself"),
+        ({"Confidence": "high"}, "Count the table itself"),
         ({"Stimulus": 1}, "the single label 1 in column 'Stimulus'"),
     ],
 )

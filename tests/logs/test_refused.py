@@ -28,12 +28,12 @@ REQUESTS = '{"adapter_spec": {}, "request_states": '
 
 # Second lines of a log of lm-eval.
 LINES = [
-    ('{"doc_id": 1, "resps": [["gr', r"text that is no JSON .*cut off"),
+    ('{"doc_id": 1, "resps": [["gr', r"cut off.*text that is no JSON"),
     ("[1, 2]", "a list"),
     ("{}", "an object without 'doc_id'"),
     ('{"doc_id": 1, "resps": []}', "an object without 'filtered_resps'"),
-    ("[" * 100_000, "JSON that is nested deeper.*--limit nesting=N"),
-    ("1" * 5000, "a longer number, Expected whole numbers of at most 4300"),
+    ("[" * 100_000, "limits=.*got JSON that is nested deeper"),
+    ("1" * 5000, "at most 4300 digits, got a longer number"),
     (json.dumps(CHOICE | {"doc": {"q": "other"}}), "doc_id 0 again, of another doc"),
     (json.dumps(CHOICE | {"doc_id": []}), r"doc_id \[\]"),
     (json.dumps(CHOICE | {"doc_id": 1, "filtered_resps": []}), "'filtered_resps' without"),

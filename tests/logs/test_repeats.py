@@ -36,7 +36,7 @@ def test_the_share_of_the_modal_answer_is_confidence():
     assert trials["target"].tolist() == ["4"] * 3
     (notice,) = frame_notices(trials)
     assert notice.code == "tied-answers"
-    assert notice.message.startswith("Of 1 of 3 items")
+    assert notice.message.startswith("In 1 of 3 items")
     # The first answer is judged by the others.
     graded = agreement(asked(["4", "5", "4", "4"], ["5", "4", "4"]), of="graded")
     assert graded[["answer", "correct", "samples"]].values.tolist() == [
@@ -157,7 +157,7 @@ def test_questions_of_the_same_name_in_two_sets_are_not_put_together():
         InputError, match=r"by: .*got none, .* differ in 'target' \(in 1 items\); 'set'"
     ):
         agreement(trials)
-    with pytest.raises(InputError, match=r"columns by by=\. Are .* give an empty by= alone"):
+    with pytest.raises(InputError, match=r"columns with by=\. Are .* give an empty list alone"):
         agreement(trials[["item", "answer", "target"]])
     agreed = agreement(trials, by=["model", "set"])
     assert agreed["set"].tolist() == ["math", "code"]
