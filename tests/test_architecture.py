@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5417,
     "commands": 2804,
     "compare": 2184,
-    "counts": 2990,
+    "counts": 2988,
     "likelihood": 3529,
     "logs": 2979,
     "measures": 2858,
@@ -69,7 +69,7 @@ MOST_LINES = {
     "plots": 1776,
     "report": 3494,
     "rows": 1565,
-    "simulate": 1249,
+    "simulate": 1209,
     "specs": 1444,
     "studies": 2265,
 }

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
-from saved import as_saved
 
 from hmetad import (
     InputError,
@@ -225,8 +224,9 @@ def test_a_cell_at_chance_leaves_the_chains_of_the_others_alone(card, tmp_path):
     steps = found["sample_stats"]["step_size"].mean(["chain", "draw"])
     assert steps.sel(cell="chance") != steps.sel(cell="able")
     again = load_fit(save_fit(found, tmp_path / "fit.nc"))
-    saved = as_saved(found)["sample_stats"].to_dataset()
-    xr.testing.assert_equal(again["sample_stats"].to_dataset(), saved)
+    # Files keep seven digits of what every cell has.
+    stats = found["sample_stats"].to_dataset()
+    xr.testing.assert_allclose(again["sample_stats"].to_dataset(), stats, rtol=1e-6)
 
 
 def test_a_table_without_labels_is_that_of_the_usual_ones():

@@ -164,7 +164,7 @@ def test_a_column_that_is_not_there_or_means_something_else_is_refused():
     assert count_correct(trials, options="n")["options"].values.tolist() == [4]
     with pytest.raises(InputError, match="Rename the column 'options'"):
         count_correct(trials, by="options", options="n")
-    with pytest.raises(InputError, match="beside a column 'options' in by"):
+    with pytest.raises(InputError, match="does not go with a column 'options' in by"):
         count_correct(trials, by="options", options=4)
 
 

@@ -189,7 +189,7 @@ def test_a_page_says_it_before_the_answer(folder, name, options):
     before, _, answer = page.partition("## Answer")
     assert "skipper 300 of 600" in before
     if name != "unnamed":
-        assert "300 of 600 items" in answer.partition("##")[0]
+        assert "| 300 of 600 |" in answer.partition("##")[0]
 
 
 # --- rows that are not graded ----------------------------------------------------------------
