@@ -8,11 +8,12 @@ import math
 import os
 import secrets
 import signal
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -260,11 +261,20 @@ def plan_groups(asked: GroupPlanOptions) -> None:
 
 
 def begin_worker() -> None:
-    """Use one thread in this process, and end it at an interrupt."""
+    """Use one thread in this process, and end it at an interrupt or with the command."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Without clearing modules up: DuckDB prints a page of objects that are left.
     atexit.register(os._exit, 0)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it has ended, however it did."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def answer_of(found: "xr.Dataset", needed: Mapping[str, Any]) -> Answer:
