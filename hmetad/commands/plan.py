@@ -205,24 +205,19 @@ def plan_trials(asked: TrialPlanOptions) -> None:
     asked.refuse_goals()
     if asked.options > 2:
         asked.refuse_idle(meta_criterion="with two options")
+    names = ("options", "subjects", "between_sd", "correlation", "comparisons", "meta_criterion")
     with options_named({"c": "--criterion"}):
         found = hmetad.simulate.plan_trials(
             trials=whole_numbers("--trials", asked.trials),
             m_ratio=parse_numbers("--m-ratio", asked.m_ratio),
             dprime=one_or_more(parse_numbers("--dprime", asked.dprime)),
             c=one_or_more(parse_numbers("--criterion", asked.c)),
-            options=asked.options,
-            subjects=asked.subjects,
-            between_sd=asked.between_sd,
-            correlation=asked.correlation,
-            comparisons=asked.comparisons,
-            meta_criterion=asked.meta_criterion,
+            **{name: getattr(asked, name) for name in names},
             # Without a seed one is drawn here, so that the answer can say it.
             seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
             **asked.shared,
         )
-    needed, remark = needed_for(found, asked.goal) if asked.goal else (None, "")
-    more = {"trials_needed": needed} if asked.goal else {}
+    more, remark = trials_remark(found, asked.goal) if asked.goal else ({}, "")
     deliver(answer_of(found, more), chosen, written)
     if remark:
         say(remark)
@@ -253,8 +248,7 @@ def plan_groups(asked: GroupPlanOptions) -> None:
             **asked.guesses,
             **asked.shared,
         )
-    needed, remark = people_remark(found, asked.goal) if asked.goal else ({}, "")
-    more = {"subjects_needed": needed} if asked.goal else {}
+    more, remark = people_remark(found, asked.goal) if asked.goal else ({}, "")
     deliver(answer_of(found, more), chosen, written)
     if remark:
         say(remark)
@@ -266,13 +260,11 @@ def begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Without clearing modules up: DuckDB prints a page of objects that are left.
     atexit.register(os._exit, 0)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with, args=(parent_process(),), daemon=True).start()
 
 
-def end_with_parent() -> None:
-    """End this process when the one that started it has ended, however it did."""
-    parent = parent_process()
-    assert parent is not None
+def end_with(parent: Any) -> None:
+    """End this process when another has ended, however it did."""
     parent.join()
     os._exit(1)
 
@@ -291,7 +283,7 @@ def answer_of(found: "xr.Dataset", needed: Mapping[str, Any]) -> Answer:
     return Answer((listing,), hmetad.notices(found), seed, more={**said, **needed})
 
 
-def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None, str]:
+def trials_remark(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Trials that a goal takes, None where the plan stops short of it; and that in words."""
     ((name, wanted),) = goal.items()
     option = option_name(name)
@@ -300,13 +292,12 @@ def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None
     except InputError as error:
         if error.argument not in goal:
             raise
-        return None, f"{option}: {error.got}. {error.next_step}"
-    return number, f"{option} {wanted:g}: about {number} trials are needed."
+        return {"trials_needed": None}, f"{option}: {error.got}. {error.next_step}"
+    said = f"{option} {wanted:g}: about {number} trials are needed."
+    return {"trials_needed": number}, said
 
 
-def people_remark(
-    found: "xr.Dataset", goal: Mapping[str, Any]
-) -> tuple[dict[str, int | None], str]:
+def people_remark(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """People that a goal takes with each number of trials, None where none suffices; in words."""
     ((name, wanted),) = goal.items()
     numbers = hmetad.simulate.subjects_needed(found, **goal)
@@ -319,7 +310,7 @@ def people_remark(
         needed[str(trials)] = int(number) if is_enough else None
         said = f"about {number:.0f} {who}" if is_enough else f"more than {most} {who}"
         parts.append(f"{said} with {trials} trials")
-    return needed, f"{option_name(name)} {wanted:g}: {', '.join(parts)}."
+    return {"subjects_needed": needed}, f"{option_name(name)} {wanted:g}: {', '.join(parts)}."
 
 
 def whole_numbers(option: str, text: str) -> list[int]:
