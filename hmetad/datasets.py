@@ -122,8 +122,8 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
     --------
     >>> load("bang2018")
     Traceback (most recent call last):
-    hmetad.InputError: name: got 'bang2018', allowed is a data set of hmetad. Did you mean \
-'bang2019'?
+    hmetad.InputError: name: Did you mean 'bang2019'? Expected a data set of hmetad, got \
+'bang2018'.
     """
     trials, entry = load_trials(name, folder=folder), registry()[name]
     count = count_trials if entry["has_stimulus"] else count_correct

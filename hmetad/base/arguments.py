@@ -54,10 +54,10 @@ def check_inputs[F: Callable[..., Any]](
     'aa'
     >>> repeated(b"a")
     Traceback (most recent call last):
-    hmetad.InputError: text: got b'a', allowed is text.
+    hmetad.InputError: text: Expected text, got b'a'.
     >>> repeated("a", n=0)
     Traceback (most recent call last):
-    hmetad.InputError: n: got 0, allowed is a whole number of at least 1.
+    hmetad.InputError: n: Expected a whole number of at least 1, got 0.
     """
 
     def decorated(function: F) -> F:
@@ -96,7 +96,7 @@ def of_type(annotation: Any) -> Check:
     --------
     >>> of_type(str)("kind", ["difference"])
     Traceback (most recent call last):
-    hmetad.InputError: kind: got ['difference'], allowed is text.
+    hmetad.InputError: kind: Expected text, got ['difference'].
     """
     allowed = words(annotation)
 

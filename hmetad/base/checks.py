@@ -39,7 +39,7 @@ def whole(least: int, most: int = MOST_WHOLE - 1) -> Check:
     --------
     >>> whole(1, 1000)("n", 5000)
     Traceback (most recent call last):
-    hmetad.InputError: n: got 5000, allowed is a whole number from 1 to 1000.
+    hmetad.InputError: n: Expected a whole number from 1 to 1000, got 5000.
     """
     is_open = most == MOST_WHOLE - 1
     words = f"of at least {least}" if is_open else f"from {least} to {most}"
@@ -53,8 +53,8 @@ def with_variables(*names: str, dim: str, made_by: str) -> Check:
     --------
     >>> with_variables("rank", dim="cell", made_by="rank")("ranks", {"rank": 1})
     Traceback (most recent call last):
-    hmetad.InputError: ranks: got {'rank': 1}, allowed is a Dataset of rank, \
-with rank and dim cell.
+    hmetad.InputError: ranks: Expected a Dataset of rank, with rank and dim cell, got {'rank': \
+1}.
     """
     named = " and ".join(filter(None, [", ".join(names), f"dim {dim}"]))
     allowed = f"a Dataset of {made_by}, with {named}"

@@ -45,6 +45,7 @@ class InputError(ValueError):
 
     Examples
     --------
+    >>> from hmetad.base.errors import EmptyError, NumberError, UnusedError
     >>> print(NumberError("rope", "(0.1, -0.1)", "lower < upper", "Swap the two ends."))
     rope: Swap the two ends. Expected lower < upper, got (0.1, -0.1).
     >>> print(UnusedError("--top", "with --rank"), EmptyError("x", "no trials"))

@@ -40,8 +40,8 @@ def check_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -
     --------
     >>> check_same_names(["model", "trials"], ["trials", "auroc2"])
     Traceback (most recent call last):
-    hmetad.InputError: by: got 'trials', allowed is a name that no result \
-has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
+    hmetad.InputError: by: Rename it, by={'my_trials': 'trials'} when counting or \
+.rename(trials='my_trials') later. Expected a name that no result has, got 'trials'.
     """
     taken = {*results}
     for name in columns:

@@ -36,7 +36,7 @@ def refuse_memory(argument: str, got: str, needed: int) -> None:
     >>> refuse_memory("draws", "10**15", 8 * 10**15)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    hmetad.InputError: draws: got 10**15, which takes 8000 TB or more, ...
+    hmetad.InputError: draws: Ask for fewer. Expected ..., got 10**15, which takes 8000 TB or more.
     """
     there = memory_bytes()
     if there is not None and needed > there:

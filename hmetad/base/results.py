@@ -205,8 +205,8 @@ def refuse_biased(quantity: str, argument: str) -> None:
     --------
     >>> refuse_biased("ece", "var")
     Traceback (most recent call last):
-    hmetad.InputError: var: got 'ece', which chance raises the more the fewer trials there \
-are, allowed is a measure with less of that bias. Take ece_debiased.
+    hmetad.InputError: var: Take ece_debiased. Expected a measure with less of that bias, got \
+'ece', which chance raises the more the fewer trials there are.
     """
     instead = debiased_name(quantity.removeprefix("log ratio of "))
     if instead:

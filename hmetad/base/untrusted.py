@@ -51,8 +51,8 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     (['model', 'task'], {})
     >>> read_attr({"same_items": '["a"]'}, "same_items")
     Traceback (most recent call last):
-    hmetad.InputError: attrs['same_items']: got '["a"]', allowed is what hmetad writes \
-there. Without it: remove the attr, .attrs.pop('same_items').
+    hmetad.InputError: attrs['same_items']: Without it: remove the attr, \
+.attrs.pop('same_items'). Expected what hmetad writes there, got '["a"]'.
     """
     shape = SHAPES[name]
     if name not in attrs:
@@ -90,7 +90,7 @@ def parse_json(text: object, argument: str) -> Any:
     {'draws': 100}
     >>> parse_json("[" * 100_000, "fit.json")
     Traceback (most recent call last):
-    hmetad.InputError: fit.json: got lists or objects nested too deeply, allowed is JSON.
+    hmetad.InputError: fit.json: Expected JSON, got lists or objects nested too deeply.
     """
     if not isinstance(text, str):
         raise DamagedError(argument, type(text).__name__, "JSON, as text")

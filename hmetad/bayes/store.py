@@ -170,8 +170,8 @@ def save_draws(draws: xr.Dataset, path: str | Path) -> Path:
     --------
     >>> save_draws(xr.Dataset({"auroc2": ("draw", [0.7, 0.8])}), "never.nc")
     Traceback (most recent call last):
-    hmetad.InputError: draws: got dims {'draw': 2}, allowed is variables by cell and draw. \
-Draws of fits are written by save_fit.
+    hmetad.InputError: draws: Draws of fits are written by save_fit. Expected variables by cell \
+and draw, got dims {'draw': 2}.
     """
     drawn = [name for name, values in draws.items() if set(values.dims) == {"cell", "draw"}]
     counted = [name for name in draws if name == TRIALS and draws[name].dims == ("cell",)]
@@ -388,8 +388,8 @@ def reading(path: Path) -> Iterator[None]:
     >>> with reading(Path("fit.nc")):
     ...     raise KeyError("posterior")
     Traceback (most recent call last):
-    hmetad.InputError: fit.nc: got a file that cannot be read (KeyError: 'posterior'), \
-allowed is a fit as hmetad wrote it. It is damaged, or no fit: copy it again from its source.
+    hmetad.InputError: fit.nc: It is damaged, or no fit: copy it again from its source. Expected \
+a fit as hmetad wrote it, got a file that cannot be read (KeyError: 'posterior').
     """
     try:
         yield

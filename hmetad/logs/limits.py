@@ -181,9 +181,9 @@ def check_ratio(place: str, packed: int, unpacked: int, limits: Limits) -> None:
     --------
     >>> check_ratio("a.eval", 1_000, 2**30, Limits())
     Traceback (most recent call last):
-    hmetad.InputError: a.eval: got 1,073,741,824 bytes unpacked of 1,000, or 1,073,741 \
-times, allowed is at most 200 (limit 'ratio'). If you trust the file, raise it: \
-limits={'ratio': N}, or --limit ratio=N.
+    hmetad.InputError: a.eval: If you trust the file, raise the limit: limits={'ratio': N}. \
+Expected at most 200 (limit 'ratio'), got 1,073,741,824 bytes unpacked of 1,000, or 1,073,741 \
+times.
     """
     if unpacked > max(ALWAYS_UNPACKED, limits.ratio * packed):
         got = f"{unpacked:,} bytes unpacked of {packed:,}, or {unpacked // max(packed, 1):,} times"

@@ -140,7 +140,7 @@ def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str,
     --------
     >>> parse_line("a.json", b"[1]")
     Traceback (most recent call last):
-    hmetad.InputError: a.json: got a list, allowed is a JSON object.
+    hmetad.InputError: a.json: Expected a JSON object, got a list.
     """
     record = json_value(place, content, limits)
     if not isinstance(record, dict):

@@ -109,9 +109,9 @@ def parse_confidence(
     [0.875, nan]
     >>> parse_confidence(["1", "7"])
     Traceback (most recent call last):
-    hmetad.InputError: scale: got none, for 2 bare numbers from 1 to 7, allowed is \
-'probability', 'percent', a largest value, or (lowest, highest). Say what bare numbers mean, for \
-instance scale='percent'.
+    hmetad.InputError: scale: State the unit of bare numbers, for instance scale='percent'. \
+Expected 'probability', 'percent', a largest value, or (lowest, highest), got none, for 2 bare \
+numbers from 1 to 7.
     """
     wording = stated_wording(field=field, pattern=pattern, words=words)
     is_single = isinstance(values, str | Mapping) or not isinstance(values, Iterable)

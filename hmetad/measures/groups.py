@@ -430,8 +430,8 @@ def member_array(argument: str, values: Values, *dims: str, outer: str = "cell")
     --------
     >>> member_array("accuracy", [70, 80], "member")
     Traceback (most recent call last):
-    hmetad.InputError: accuracy: got 70, allowed is probabilities from 0 to 1. Divide \
-percentages by 100.
+    hmetad.InputError: accuracy: Divide percentages by 100. Expected probabilities from 0 to 1, \
+got 70.
     """
     array = with_dims(argument, values, outer, *dims)
     allowed = "probabilities from 0 to 1"

@@ -193,9 +193,9 @@ def parse_formula(formula: str, argument: str = "formula") -> ParsedFormula:
     [('task', (('lab',), ('lab', 'subject')), False)]
     >>> parse_formula("1 + np.log(age)")
     Traceback (most recent call last):
-    hmetad.InputError: formula: got 'np.log(' in '1 + np.log(age)', allowed is columns, \
-`columns in back-ticks`, numbers, + - : * / ** | || ( ), and the functions scale, center, log, \
-exp, sqrt, I, poly, bs, S, T, C. Write log(...).
+    hmetad.InputError: formula: Write log(...). Expected columns, `columns in back-ticks`, \
+numbers, + - : * / ** | || ( ), and the functions scale, center, log, exp, sqrt, I, poly, bs, S, \
+T, C, got 'np.log(' in '1 + np.log(age)'.
     """
     if not isinstance(formula, str):
         raise FormulaError(argument, repr(formula)[:80], "a formula, as text")

@@ -56,7 +56,7 @@ def column_name(quantity: str, section: str = "") -> str:
     Examples
     --------
     >>> column_name("gamma_trapezoid"), column_name("share_right"), column_name("phi")
-    ('G_trap', 'right', 'phi')
+    ('G_trap', 'correct', 'phi')
     """
     found = find_result(quantity, section)
     own = found and (found.column or found.symbol)

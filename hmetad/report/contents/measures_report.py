@@ -110,7 +110,7 @@ def measures_report(
     >>> trials["correct"] = rng.uniform(size=600) < trials["confidence"]
     >>> page = measures_report(trials, by="model", n=500, seed=1)
     >>> [block.heading for block in page.blocks if isinstance(block, Prose)][:4]
-    ['Question', 'Answer', 'All measures', 'Calibration']
+    ['Question', 'Answer', 'Calibration', 'Answers withheld']
     """
     if not isinstance(counts, xr.DataArray):
         if measures is not None:
