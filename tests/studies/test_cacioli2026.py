@@ -276,7 +276,7 @@ def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong):
         "[]": "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1",
     }
     message = says.get(str(wrong), "two lists of 20 numbers of trials")
-    with pytest.raises(InputError, match=rf"data: .*got .*{message}.*sdt_calibration"):
+    with pytest.raises(InputError, match=rf"data: .*sdt_calibration.*{message}"):
         withdrawn.read_deposit(path)
 
 
