@@ -66,7 +66,8 @@ def identity_of(attrs: Mapping[Any, Any]) -> Identity | None:
     ('subject', None)
     """
     # Coordinates of cells have a role too, if they are covariates.
-    if attrs.get("role", "covariate") == "covariate":
+    role = attrs.get("role", "covariate")
+    if isinstance(role, str) and role == "covariate":
         return None
     own = [attrs.get(key, "") for key in Identity._fields]
     if not all(isinstance(value, str) for value in own) or own[0] not in get_args(Role):

@@ -465,7 +465,7 @@ def warn_of_lost_ratings(remaining: int, ratings: int) -> None:
     if remaining < ratings:
         warn(
             f"Equal or too few values: {remaining} of {ratings} ratings remain in the group with "
-            "the fewest. Choose the cuts yourself, or request fewer ratings."
+            "the fewest. Choose the cuts, as with method='edges', or request fewer ratings."
         )
 
 

@@ -111,8 +111,7 @@ REFUSED = {
     "lm-eval lm_eval --pattern a": "--pattern: .*got 'a' with 0 groups",
     "lm-eval lm_eval --words sure=x": "a number for each word",
     "lm-eval lm_eval --scale 7,1": "--scale: .*got (7.0, 1.0)",
-    "lm-eval lm_eval --scale procent": "Expected probability, percent.*got 'procent'"
-    "a number that is its top, or both ends such as 1,7.",
+    "lm-eval lm_eval --scale procent": "Expected probability, percent.*got 'procent'",
     "lm-eval lm_eval --limit line=x": "a whole number, as in 'line=20000'",
     "lm-eval lm_eval --ratings 1": "--ratings: .*got 1",
     "lm-eval lm_eval --confidence-from score": "No such option: --confidence-from",

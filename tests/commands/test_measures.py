@@ -65,7 +65,7 @@ def test_trials_are_counted_and_resampled_once_a_run(tmp_path, monkeypatch, rati
     line = f"measures answers.csv --by model --correct correct {ratings} --interval --draws 2000"
     done = run(tmp_path, f"{line} --cluster item --json -o {output}")
     assert calls == [name]
-    assert done.stderr.count("Ask for fewer by --quantiles.") == bool(ratings)
+    assert done.stderr.count("request fewer ratings.") == bool(ratings)
 
 
 def test_a_cluster_asks_for_intervals_whatever_is_written(folder):

@@ -39,7 +39,7 @@ def repeated(kind):
 OF_TRIALS = [
     (
         frame().rename(columns={"stimulus": "Stimuli"}),
-        "Did you mean 'Stimuli.*got 'stimulus''",
+        "Did you mean 'Stimuli'.*got 'stimulus'",
     ),
     *[
         (x, r"trials: .*Expected a DataFrame of pandas.*, got \w+")

@@ -51,7 +51,7 @@ HEADERS = [
 # Kind, name of a file, its content, and what is said.
 CONTENTS = [
     *(
-        ("lm-eval", "samples_a.jsonl", f"{json.dumps(CHOICE)}\n{line}", f"line 2: .*got {said}")
+        ("lm-eval", "samples_a.jsonl", f"{json.dumps(CHOICE)}\n{line}", f"line 2: .*{said}")
         for line, said in LINES
     ),
     ("lm-eval", "samples_a.jsonl", "", "an empty file"),
