@@ -68,7 +68,7 @@ def test_fits_take_the_card_of_the_table(choices):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("measures right.csv --options 1", "--options"),
+        ("measures right.csv --options 1", "got 1 in the argument"),
         ("measures letters.csv --options D", "A column of numbers of options goes with --correct"),
         ("measures letters.csv --options A,B", "--options"),
         ("measures letters.csv", "give --options 3"),
