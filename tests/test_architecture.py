@@ -57,7 +57,7 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1498,
+    "base": 1494,
     "bayes": 5417,
     "commands": 2804,
     "compare": 2184,

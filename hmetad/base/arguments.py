@@ -206,13 +206,9 @@ def is_list(value: Any) -> bool:
 
 def items_of(value: Any) -> list[Any]:
     """Parts of a list or one-dimensional array, those of an array as Python's own values."""
-    array = (
-        value
-        if hasattr(value, "tolist")
-        else np.asarray(value)
-        if hasattr(value, "ndim")
-        else value
-    )
+    # Columns of other libraries have dims, but no list of Python's own values.
+    is_column = hasattr(value, "ndim") and not hasattr(value, "tolist")
+    array = np.asarray(value) if is_column else value
     return array.tolist() if hasattr(array, "tolist") else [*array]
 
 
