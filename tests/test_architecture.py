@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5417,
     "commands": 2804,
     "compare": 2184,
-    "counts": 2988,
+    "counts": 2964,
     "likelihood": 3529,
     "logs": 2979,
     "measures": 2858,

@@ -35,8 +35,6 @@ from hmetad.rows.queries import Rows, plain_value
 from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
-    "DIM_NAMES",
-    "By",
     "Codes",
     "Label",
     "as_correct",
@@ -47,15 +45,10 @@ __all__ = [
     "given_labels",
     "listed",
     "named_rows",
-    "option_labels",
-    "options_of_trials",
     "plain_array",
     "right_trials",
     "several_columns",
     "text_columns",
-    "with_numbers",
-    "with_options",
-    "with_options_column",
     "without_codes",
 ]
 

@@ -13,7 +13,7 @@ import pandas as pd
 from hmetad.base.errors import ColumnError, LabelError, NumberError
 from hmetad.counts.columns import as_correct, refuse_absent
 
-__all__ = ["BY", "described_trials", "plain_column", "trial_rows", "with_answers"]
+__all__ = ["described_trials"]
 
 BY = ("subject", "task", "condition", "group")
 # What a trial must have, as far as the table has it.

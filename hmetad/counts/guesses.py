@@ -19,7 +19,7 @@ from hmetad.counts.columns import as_correct, suspected_codes
 from hmetad.counts.described import BY, plain_column, trial_rows, with_answers
 from hmetad.rows.duplicates import plain_name
 
-__all__ = ["Guess", "guess_table", "guessed_record"]
+__all__ = ["guess_table", "guessed_record"]
 
 # Confidence of so many values or fewer is levels; of more, quantiles are made.
 MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 4

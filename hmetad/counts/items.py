@@ -21,17 +21,13 @@ from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name,
 from hmetad.rows.queries import Rows, Values
 
 __all__ = [
-    "FEWEST_ITEMS",
     "GROUPS",
     "answers_of_one_time",
     "apart_notices",
     "columns_beside_items",
     "columns_of_questions",
     "columns_that_differ",
-    "item_notices",
     "item_parts",
-    "same_item_cells",
-    "unused_columns",
     "whole_items",
 ]
 

@@ -24,14 +24,7 @@ from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.rows.queries import Rows, Tally
 from hmetad.rows.tables import TableLike
 
-__all__ = [
-    "add_notices",
-    "choice_notices",
-    "frame_notices",
-    "letter_notices",
-    "missing_answers",
-    "trial_notices",
-]
+__all__ = ["add_notices", "frame_notices", "missing_answers", "trial_notices"]
 
 type Floats = NDArray[np.float64]
 type Bools = NDArray[np.bool_]

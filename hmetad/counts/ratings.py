@@ -47,7 +47,7 @@ from hmetad.counts.columns import (
 from hmetad.rows.queries import Distinct, NumberColumn, Query, Rows, plain_value, regrouped
 from hmetad.rows.values import GAPS
 
-__all__ = ["Scale", "bin_confidence", "rated_answers", "rating_numbers", "text_as_confidence"]
+__all__ = ["bin_confidence", "text_as_confidence"]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]

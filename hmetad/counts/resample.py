@@ -44,10 +44,7 @@ from hmetad.counts.tables import cell_labels, count_notices
 from hmetad.rows.duplicates import is_people_name
 
 __all__ = [
-    "Clusters",
     "Hold",
-    "Kind",
-    "Statistic",
     "as_dataset",
     "cell_generator",
     "clusters_of",

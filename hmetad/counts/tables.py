@@ -41,18 +41,13 @@ from hmetad.rows.duplicates import is_item_name
 
 __all__ = [
     "ACKNOWLEDGEMENT",
-    "CUT_TRIALS",
     "as_detection",
     "cell_coords",
     "cell_labels",
     "cells_of",
-    "count_notices",
-    "count_table",
-    "cut_notices",
     "high_ratio_notices",
     "is_high_ratio",
     "items_together",
-    "new_notices",
     "plain_attrs",
     "type2_counts",
     "without_columns",

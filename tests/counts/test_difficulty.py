@@ -167,6 +167,11 @@ def test_chance_is_not_part_of_the_standard_deviation(ordinary):
     assert np.mean(found) < 0.02
 
 
+@pytest.mark.parametrize("name", ["RT_dec", "rt", "reactionTime", "Response Time", "latency"])
+def test_a_response_time_that_a_coarse_clock_rounds_is_not_difficulty(graded, name):
+    assert codes(count_trials(graded.rename(columns={"ease": name}), by="participant")) == []
+
+
 def test_names_of_difficulty_decide_nothing(ordinary):
     named = {name: np.arange(2 * N) // 2 % 2 for name in ("contrast", "difficulty", "staircase")}
     assert codes(count_trials(ordinary.assign(**named), by="participant")) == []
@@ -277,6 +282,8 @@ def test_for_many_trials_a_sample_is_enough(graded):
             ("Kvam_2016", "DotProportion"),
         ],
         *[("Mazor_2021_Expt1", "SOA"), ("Schurgin_2018", "Setsize")],
+        # Its response times, RT_dec, are in steps of 20 ms.
+        ("Pereira_2018", "Ease"),
     ],
 )
 def test_published_difficulties_are_found(shared, name, column):
