@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -91,26 +91,41 @@ USUAL_TEXTS = frozenset(["", "-", ".", "?", "missing", "n/a", "na", "nan", "none
 # Names of columns, and rows that have them
 
 
-def rows_in_use(
-    trials: TableLike,
+class Trials(NamedTuple):
+    """Rows of trials, and which of their columns are counted; `n` has how many each stands for."""
+
+    rows: Rows
+    roles: Mapping[str, str]
+    by: list[str]
+    covariates: list[str]
+    n: str | None
+
+    @property
+    def used(self) -> list[str]:
+        """Columns that tell rows apart."""
+        return [*self.roles.values(), *self.by, *self.covariates]
+
+
+def trials_in_use(
+    table: TableLike,
     roles: Mapping[str, str],
     groupings: Mapping[str, By],
+    n: str | None,
     others: Sequence[object],
     missing_codes: Codes,
     labels: Sequence[Label] = (),
-) -> tuple[Rows, list[list[str]]]:
-    """Rows of trials whose columns have the names that are in use, and names by grouping argument.
+) -> Trials:
+    """Trials whose columns have the names that are in use.
 
     Codes of the columns with a role are missing values; `others` are columns that group nothing.
     """
-    rows = rows_of(trials, text=text_columns(groupings["by"]))
-    rows = named_rows(rows, roles.values(), *groupings.values(), *others)
+    rows = rows_of(table, text=text_columns(groupings["by"]))
+    rows = named_rows(rows, roles.values(), *groupings.values(), n, *others)
     rows = without_codes(rows, missing_codes, roles, labels).with_points([roles["confidence"]])
-    names = [column_names(argument, given) for argument, given in groupings.items()]
-    pairs = zip(groupings, names, strict=True)
-    grouping = [(argument, name) for argument, own in pairs for name in own]
+    names = {argument: column_names(argument, given) for argument, given in groupings.items()}
+    grouping = [(argument, name) for argument, own in names.items() for name in own]
     check_roles(rows.columns, [*roles.items(), *grouping])
-    return rows, names
+    return Trials(rows, roles, names["by"], names.get("covariates", []), n)
 
 
 def column_names(argument: str, given: By) -> list[str]:

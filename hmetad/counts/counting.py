@@ -6,7 +6,7 @@ Source: Galvin, Podd, Drga & Whitmore (2003) for the type-2 table.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from hmetad.counts.columns import (
     By,
     Codes,
     Label,
+    Trials,
     alike_notices,
     as_text,
     code_notices,
@@ -31,7 +32,7 @@ from hmetad.counts.columns import (
     refuse_absent,
     refuse_correctness,
     right_trials,
-    rows_in_use,
+    trials_in_use,
     with_numbers,
     with_options,
     with_options_column,
@@ -50,7 +51,7 @@ from hmetad.counts.tables import (
     plain_attrs,
 )
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.queries import Distinct, Query, Rows, Sample, Spread, Tally, Values, plain_value
+from hmetad.rows.queries import Distinct, Query, Sample, Spread, Tally, Values, plain_value
 from hmetad.rows.tables import TableLike
 
 __all__ = ["complete_rows", "count_correct", "count_trials"]
@@ -196,38 +197,27 @@ def count_trials(
     """
     labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    others = (quantiles_within, n, difficulty)
-    groupings = {"by": by, "covariates": covariates}
-    found = rows_in_use(trials, roles, groupings, others, missing_codes, labels or ())
-    rows, (by_names, covariate_names) = found
+    groupings, others = {"by": by, "covariates": covariates}, (quantiles_within, difficulty)
+    found = trials_in_use(trials, roles, groupings, n, others, missing_codes, labels or ())
     for role, column in (("response", response), ("stimulus", stimulus)):
         if is_correctness_name(column):
             got = f"column {column!r}, named like correctness"
             raise correctness_error(role, got, stimulus)
-    scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     if difficulty is not None:
-        refuse_absent("difficulty", difficulty, rows.columns)
-    used = [*roles.values(), *by_names, *covariate_names]
-    columns = TrialColumns(used, by_names, roles, difficulty, n)
-    tallied, items, sample, seen, scale = tally_trials(rows, scale, columns)
+        refuse_absent("difficulty", difficulty, found.rows.columns)
+    scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
+    tallied, items, sample, seen, scale = tally_trials(found, scale, difficulty)
     graded = items.pop(difficulty, None) if difficulty is not None else None
     if (number_of_options or 2) == 2:
         refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     groups = with_numbers(groups, [stimulus, response])
-    groups = with_numbers(groups, [confidence]) if rows.codes else groups
     own = option_labels(groups, number, stimulus, response, labels, number_of_options)
     outcome = [places_of(groups[name], own) for name in (stimulus, response)]
     texts = STIMULI if len(own) == 2 else tuple(map(as_text, own))
-    attrs = {
-        "labels": own,
-        "by": by_names,
-        "covariates": covariate_names,
-        "columns": roles,
-        "rows_dropped": int(tallied[1].sum() - number.sum()),
-    }
     axes = Axes({"stimulus": texts, "response": texts})
-    counts, cells, codes = count_rows(groups, number, axes, outcome, scale, attrs, rows)
+    attrs = {"labels": own, "rows_dropped": int(tallied[1].sum() - number.sum())}
+    counts, cells, codes = count_rows((groups, number), axes, outcome, found, scale, attrs)
     where = counts["cell"].to_numpy().tolist()
     is_pair = len(own) == 2
     values = counts.to_numpy()
@@ -238,10 +228,10 @@ def count_trials(
     if graded is not None:
         mixed = [*named_difficulty(graded, cells, where, str(difficulty)), *mixed]
     if sample is not None:
-        mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
-    of_choices = choice_notices(trials, rows, confidence)
-    of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
-    thin = binned_flat(count_notices(counts), rows, scale, by_names)
+        mixed = [*difficulty_notices(in_places(sample, scale), found.by, roles, where), *mixed]
+    of_choices = choice_notices(trials, found.rows, confidence)
+    of_rows = [*trial_notices(trials), *found.rows.notices, *of_choices, *seen, *codes, *dropped]
+    thin = binned_flat(count_notices(counts), found, scale)
     return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])
 
 
@@ -332,36 +322,29 @@ def count_correct(
     """
     roles = {"correct": correct, "confidence": confidence}
     groupings = {"by": with_options_column(by, options)}
-    rows, (names,) = rows_in_use(trials, roles, groupings, (quantiles_within, n), missing_codes)
-    scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
-    used = [*roles.values(), *names]
+    found = trials_in_use(trials, roles, groupings, n, [quantiles_within], missing_codes)
+    names, unused = found.by, unused_columns(found.rows, found.used)
     # Without a number of options there is no M that a mixture of items would raise.
-    items = [] if options is None else [*filter(is_item_name, unused_columns(rows, used))]
+    items = [] if options is None else [*filter(is_item_name, unused)]
     queries: list[Query] = [Spread((*names, correct), name) for name in items]
-    unused = unused_columns(rows, used)
     sides = (RIGHT_OPTION, CHOSEN_OPTION) if options is not None else ()
     letters = [next(x for x in own if x in unused) for own in sides if {*own} & {*unused}]
     queries += [Distinct((*names, *letters), MOST_VALUES)] if len(letters) == 2 else []
-    (tallied, *found), seen, scale = rated_answers(rows, scale, used, queries, n)
-    of_letters = found.pop() if len(letters) == 2 else None
+    scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
+    (tallied, *answers), seen, scale = rated_answers(found, scale, queries)
+    of_letters = answers.pop() if len(letters) == 2 else None
     groups, number, dropped = complete_rows(*tallied)
-    groups = with_numbers(groups, [confidence]) if rows.codes else groups
     is_right, labels = right_trials(groups, number, correct)
     groups, own, covariates = with_options(groups, names, options)
-    attrs = {
-        "labels": labels,
-        "by": own,
-        "covariates": covariates,
-        "columns": roles,
-        "rows_dropped": int(tallied[1].sum() - number.sum()),
-    }
-    counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs, rows)
+    attrs = {"labels": labels, "rows_dropped": int(tallied[1].sum() - number.sum())}
+    counted = found._replace(by=own, covariates=covariates)
+    counts, cells, codes = count_rows((groups, number), TYPE2, [is_right], counted, scale, attrs)
     where = counts["cell"].to_numpy().tolist()
-    told = {name: values for name, values in zip(items, found, strict=True) if values is not None}
+    told = {name: values for name, values in zip(items, answers, strict=True) if values is not None}
     mixed = item_notices(told, cells, where, "mixed-items.options")
     uneven = letter_notices(of_letters, names, letters, options)
     silent = missing_answers(tallied[0], tallied[1], names, roles)
-    of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
+    of_rows = [*trial_notices(trials), *found.rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
     return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
 
@@ -376,41 +359,32 @@ def places_of(column: pd.Series, labels: Sequence[Label]) -> Ints:
 
 
 def count_rows(
-    groups: pd.DataFrame,
-    n: Ints,
+    tally: Tally,
     axes: Axes,
     outcome: Sequence[NDArray[Any]],
+    trials: Trials,
     scale: Scale,
     attrs: Mapping[str, Any],
-    rows: Rows,
 ) -> tuple[xr.DataArray, pd.DataFrame, list[Notice]]:
-    """Table of rows that stand for n trials each, grouping columns of its cells, codes in ratings.
+    """Table of distinct rows, grouping columns of its cells, and codes in its ratings.
 
     `outcome` has the place of each row on each axis.
     """
-    rating, K, rule = rating_numbers(groups, n, scale, rows)
+    groups, n = tally
+    rating, K, rule = rating_numbers(groups, n, scale, trials.rows)
     is_inferred = scale.ratings is None and scale.levels is None
     codes = code_notices(scale.confidence, rating, n) if is_inferred else []
-    index, cells = cells_of(groups, attrs["by"], attrs.get("covariates", ()))
+    index, cells = cells_of(groups, trials.by, trials.covariates)
     values = np.zeros((len(cells), *axes.shape, K), dtype=np.int64)
     np.add.at(values, (index, *(place.astype(np.int64) for place in outcome), rating - 1), n)
-    own = cells[attrs["by"]]
-    described = {**attrs, "ratings_rule": rule}
+    named = {"by": trials.by, "covariates": trials.covariates, "columns": trials.roles}
+    described = {**attrs, **named, "ratings_rule": rule}
+    own = cells[trials.by]
     return count_table(values, axes, cells, described, cell_labels(own)), own, codes
 
 
-class TrialColumns(NamedTuple):
-    """Columns of `count_trials`: all in use, those to group by, roles, difficulty and weights."""
-
-    used: list[str]
-    by: list[str]
-    roles: dict[str, str]
-    difficulty: str | None
-    n: str | None
-
-
 def tally_trials(
-    rows: Rows, scale: Scale, columns: TrialColumns
+    trials: Trials, scale: Scale, difficulty: str | None
 ) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice], Scale]:
     """Distinct rows of the columns in use with their trials, and what other columns hold.
 
@@ -419,7 +393,7 @@ def tally_trials(
     where it cut. Raises an error where another column shows that stimulus or response is
     correctness.
     """
-    used, by, roles, difficulty, n = columns
+    rows, roles, by, used = trials.rows, trials.roles, trials.by, trials.used
     stimulus, response = roles["stimulus"], roles["response"]
     spread = [name for name in unused_columns(rows, used) if is_item_name(name)]
     if difficulty is not None and difficulty not in {*used, *spread}:
@@ -431,13 +405,11 @@ def tally_trials(
         *(Spread((*by, stimulus), name) for name in spread),
         *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
     ]
-    (tallied, *found), shown, scale = rated_answers(rows, scale, used, queries, n)
+    (tallied, *found), shown, scale = rated_answers(trials, scale, queries)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
-    few = bool(
-        (pd.Series(number).groupby(groups[stimulus], observed=True).sum() < CUT_TRIALS).any()
-    )
-    refuse_correctness(seen, few, stimulus, response)
+    of_stimuli = pd.Series(number).groupby(groups[stimulus], observed=True).sum()
+    refuse_correctness(seen, bool((of_stimuli < CUT_TRIALS).any()), stimulus, response)
     told = dict(zip(spread, found[len(judged) :], strict=False))
     known = {name: values for name, values in told.items() if values is not None}
     return tallied, known, found[-1] if others else None, shown, scale
@@ -454,12 +426,13 @@ def in_places(sample: Tally, scale: Scale) -> Tally:
     return frame.assign(**{scale.confidence: rating}), n
 
 
-def binned_flat(found: list[Notice], rows: Rows, scale: Scale, by: Sequence[str]) -> list[Notice]:
+def binned_flat(found: list[Notice], trials: Trials, scale: Scale) -> list[Notice]:
     """Notices of a table; that of cells of one rating says which values quantiles made one."""
     flat = next((one for one in found if one.code == "all-one-rating"), None)
     if flat is None or scale.quantiles is None:
         return found
-    values = rows.ask([Distinct((*by, scale.confidence), MOST_VALUES)])[0]
+    by = trials.by
+    values = trials.rows.ask([Distinct((*by, scale.confidence), MOST_VALUES)])[0]
     if values is None:
         return found
     frame = values[0].dropna().reset_index(drop=True)

@@ -33,6 +33,7 @@ from hmetad.counts.checks import whole_number
 from hmetad.counts.columns import (
     USUAL_CODES,
     USUAL_TEXTS,
+    Trials,
     check_roles,
     code_notices,
     code_steps,
@@ -42,6 +43,7 @@ from hmetad.counts.columns import (
     plain_array,
     refuse_absent,
     suspected_codes,
+    with_numbers,
     with_trials,
 )
 from hmetad.rows.queries import Distinct, NumberColumn, Query, Rows, plain_value, regrouped
@@ -103,7 +105,8 @@ def rating_numbers(
     groups: pd.DataFrame, n: Ints, scale: Scale, rows: Rows
 ) -> tuple[Ints, int, str]:
     """Ratings 1..K of distinct rows of a table, K, and the rule that K comes from."""
-    column = groups[scale.confidence]
+    # With a word for a missing value, ratings of a file are text.
+    column = (with_numbers(groups, [scale.confidence]) if rows.codes else groups)[scale.confidence]
     if scale.levels is not None:
         rating, names = level_ratings(column, n, scale)
         K = len(names)
@@ -478,13 +481,14 @@ def warn(text: str) -> None:
 
 
 def rated_answers(
-    rows: Rows, scale: Scale, used: Sequence[str], others: Sequence[Query], n: str | None
+    trials: Trials, scale: Scale, others: Sequence[Query]
 ) -> tuple[list[Any], list[Notice], Scale]:
     """Answers to queries, as of `Rows.ask`, what the making of ratings shows, and where it cut.
 
     The first answer is the distinct rows of the columns in use, with ratings in the place of the
     confidence: those there are, or quantiles. Then come those to other queries.
     """
+    rows, used, n = trials.rows, trials.used, trials.n
     within = [scale.within] if isinstance(scale.within, str) else scale.within
     if n is not None:
         check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
