@@ -57,11 +57,11 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1494,
+    "base": 1471,
     "bayes": 5417,
     "commands": 2804,
     "compare": 2184,
-    "counts": 2964,
+    "counts": 2953,
     "likelihood": 3529,
     "logs": 2979,
     "measures": 2858,

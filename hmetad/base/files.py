@@ -26,14 +26,12 @@ from hmetad.base.errors import FileError
 __all__ = [
     "PACKED",
     "TABLES",
-    "clear_unfinished",
     "files_of",
     "found_in",
     "is_table",
     "refuse_place",
     "would_find",
     "write_together",
-    "written_files",
 ]
 
 # Suffixes of tables, and of what may be compressed.

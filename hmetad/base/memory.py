@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hmetad.base.errors import TooManyError
 
-__all__ = ["in_words", "memory_bytes", "refuse_memory"]
+__all__ = ["in_words", "refuse_memory"]
 
 CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 

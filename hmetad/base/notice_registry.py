@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 __all__ = [
-    "Code",
-    "Severity",
-    "Text",
     "about_alone",
     "codes",
     "limit",
@@ -22,7 +19,6 @@ __all__ = [
     "sentence",
     "short_words",
     "step_values",
-    "text_of",
 ]
 
 Severity = Literal["info", "warning", "error"]

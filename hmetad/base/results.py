@@ -13,12 +13,11 @@ from typing import Any, Literal
 from hmetad.base.errors import ChoiceError
 
 __all__ = [
+    "REGISTERED",
     "Result",
-    "Shown",
     "about",
     "attrs_of",
     "best_end",
-    "debiased_name",
     "debiased_names",
     "find_result",
     "is_raised_by_chance",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["guard", "guard_frame", "unguard", "unguard_frame"]
+__all__ = ["guard", "guard_frame", "unguard"]
 
 SIGNS = "=@＝＠﹫"
 RUNS = re.compile(rf"'*[{SIGNS}]")
@@ -83,45 +83,16 @@ def guard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     safe = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
-        if has_text_with(RUNS, column):
+        if has_formula(column):
             safe.isetitem(place, column.map(guard_writable, na_action="ignore").array)
     return safe.set_axis([guard(name) for name in frame.columns], axis="columns")
 
 
-def unguard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Table as it was before `guard_frame`, read from its CSV file.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        It is not changed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A column in which a text begins with = or @ was not guarded, and stays as it is.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> unguard_frame(pd.DataFrame({"'@a": ["'=1", "b"], "c": [-1, 2]})).to_dict("list")
-    {'@a': ['=1', 'b'], 'c': [-1, 2]}
-    """
-    plain = frame.copy(deep=False)
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
-        if has_text_with(GUARDED, column):
-            levels = column.dropna().unique().tolist()
-            found = dict(zip(levels, unguard(levels), strict=True))
-            plain.isetitem(place, column.map(found).array)
-    return plain.set_axis(unguard(frame.columns), axis="columns")
-
-
-def has_text_with(pattern: re.Pattern[str], column: "pd.Series") -> bool:
-    """Whether a column holds text that begins with a pattern."""
+def has_formula(column: "pd.Series") -> bool:
+    """Whether a column holds text that a spreadsheet runs."""
     if column.dtype.kind in NUMERIC_KINDS:
         return False
-    return any(pattern.match(value) for value in column if isinstance(value, str))
+    return any(RUNS.match(value) for value in column if isinstance(value, str))
 
 
 def guard_writable(value: object) -> object:

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -52,33 +52,17 @@ def in_threads[Part, Result](work: Callable[[Part], Result], parts: Sequence[Par
     """
     if len(parts) < 2 or is_alone():
         return [work(part) for part in parts]
-    if LIMIT.get() is not None:
-        return list(in_threads_as_read(work, parts))
-    return list(shared_pool().map(work, parts))
-
-
-def in_threads_as_read[Part, Result](
-    work: Callable[[Part], Result], parts: Iterable[Part]
-) -> Iterator[Result]:
-    """Results of parts that are read one after the other; few of them are in memory at once.
-
-    Examples
-    --------
-    >>> list(in_threads_as_read(sum, iter([[1, 2], [3, 4]])))
-    [3, 7]
-    """
-    if is_alone():
-        yield from map(work, parts)
-        return
+    most = LIMIT.get()
+    if most is None:
+        return list(shared_pool().map(work, parts))
+    results: list[Result] = []
     waiting: deque[Future[Result]] = deque()
-    # One more than work waits for a thread.
-    most = LIMIT.get() or usable_cpus() + 1
+    # The pool is shared: it is given few parts at a time.
     for part in parts:
         if len(waiting) == most:
-            yield waiting.popleft().result()
+            results.append(waiting.popleft().result())
         waiting.append(shared_pool().submit(work, part))
-    while waiting:
-        yield waiting.popleft().result()
+    return results + [future.result() for future in waiting]
 
 
 def in_order_of_end[Part, Result](
