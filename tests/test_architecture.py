@@ -60,7 +60,7 @@ MOST_LINES = {
     "base": 1471,
     "bayes": 5417,
     "commands": 2804,
-    "compare": 2184,
+    "compare": 2071,
     "counts": 2953,
     "likelihood": 3529,
     "logs": 2979,
@@ -69,7 +69,7 @@ MOST_LINES = {
     "plots": 1776,
     "report": 3494,
     "rows": 1565,
-    "simulate": 1209,
+    "simulate": 1188,
     "specs": 1444,
     "studies": 2265,
 }

@@ -34,7 +34,7 @@ TABLE = Path(__file__).with_name("results.toml")
 # Keys that a result takes from the first one of its name, and keys that it takes from its section.
 OF_NAME = (
     *("means", "unit", "symbol", "heading", "column", "about"),
-    *("best", "raised_by_chance", "debiased", "chance", "question", "axis"),
+    *("best", "raised_by_chance", "debiased", "chance", "question", "axis", "log_of"),
 )
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
@@ -71,6 +71,8 @@ class Result:
         Its value where answers, or confidence, say nothing.
     question, axis : str
         What a reader chooses by it, and what stands on its axis.
+    log_of : str
+        The result that it is the logarithm of; empty for others.
     function : str
         Its place in hmetad, such as "measures.type2.auroc2"; `options` are its arguments.
     options : mapping
@@ -98,6 +100,7 @@ class Result:
     chance: float | None = None
     question: str = ""
     axis: str = ""
+    log_of: str = ""
     function: str = ""
     options: tuple[tuple[str, Any], ...] = ()
     measured: bool = False
@@ -175,17 +178,6 @@ def is_raised_by_chance(name: str) -> bool:
     return any(result.raised_by_chance for result in by_name().get(name, ()))
 
 
-def debiased_name(name: str) -> str:
-    """Name of the measure that ranks and gates take in the place of one; empty where none is.
-
-    Examples
-    --------
-    >>> debiased_name("ece"), debiased_name("rmi")
-    ('ece_debiased', '')
-    """
-    return next((result.debiased for result in by_name().get(name, ()) if result.debiased), "")
-
-
 def debiased_names() -> set[str]:
     """Names of the measures that ranks and gates take in the place of others.
 
@@ -207,7 +199,8 @@ def refuse_biased(quantity: str, argument: str) -> None:
     hmetad.InputError: var: Take ece_debiased. Expected a measure with less of that bias, got \
 'ece', which chance raises the more the fewer trials there are.
     """
-    instead = debiased_name(quantity.removeprefix("log ratio of "))
+    name = quantity.removeprefix("log ratio of ")
+    instead = next((result.debiased for result in by_name().get(name, ()) if result.debiased), "")
     if instead:
         got = f"{quantity!r}, which chance raises the more the fewer trials there are"
         raise ChoiceError(argument, got, "a measure with less of that bias", f"Take {instead}.")

@@ -1,7 +1,6 @@
 """Comparisons beyond `hmetad.contrast` and `hmetad.decide`."""
 
 from hmetad.compare.averaging import trials_by_level as trials_by_level
-from hmetad.compare.cells import leave_out as leave_out
 from hmetad.compare.follow_ups import relation_table as relation_table
 from hmetad.compare.follow_ups import repeat_decisions as repeat_decisions
 from hmetad.compare.follow_ups import superiority_table as superiority_table

@@ -1,15 +1,16 @@
-"""Averages over levels, such as sets of items, the same levels for all that is compared.
+"""Which cells are compared, and averages over levels, the same levels for all that is compared.
 
-Draws, columns and a rule of weights → Pool: the level of each cell, the share of each level; then
-contrasts within levels, or cells → weighted means over levels. Levels in which few draws are
-undefined are averaged, and these draws are left out.
+Draws, columns and a rule of weights → Compared: cells, what is held equal, and the Pool that has
+the level of each cell and the proportion of each level; then contrasts within levels, or cells →
+weighted means over levels. Levels in which few draws are undefined are averaged, and these draws
+are excluded.
 Source: Cochran (1954) for weighted means of differences within strata.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,6 @@ from hmetad.base.errors import (
     LevelError,
     NeedError,
     NumberError,
-    SourceError,
     TooFewError,
     describe_value,
     nearest,
@@ -36,30 +36,27 @@ from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
 from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.compare.cells import (
+    ONE_FIT,
     SAMPLE_DIMS,
     Draws,
     Fits,
     cell_levels,
     cells_of,
+    check_fits,
     coordinates_of_cells,
+    design_of,
     each_fit,
     levels_held,
     name_list,
     one_variable,
+    posterior_of,
     strata_of,
+    strata_without,
 )
 
 __all__ = [
-    "Pool",
-    "Weights",
-    "as_pool",
-    "average_cells",
-    "average_contrasts",
-    "counted_trials",
-    "not_pooled",
-    "pool_attrs",
-    "trials_by_level",
-    "trials_of",
+    *("Compared", "Contrasts", "Weights", "average_cells", "average_contrasts", "compared_cells"),
+    *("counted_trials", "not_pooled", "pool_attrs", "trials_by_level", "trials_of"),
 ]
 
 type Flags = NDArray[np.bool_]
@@ -67,14 +64,14 @@ type Floats = NDArray[np.float64]
 type Weights = str | Mapping[str, float]
 
 
-@check_inputs(skip=("draws",))
-def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
+@check_inputs()
+def trials_by_level(draws: Fits, over: str) -> dict[str, float]:
     """Number of trials of each level of a coordinate, over all of its cells.
 
     Parameters
     ----------
-    draws : mapping of str to DataTree or Dataset
-        Fits, or draws of resampling, by name.
+    draws : DataTree or Dataset, or mapping of str to them
+        A fit, or draws of resampling; or several by name.
     over : str
         Coordinate of the cells; where they have no such one, fits by name are compared.
 
@@ -83,32 +80,19 @@ def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
     dict of str to float
         Empty where trials are not known.
 
-    Raises
-    ------
-    InputError
-        If `draws` are no fits or draws by name.
-
     Examples
     --------
     >>> cells = {"cell": ["x", "y"], "model": ("cell", ["a", "b"])}
-    >>> trials_by_level({"": xr.Dataset({"trials": ("cell", [100, 200])}, cells)}, "model")
+    >>> trials_by_level(xr.Dataset({"trials": ("cell", [100, 200])}, cells), "model")
     {'a': 100.0, 'b': 200.0}
     """
-    one = xr.Dataset | xr.DataArray | xr.DataTree
-    is_named = isinstance(draws, Mapping) and not isinstance(draws, one)
-    if not is_named or not all(
-        isinstance(source, one)
-        and (not isinstance(source, xr.DataTree) or "posterior" in source.children)
-        for source in draws.values()
-    ):
-        got = describe_value(draws)
-        raise SourceError("draws", got, "fits or draws by name", "Give {'': draws}.")
+    sources = {"": draws} if isinstance(draws, ONE_FIT) else draws
     totals: dict[str, float] = {}
-    for name, source in draws.items():
+    for name, source in sources.items():
         counted = counted_trials(source)
         if counted is None:
             return {}
-        drawn = source["posterior"] if isinstance(source, xr.DataTree) else source
+        drawn = posterior_of(source)
         known = over in drawn.coords and drawn[over].dims == ("cell",)
         levels = drawn.coords[over].to_numpy().tolist() if known else [name] * counted.size
         for level, number in zip(levels, counted.values.tolist(), strict=True):
@@ -125,20 +109,20 @@ def counted_trials(fit: Draws) -> xr.DataArray | None:
             return counts.sum([dim for dim in counts.dims if dim != "cell"])
         if "trials" in observed:
             return observed["trials"]
-        return counted_trials(fit["posterior"].to_dataset())
-    if not isinstance(fit, xr.Dataset) or "trials" not in fit:
+    drawn = posterior_of(fit)
+    if not isinstance(drawn, xr.Dataset) or "trials" not in drawn:
         return None
-    trials = fit["trials"]
+    trials = drawn["trials"]
     if "cell" not in trials.dims or "trials" in coordinates_of_cells(trials):
         return None
-    return cast(Any, trials.mean([dim for dim in trials.dims if dim != "cell"]))
+    return trials.mean([dim for dim in trials.dims if dim != "cell"])
 
 
-def trials_of(draws: Fits, values: xr.DataArray, names: Sequence[str]) -> Floats:
-    """Number of trials of each cell of the values, of which `names` are the coordinates in use."""
+def trials_of(draws: Fits, var: str, names: Sequence[str]) -> Floats:
+    """Number of trials of each cell of a quantity, of which `names` are the coordinates in use."""
 
     def as_one_draw(fit: Draws) -> xr.DataArray:
-        one = one_variable(fit, None if isinstance(fit, xr.DataArray) else str(values.name))
+        one = one_variable(fit, None if isinstance(fit, xr.DataArray) else var)
         one = one.isel({dim: slice(1) for dim in SAMPLE_DIMS})
         counted = counted_trials(fit)
         if counted is None or "cell" not in one.dims:
@@ -167,14 +151,54 @@ class Pool:
     labels: NDArray[np.str_]
 
 
-def as_pool(
+@dataclass(frozen=True)
+class Compared:
+    """Cells of one quantity that are compared.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray, or mapping of str to them
+        Where they come from.
+    values : DataArray
+        Dims (chain, draw, cell).
+    over : str
+        Coordinate whose levels are compared.
+    within : tuple of str
+        Coordinates that are held equal.
+    pool : Pool or None
+        Levels that are averaged.
+    independent : bool
+        Whether cells come from separate fits.
+    """
+
+    draws: Fits
+    values: xr.DataArray
+    over: str
+    within: tuple[str, ...]
+    pool: Pool | None
+    independent: bool
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Coordinates that are equal in two cells before levels are averaged."""
+        return (*self.within, *(self.pool.columns if self.pool else ()))
+
+    @property
+    def design(self) -> pd.DataFrame:
+        """Levels of `over` and of what is held equal, a row per cell."""
+        return design_of(self.values, self.over, self.held)
+
+
+def compared_cells(
     draws: Fits,
-    values: xr.DataArray,
-    names: Sequence[str],
+    var: str | None,
+    over: str,
+    within: str | Sequence[str],
     pool: str | Sequence[str],
     weights: Weights,
-) -> Pool | None:
-    """Levels to average over, and their shares; None where nothing is averaged.
+    independent: bool,
+) -> Compared:
+    """Cells of one quantity that are compared, as arguments of `contrast` and `rank` say.
 
     Examples
     --------
@@ -183,15 +207,27 @@ def as_pool(
     ...     dims=("chain", "draw", "cell"),
     ...     coords={"cell": ["x", "y"], "set": ("cell", ["A", "B"])},
     ... )
-    >>> dict(as_pool(values, values, (), "set", {"A": 1, "B": 3}).share)
+    >>> cells = compared_cells(values, None, "model", (), "set", {"A": 1, "B": 3}, False)
+    >>> dict(cells.pool.share)
     {'A': 0.25, 'B': 0.75}
     """
-    columns = name_list(pool)
-    if not columns:
-        if weights != "equal":
-            step = "Add pool, the coordinate to pool over."
-            raise NeedError("weights", "pool", next_step=step)
-        return None
+    check_fits(draws, independent)
+    held, columns = name_list(within), name_list(pool)
+    values = cells_of(draws, var, (over, *held, *columns))
+    pooling = as_pool(draws, values, (over, *held), columns, weights) if columns else None
+    if not columns and weights != "equal":
+        raise NeedError("weights", "pool", next_step="Add pool, the coordinate to pool over.")
+    return Compared(draws, values, over, held, pooling, independent)
+
+
+def as_pool(
+    draws: Fits,
+    values: xr.DataArray,
+    names: tuple[str, ...],
+    columns: tuple[str, ...],
+    weights: Weights,
+) -> Pool:
+    """Levels to average over, and their proportions."""
     for name in columns:
         if name in names:
             raise ChoiceError("pool", repr(name), "coordinates other than over and within")
@@ -201,7 +237,7 @@ def as_pool(
     if isinstance(weights, Mapping):
         rule, raw = "given", given_weights(weights, levels)
     elif weights == "trials":
-        counted = trials_of(draws, values, (*names, *columns))
+        counted = trials_of(draws, str(values.name), (*names, *columns))
         rule, raw = weights, [float(np.mean(counted[labels == level])) for level in levels]
     elif weights == "equal":
         rule, raw = weights, [1.0] * len(levels)
@@ -219,19 +255,18 @@ def given_weights(weights: Mapping[str, float], levels: Sequence[str]) -> list[f
     """Weights of one's own, one above 0 for every level."""
     named = {str(level): float(x) for level, x in weights.items()}
     unknown = [level for level in named if level not in levels]
-    if unknown:
-        raise LevelError("weights", repr(unknown[0]), "a level", nearest(unknown[0], levels))
     lacking = [level for level in levels if level not in named]
-    if lacking:
-        step = "To leave a level out, leave out its cells."
-        raise LevelError("weights", f"none for {lacking[0]!r}", "a weight for each level", step)
+    if unknown or lacking:
+        got = repr(unknown[0]) if unknown else f"none for {lacking[0]!r}"
+        steps = (nearest(unknown[0], levels),) if unknown else ()
+        raise LevelError("weights", got, "a weight for each level", *steps)
     if not all(np.isfinite(x) and x > 0 for x in named.values()):
         raise KindError("weights", describe_value(dict(weights)), "finite numbers above 0")
     return [named[level] for level in levels]
 
 
 def pool_attrs(pool: Pool | None, levels: Sequence[int]) -> dict[str, str]:
-    """Attrs that say over what was averaged, with which weights, and over how many levels each."""
+    """Attrs with what was averaged over, its weights, and over how many levels each average is."""
     if pool is None:
         return {}
     shares = json.dumps(dict(pool.share), ensure_ascii=False)
@@ -275,62 +310,67 @@ def shared_levels(
     return named, np.stack([np.bincount(own, share, size) for own in places[kept].T])
 
 
-def average_contrasts(
-    pairs: pd.DataFrame,
-    weights: csr_array,
-    values: xr.DataArray,
-    held: Sequence[str],
-    pool: Pool,
-    numbers: Floats,
-) -> tuple[pd.DataFrame, csr_array, list[int]]:
-    r"""Contrasts over the levels of a pool: pairs, weights, and over how many levels each is.
+class Contrasts(NamedTuple):
+    """Contrasts of cells, a row each.
+
+    Their sides and what is held equal; names, which are their labels without what is held equal;
+    weights of cells, (contrast, cell); labels of what is lacking; and over how many levels each
+    average is.
+    """
+
+    pairs: pd.DataFrame
+    names: list[str]
+    weights: csr_array
+    lacking: list[str]
+    levels: list[int]
+
+
+def average_contrasts(made: Contrasts, cells: Compared, pool: Pool, numbers: Floats) -> Contrasts:
+    r"""Contrasts over the levels of a pool.
 
     With the weights :math:`w_s` of the levels s that have all sides of a contrast, and of which up
     to 5 % of the draws are undefined, all levels together (`mostly_defined`),
     :math:`\delta = \sum_s w_s \delta_s / \sum_s w_s`. The result has ``pooled`` and
     ``not_pooled``: levels that each contrast is over, and those that it lacks.
     """
+    pairs, weights = made.pairs, made.weights
     level = joined_labels(pairs[name] for name in pool.columns)
-    columns = [pairs[name] for name in ("left", "right", *held)]
-    alike: dict[tuple[object, ...], list[int]] = {}
-    # Texts may be alike where levels are not.
-    for place, key in enumerate(zip(base_labels(pairs, level, held), *columns, strict=True)):
+    kept = ["left", "right", *cells.within]
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for place, key in enumerate(zip(made.names, *(pairs[name] for name in kept), strict=True)):
         alike.setdefault(key, []).append(place)
-    there: dict[tuple[object, ...], dict[str, None]] = {}
-    for stratum, label in zip(levels_held(values, held), pool.labels.tolist(), strict=True):
+    there: dict[tuple[Any, ...], dict[str, None]] = {}
+    strata = levels_held(cells.values, cells.within)
+    for stratum, label in zip(strata, pool.labels.tolist(), strict=True):
         there.setdefault(stratum, {})[label] = None
     missing = missing_draws(numbers)
     lacks_draws = (abs(weights) @ missing.any(axis=1).astype(float)) > 0
     absent = missing.astype(float) if lacks_draws.any() else missing
-    rows, shares, numbers_of_levels = [], [], []
-    for (base, left, right, *here), places in alike.items():
+    rows, shares, levels = [], [], []
+    for (_, *own), places in alike.items():
         used, lost = np.array(places), None
         if lacks_draws[used].any():
             lost = (abs(weights[used]) @ absent > 0)[:, None]
-        own = [level[i] for i in used]
-        named, share = shared_levels(used[:, None], own, lost, pool, len(pairs))
-        numbers_of_levels.append(len(named))
+        here = [level[i] for i in used]
+        named, share = shared_levels(used[:, None], here, lost, pool, len(pairs))
+        levels.append(len(named))
         shares.append(share[0])
-        lacking = [one for one in there[tuple(here)] if one not in named]
-        said = {"pooled": ", ".join(named), "not_pooled": ", ".join(lacking), "label": base}
-        levels = dict(zip(held, here, strict=True))
-        rows.append({"left": left, "right": right, **levels, **said})
-    return pd.DataFrame(rows), csr_array(csr_array(np.array(shares)) @ weights), numbers_of_levels
+        absent_levels = [one for one in there[tuple(own[2:])] if one not in named]
+        said = {"pooled": ", ".join(named), "not_pooled": ", ".join(absent_levels)}
+        rows.append(dict(zip(kept, own, strict=True)) | said)
+    labels = row_labels((name, *levels_of) for name, _, _, *levels_of in alike)
+    averaged = csr_array(csr_array(np.array(shares)) @ weights)
+    # Contrasts of a matrix that no level has.
+    known = {f"{label} | {level}" for label in labels for level in pool.share}
+    without = [] if "left_cell" in pairs else [one for one in made.lacking if one not in known]
+    lacking = [*strata_without(cells.values, cells.within, averaged), *without]
+    names = [name for name, *_ in alike]
+    return Contrasts(pd.DataFrame(rows).assign(label=labels), names, averaged, lacking, levels)
 
 
 def joined_labels(columns: Iterable[Iterable[object]]) -> list[str]:
     """Levels of several columns as one text a row."""
     return [" | ".join(map(str, row)) for row in zip(*columns, strict=True)]
-
-
-def base_labels(pairs: pd.DataFrame, level: Sequence[str], held: Sequence[str]) -> list[str]:
-    """Labels of contrasts without the level that each ends by."""
-    plain = [f"{a} − {b}" for a, b in zip(pairs["left"], pairs["right"], strict=True)]
-    whole = joined_labels([plain, *(pairs[name] for name in held)])
-    return [
-        label.removesuffix(f" | {one}") if label.endswith(f" | {one}") else other
-        for label, one, other in zip(pairs["label"], level, whole, strict=True)
-    ]
 
 
 def missing_draws(numbers: Floats) -> Flags:
@@ -349,14 +389,14 @@ def not_pooled(pairs: pd.DataFrame) -> list[Notice]:
 
 
 def average_cells(
-    values: xr.DataArray, over: str, held: Sequence[str], pool: Pool
+    cells: Compared, pool: Pool
 ) -> tuple[xr.DataArray, Floats, list[Notice], list[int]]:
     """Weighted means over the levels of a pool, a cell for each level of what is ranked together.
 
-    With the weights of the cells in each; a notice of levels that were left out, since something
+    With the weights of the cells in each; a notice of levels that were excluded, since something
     that is ranked is missing or too often undefined there; and how many each stratum is over.
     """
-    design = pd.DataFrame({name: values[name].values for name in (over, *held)})
+    values, over, held, design = cells.values, cells.over, cells.within, cells.design
     missing = missing_draws(values.values)
     rows, weights, lacking, numbers = [], [], [], []
     for stratum in strata_of(design, held):

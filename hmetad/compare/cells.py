@@ -7,14 +7,15 @@ with their cells.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import (
     ChoiceError,
     LevelError,
@@ -32,30 +33,11 @@ from hmetad.base.results import about
 from hmetad.base.variable_roles import is_dim_of
 
 __all__ = [
-    "SAMPLE_DIMS",
-    "Draws",
-    "Fits",
-    "as_cells",
-    "both_codes",
-    "cell_levels",
-    "cells_of",
-    "check_fits",
-    "codes_on_draws",
-    "coordinates_of_cells",
-    "coordinates_of_places",
-    "design_of",
-    "each_fit",
-    "error_flags",
-    "fits_in",
-    "joined_codes",
-    "leave_out",
-    "levels_held",
-    "name_list",
-    "one_variable",
-    "stacked_notices",
-    "strata_of",
-    "undefined_notice",
-    "with_chains",
+    *("ONE_FIT", "SAMPLE_DIMS", "Draws", "Fits", "as_cells", "both_codes", "cell_levels"),
+    *("cells_of", "check_fits", "codes_on_draws", "coordinates_of_cells", "coordinates_of_places"),
+    *("design_of", "each_fit", "error_flags", "fits_in", "joined_codes", "levels_held"),
+    *("name_list", "one_variable", "posterior_of", "strata_of", "strata_without"),
+    *("undefined_notice", "with_chains"),
 ]
 
 type Floats = NDArray[np.float64]
@@ -63,85 +45,30 @@ type Draws = xr.DataTree | xr.Dataset | xr.DataArray
 type Fits = Draws | Mapping[str, Draws]
 
 SAMPLE_DIMS = ("chain", "draw")
+# Types of a fit, of its posterior, and of draws of one quantity.
+ONE_FIT = (xr.DataTree, xr.Dataset, xr.DataArray)
 
 
-@check_inputs()
-def leave_out(draws: Draws, over: str, levels: Sequence[Any]) -> Draws:
-    """Draws without the cells of some levels, for `contrast` and `rank`.
-
-    A level that cannot be judged, such as a model whose d′ is not above 0, leaves no rank of the
-    others to trust. Which levels to leave out is to be said before their differences are seen.
-
-    Parameters
-    ----------
-    draws : DataTree, Dataset or DataArray
-        A fit, what `hmetad.predict` returned, or draws of resampling; it is not changed.
-    over : str
-        Coordinate of the cells.
-    levels : sequence
-        Its levels to leave out.
-
-    Returns
-    -------
-    DataTree, Dataset or DataArray
-        As `draws`. Notices that concern the left-out cells alone are gone.
-
-    Raises
-    ------
-    InputError
-        If cells have no such coordinate, a level is unknown, or none would be left.
-
-    Examples
-    --------
-    >>> log_m = xr.DataArray(
-    ...     np.zeros((1, 2, 3)),
-    ...     dims=("chain", "draw", "cell"),
-    ...     coords={"cell": ["a", "b", "c"], "model": ("cell", ["a", "b", "c"])},
-    ... )
-    >>> leave_out(log_m, "model", ["b"])["cell"].values.tolist()
-    ['a', 'c']
-    """
-    drawn = draws["posterior"].to_dataset() if isinstance(draws, xr.DataTree) else draws
-    if over not in drawn.coords or drawn[over].dims != ("cell",):
-        raise ChoiceError("over", repr(over), "a coordinate of the cells")
-    own = drawn[over].to_numpy()
-    for level in levels:
-        if level not in own:
-            step = nearest(str(level), [*map(str, own)])
-            raise LevelError("levels", repr(level), f"levels of {over}", step)
-    is_kept = ~np.isin(own, list(levels))
-    if not is_kept.any():
-        raise SourceError("levels", "all of them", "some, so that others are left")
-    gone = {*map(str, drawn["cell"].to_numpy()[~is_kept])}
-    kept = draws.isel(cell=is_kept)
-    labelled: list[Draws] = [kept]
-    if not isinstance(kept, xr.DataArray):
-        labelled += (
-            kept["posterior"] if isinstance(kept, xr.DataTree) else kept
-        ).data_vars.values()
-    for one in labelled:
-        said = [x for x in notices(one) if not x.cells or not gone >= {*x.cells}]
-        one.attrs = {**one.attrs, "notices": "[]", **notice_attrs(said)}
-    return kept
+def posterior_of(draws: Draws) -> xr.Dataset | xr.DataArray:
+    """Draws of a fit; what is no fit stays as it is."""
+    return draws["posterior"].to_dataset() if isinstance(draws, xr.DataTree) else draws
 
 
 def fits_in(draws: Fits) -> list[Draws]:
     """The fits of a mapping; of one fit, which may be a mapping of variables, the fit itself."""
-    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
-        return [draws]
-    return list(draws.values())
+    return [draws] if isinstance(draws, ONE_FIT) else list(draws.values())
 
 
 def each_fit(draws: Fits, function: Callable[[Draws], Any]) -> Any:
     """Result of a function of a fit, or of each of several by name."""
-    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+    if isinstance(draws, ONE_FIT):
         return function(draws)
     return {name: function(fit) for name, fit in draws.items()}
 
 
 def check_fits(draws: object, independent: bool) -> None:
-    """Refuse what are no draws, and separate fits that are taken for a joint one."""
-    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+    """Raise an error for objects without draws, and for separate fits taken for a joint one."""
+    if isinstance(draws, ONE_FIT):
         return
     if not isinstance(draws, Mapping):
         got = type(draws).__name__
@@ -157,7 +84,7 @@ def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.Data
     Of separate fits all cells stand side by side, told apart by the first of the names in use;
     draws beyond those of the shortest fit are left out.
     """
-    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+    if isinstance(draws, ONE_FIT):
         values = one_variable(draws, var, names)
         if set(values.dims) == set(SAMPLE_DIMS):
             step = "`decide` judges it as it is."
@@ -176,22 +103,22 @@ def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.Data
             levels = np.array([str(name)] * values.sizes["cell"])
             values = values.assign_coords({names[0]: ("cell", levels)})
         parts[str(name)] = values
-    labels = [label for values in parts.values() for label in values["cell"].values.tolist()]
-    are_alike = len(set(labels)) < len(labels)
+    every = [values["cell"].values.tolist() for values in parts.values()]
+    are_alike = len(set(chain.from_iterable(every))) < sum(map(len, every))
     sizes = {dim: min(v.sizes[dim] for v in parts.values()) for dim in SAMPLE_DIMS}
     shared = set.intersection(*(set(coordinates_of_cells(v)) for v in parts.values()))
     found: list[Notice] = []
     kept = []
-    for name, values in parts.items():
-        # Cells of the same name have that of their fit in front.
-        start = f"{name} | " if are_alike else ""
-        cells = [f"{start}{cell}" for cell in values["cell"].values.tolist()]
+    for (name, values), labels in zip(parts.items(), every, strict=True):
+        # Cells of the same name have the name of their fit in front.
+        cells = [f"{name} | {cell}" for cell in labels] if are_alike else labels
+        named = dict(zip(labels, cells, strict=True))
         for notice in notices(values):
-            own = tuple(f"{start}{cell}" for cell in notice.cells)
-            found.append(replace(notice, cells=own or tuple(cells)))
+            own = [named.get(cell, cell) for cell in notice.cells]
+            found.append(replace(notice, cells=tuple(own or cells)))
         dropped = [coord for coord in values.coords if coord not in {*shared, "cell"}]
         values = values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()})
-        kept.append(values.assign_coords(cell=cells) if are_alike else values)
+        kept.append(values.assign_coords(cell=cells))
     sampling = {} if any(has_chains(values.attrs) for values in parts.values()) else INDEPENDENT
     joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
     return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found), **sampling)
@@ -394,6 +321,13 @@ def levels_held(cells: xr.DataArray, held: Sequence[str]) -> list[tuple[Any, ...
     """Of each cell, its levels of what is held equal."""
     columns = [cells[name].values.tolist() for name in held]
     return list(zip(*columns, strict=True)) if columns else [()] * cells.sizes["cell"]
+
+
+def strata_without(values: xr.DataArray, held: Sequence[str], weights: csr_array) -> list[str]:
+    """Strata, in words, no cell of which is in a contrast."""
+    strata = levels_held(values, held)
+    used = {strata[cell] for cell in np.unique(weights.indices)}
+    return [" | ".join(map(str, one)) for one in dict.fromkeys(strata) if one not in used]
 
 
 def strata_of(design: pd.DataFrame, within: Sequence[str]) -> list[NDArray[np.intp]]:

@@ -22,28 +22,21 @@ from hmetad.base.notice_registry import limit
 from hmetad.base.results import about, is_raised_by_chance
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import factor_of_dim
-from hmetad.compare.averaging import counted_trials, trials_of
+from hmetad.compare.averaging import Compared, counted_trials, trials_of
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     Draws,
-    Fits,
     cells_of,
     coordinates_of_cells,
-    design_of,
     each_fit,
     fits_in,
+    posterior_of,
     strata_of,
 )
 
 __all__ = [
-    "are_unlike",
-    "carried_notices",
-    "dependence",
-    "inverse_trials",
-    "raised_notices",
-    "side_coverage",
-    "type1_differences",
-    "unlike_sides",
+    *("are_unlike", "carried_notices", "dependence", "inverse_trials", "raised_notices"),
+    *("side_coverage", "type1_differences", "unlike_sides"),
 ]
 
 type Flags = NDArray[np.bool_]
@@ -57,9 +50,7 @@ CHUNK = 2**20
 DRAWS = 1000
 
 
-def dependence(
-    draws: Fits, values: xr.DataArray, over: str, held: Sequence[str], independent: bool
-) -> list[Notice]:
+def dependence(cells: Compared) -> list[Notice]:
     """Notices of cells that are compared as independent ones and may not be.
 
     ``"separate-fits"`` where cells agree in a coordinate or fits in levels of a factor, and
@@ -67,35 +58,38 @@ def dependence(
 
     Examples
     --------
+    >>> from hmetad.compare.averaging import compared_cells
     >>> values = xr.DataArray(
     ...     np.zeros((1, 4, 2)),
     ...     dims=("chain", "draw", "cell"),
     ...     coords={"cell": ["a", "b"], "model": ("cell", ["m1", "m2"])},
     ...     attrs={"same_items": '[["a", "b"]]'},
     ... )
-    >>> [one.code for one in dependence(values, values, "model", (), independent=True)]
+    >>> cells = compared_cells(values, None, "model", (), (), "equal", independent=True)
+    >>> [one.code for one in dependence(cells)]
     ['paired-data']
     """
-    if not independent:
+    if not cells.independent:
         return []
+    values, over, held = cells.values, cells.over, cells.held
     labels = values["cell"].values
     others = [x for x in coordinates_of_cells(values) if x not in (over, *held)]
     columns = {name: pd.Series(values[name].values) for name in (*held, *others)}
     alike = {name: column.duplicated(keep=False).to_numpy() for name, column in columns.items()}
     alike = {name: where for name, where in alike.items() if where.any() or name in held}
-    fits = fits_in(draws)
+    fits = fits_in(cells.draws)
     for name in shared_groups(fits) if len(fits) > 1 else []:
         alike.setdefault(name, np.ones(len(labels), dtype=bool))
     is_paired = np.zeros(len(labels), dtype=bool)
     groups = [group for fit in fits for group in read_attr(fit.attrs, "same_items")]
-    for stratum in strata_of(design_of(values, over, held), held) if groups else []:
+    for stratum in strata_of(cells.design, held) if groups else []:
         for group in groups:
             members = stratum[np.isin(labels[stratum], group)]
             is_paired[members] |= len(members) > 1
     found = []
     if alike:
-        cells = labels[np.any(list(alike.values()), axis=0)].tolist()
-        found.append(notice_of("separate-fits", cells, names=", ".join(alike)))
+        concerned = labels[np.any(list(alike.values()), axis=0)].tolist()
+        found.append(notice_of("separate-fits", concerned, names=", ".join(alike)))
     if is_paired.any():
         found.append(notice_of("paired-data.draws", labels[is_paired].tolist()))
     return found
@@ -105,7 +99,7 @@ def shared_groups(fits: Sequence[Draws]) -> list[str]:
     """Grouping factors, such as subjects, of which all fits have effects for some same levels."""
     levels: list[dict[str, set[Any]]] = []
     for fit in fits:
-        posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
+        posterior = posterior_of(fit)
         factors = {dim: factor_of_dim(str(dim), posterior[dim].attrs) for dim in posterior.dims}
         own = {name: set(posterior[dim].values.tolist()) for dim, name in factors.items() if name}
         levels.append(own)
@@ -132,16 +126,17 @@ def side_coverage(values: xr.DataArray, over: str, weights: csr_array) -> dict[s
     return {name: ("pair", shares_of(used.astype(float) @ items)) for name, used in sides.items()}
 
 
-def inverse_trials(draws: Fits, values: xr.DataArray, names: Sequence[str]) -> Floats | None:
+def inverse_trials(cells: Compared) -> Floats | None:
     """1/n of each cell, where draws are of resampling and chance raises the quantity.
 
     Bias falls as 1/n, so that the mean of 1/n is what a weighted mean of cells has.
     """
-    if has_chains(values.attrs) or not is_raised_by_chance(str(values.name)):
+    name, attrs = str(cells.values.name), cells.values.attrs
+    if has_chains(attrs) or not is_raised_by_chance(name):
         return None
-    if any(counted_trials(fit) is None for fit in fits_in(draws)):
+    if any(counted_trials(fit) is None for fit in fits_in(cells.draws)):
         return None
-    return 1 / np.maximum(trials_of(draws, values, names), 1)
+    return 1 / np.maximum(trials_of(cells.draws, name, (cells.over, *cells.held)), 1)
 
 
 def are_unlike(inverse: Floats) -> Flags:
@@ -170,14 +165,7 @@ def raised_notices(values: xr.DataArray, concerned: Sequence[str]) -> list[Notic
     return [notice_of("raised-by-chance", concerned, name=str(values.name))] if concerned else []
 
 
-def type1_differences(
-    draws: Fits,
-    values: xr.DataArray,
-    names: Sequence[str],
-    weights: csr_array,
-    labels: Sequence[str],
-    independent: bool,
-) -> list[Notice]:
+def type1_differences(cells: Compared, weights: csr_array, labels: Sequence[str]) -> list[Notice]:
     """Notice of contrasts of M, or meta-d′, of whose d′ or c the interval, mean ± z·SD, excludes 0.
 
     Its probability is 95 %, Bonferroni-corrected for all contrasts and both of them. Draws of M
@@ -185,6 +173,7 @@ def type1_differences(
 
     Examples
     --------
+    >>> from hmetad.compare.averaging import compared_cells
     >>> noise = np.random.default_rng(1).normal(0, 0.1, (2, 100, 2))
     >>> fit = xr.Dataset(
     ...     {
@@ -195,32 +184,33 @@ def type1_differences(
     ...     {"cell": ["a", "b"]},
     ... )
     >>> difference = csr_array([[1.0, -1.0]])
-    >>> type1_differences(fit, fit["log_m"], (), difference, ["a − b"], False)[0].cells
+    >>> cells = compared_cells(fit, "log_m", "cell", (), (), "equal", False)
+    >>> type1_differences(cells, difference, ["a − b"])[0].cells
     ('a − b',)
     """
-    if not about(str(values.name)):
+    of = str(cells.values.name)
+    if not about(of):
         return []
     is_apart = np.zeros(weights.shape[0], dtype=bool)
     for name in TYPE1:
 
-        def beside_each_m(fit: Draws, name: str = name) -> xr.DataArray | None:
-            """Draws of d′ or c; where each response has an M, d′ is that of both."""
-            if isinstance(fit, xr.DataArray):
+        def matching_each_m(fit: Draws, name: str = name) -> xr.DataArray | None:
+            """Draws of d′ or c; where each response has an M, d′ is the same for both."""
+            posterior = posterior_of(fit)
+            if isinstance(posterior, xr.DataArray) or name not in posterior:
                 return None
-            posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
-            if name not in posterior or "cell" not in posterior[name].dims:
-                return None
-            return posterior[name].broadcast_like(posterior[str(values.name)])
+            values = posterior[name]
+            return values.broadcast_like(posterior[of]) if "cell" in values.dims else None
 
-        beside = each_fit(draws, beside_each_m)
-        if any(one is None for one in (beside.values() if isinstance(beside, dict) else [beside])):
+        type1 = each_fit(cells.draws, matching_each_m)
+        if any(one is None for one in (type1.values() if isinstance(type1, dict) else [type1])):
             continue
-        found = cells_of(beside, None, names)
-        if found["cell"].values.tolist() == values["cell"].values.tolist():
+        found = cells_of(type1, None, (cells.over, *cells.held))
+        if found["cell"].values.tolist() == cells.values["cell"].values.tolist():
             drawn = found.transpose(*SAMPLE_DIMS, "cell").values.reshape(-1, found.sizes["cell"])
-            is_apart |= excludes_zero(drawn, weights, independent)
-    cells = [label for label, holds in zip(labels, is_apart, strict=True) if holds]
-    return [notice_of("type1-differs.draws", cells)] if cells else []
+            is_apart |= excludes_zero(drawn, weights, cells.independent)
+    apart = [label for label, holds in zip(labels, is_apart, strict=True) if holds]
+    return [notice_of("type1-differs.draws", apart)] if apart else []
 
 
 def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> Flags:

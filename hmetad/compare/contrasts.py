@@ -7,7 +7,7 @@ levels where asked, then applied to the draws.
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,24 +28,27 @@ from hmetad.base.errors import (
 from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import first_few, notice_attrs, notice_of
+from hmetad.base.results import find_result
+from hmetad.base.variable_roles import identity_of
 from hmetad.compare.averaging import (
+    Compared,
+    Contrasts,
     Weights,
-    as_pool,
     average_contrasts,
+    compared_cells,
     not_pooled,
     pool_attrs,
 )
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     Fits,
-    cells_of,
-    check_fits,
+    cell_levels,
     design_of,
     error_flags,
     joined_codes,
-    levels_held,
     name_list,
     strata_of,
+    strata_without,
 )
 from hmetad.compare.comparability import (
     carried_notices,
@@ -75,18 +78,6 @@ ROUNDING = 1e-9
 CHUNK = 2**18
 
 
-class Contrasts(NamedTuple):
-    """What contrasts are of: names, weights of cells, (contrast, cell), and what is left out.
-
-    Of averages also over how many levels each is.
-    """
-
-    pairs: pd.DataFrame
-    weights: csr_array
-    lacking: list[str]
-    levels: list[int]
-
-
 @check_inputs(skip=("draws",))
 def contrast(
     draws: Fits,
@@ -95,7 +86,7 @@ def contrast(
     over: str,
     within: str | Sequence[str] = (),
     against: str | float | bool | None = None,
-    matrix: pd.DataFrame | xr.DataArray | None = None,
+    matrix: pd.DataFrame | None = None,
     kind: Kind = "difference",
     pool: str | Sequence[str] = (),
     weights: Weights = "equal",
@@ -120,10 +111,9 @@ def contrast(
     against : optional
         A level of `over`: every other level minus this one. By default all pairs, each level
         minus every later one, in the order in which the cells have them.
-    matrix : DataFrame or DataArray, optional
-        Your own contrasts in place of pairs: rows named contrasts, columns levels of `over`
-        (of a DataArray the dim named like `over`, else the second). Weights of a row sum to 0;
-        levels without a column have weight 0.
+    matrix : DataFrame, optional
+        Your own contrasts instead of pairs: rows named contrasts, columns levels of `over`. Weights
+        of a row sum to 0; levels without a column have weight 0.
     kind : {"difference", "log_ratio", "superiority"}
         left - right; log(left / right), NaN unless both are positive; or 1 where left > right,
         whose mean is the probability of superiority. With weights the same of their sums.
@@ -190,66 +180,60 @@ def contrast(
     >>> contrast(log_m, over="model", matrix=halves)["pair"].values.tolist()
     ['half']
     """
-    check_fits(draws, independent)
     if against is not None and matrix is not None:
         raise ConflictError("against", "matrix")
-    held = name_list(within)
-    check_same_names(held, RESERVED)
-    values = cells_of(draws, var, (over, *held, *name_list(pool)))
-    pooling = as_pool(draws, values, (over, *held), pool, weights)
-    names = (over, *held, *(pooling.columns if pooling else ()))
-    numbers = values.values.astype(float)
+    check_same_names(name_list(within), RESERVED)
+    cells = compared_cells(draws, var, over, within, pool, weights, independent)
+    values, numbers = cells.values, cells.values.values.astype(float)
     if kind == "log_ratio":
-        if str(values.name).startswith("log_"):
-            step = "It is a logarithm already: its difference is the log ratio."
-            raise SourceError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
+        check_not_logarithm(values)
         numbers = np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
-    made = weighted_contrasts(values, names, against, matrix)
-    if pooling is not None:
-        of_pairs = "left_cell" in made.pairs
-        pooled = average_contrasts(made.pairs, made.weights, values, held, pooling, numbers)
-        # Contrasts of a matrix that no level has.
-        known = {f"{label} | {level}" for label in pooled[0]["label"] for level in pooling.share}
-        without = [] if of_pairs else [label for label in made.lacking if label not in known]
-        lacking = [*strata_without(values, held, pooled[1]), *without]
-        made = Contrasts(pooled[0], pooled[1], lacking, pooled[2])
-    sides = values[over].values if pooling else np.arange(values.sizes["cell"])
+    table = None if matrix is None else checked_weights(matrix, values, over)
+    made = pairs_within(cells, against) if table is None else weighted_within(cells, table)
+    if cells.pool is not None:
+        made = average_contrasts(made, cells, cells.pool, numbers)
+    sides = values[over].values if cells.pool else np.arange(values.sizes["cell"])
     data = draws_of_contrasts(numbers, made, kind, sides if independent else None)
-    is_unlike = unlike_sides(inverse_trials(draws, values, names), made.weights)
+    labels = made.pairs["label"]
+    is_unlike = unlike_sides(inverse_trials(cells), made.weights)
     found = [
-        *raised_notices(values, made.pairs["label"][is_unlike].tolist()),
+        *raised_notices(values, labels[is_unlike].tolist()),
         *carried_notices(values, over),
         *([notice_of("left-out", strata=first_few(made.lacking))] if made.lacking else []),
         *not_pooled(made.pairs),
-        *dependence(draws, values, over, names[1:], independent),
-        *type1_differences(draws, values, names, made.weights, [*made.pairs["label"]], independent),
+        *dependence(cells),
+        *type1_differences(cells, made.weights, labels.tolist()),
     ]
-    result = labelled_contrasts(data, values, made.pairs, held, kind)
-    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, is_unlike))}
-    result = result.assign_coords(withheld | side_coverage(values, over, made.weights))
-    said = {"over": over, "within": ", ".join(held), "pairing_rule": PAIRINGS[independent]}
+    said = {"over": over, "within": ", ".join(cells.within), "pairing_rule": PAIRINGS[independent]}
     said |= {"pairing": "independent" if independent else "joint"}
-    if matrix is not None:
-        table = as_table(matrix, over).astype(float)
+    if table is not None:
         said["matrix"] = json.dumps(table.to_dict("split"), ensure_ascii=False)
-    return result.assign_attrs(said | notice_attrs(found) | pool_attrs(pooling, made.levels))
+    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, is_unlike))}
+    result = labelled_contrasts(data, cells, made.pairs, kind)
+    result = result.assign_coords(withheld | side_coverage(values, over, made.weights))
+    return result.assign_attrs(said | notice_attrs(found) | pool_attrs(cells.pool, made.levels))
 
 
-def weighted_contrasts(
-    values: xr.DataArray,
-    names: Sequence[str],
-    against: Level,
-    matrix: pd.DataFrame | xr.DataArray | None,
-) -> Contrasts:
-    """Contrasts within each stratum: the user's, or pairs, with weights 1 (left) and −1 (right)."""
-    if matrix is not None:
-        return Contrasts(*weights_of_matrix(values, names, matrix), levels=[])
-    pairs = pair_cells(values, over=names[0], within=names[1:], against=against)
+def check_not_logarithm(values: xr.DataArray) -> None:
+    """Raise an error for the log ratio of a quantity that is a logarithm already."""
+    own = identity_of(values.attrs)
+    found = find_result(own.parameter if own else str(values.name))
+    if found is not None and found.log_of:
+        allowed = f"'difference' for {values.name}, which is a logarithm"
+        steps = ("Write kind='difference'.", "Leave out --kind.")
+        raise SourceError("kind", "'log_ratio'", allowed, *steps)
+
+
+def pairs_within(cells: Compared, against: Level) -> Contrasts:
+    """Pairs within each stratum, with weights 1 (left) and −1 (right)."""
+    pairs = pair_cells(cells.values, over=cells.over, within=cells.held, against=against)
     pair, ones = np.arange(len(pairs)), np.ones(len(pairs))
     places = np.tile(pair, 2), np.concatenate([pairs["left_cell"], pairs["right_cell"]])
-    shape = len(pairs), values.sizes["cell"]
+    shape = len(pairs), cells.values.sizes["cell"]
     weights = csr_array((np.concatenate([ones, -ones]), places), shape)
-    return Contrasts(pairs, weights, strata_without(values, names[1:], weights), [])
+    lacking = strata_without(cells.values, cells.held, weights)
+    names = [f"{a} − {b}" for a, b in zip(pairs["left"], pairs["right"], strict=True)]
+    return Contrasts(pairs, names, weights, lacking, [])
 
 
 def pair_cells(
@@ -291,42 +275,37 @@ def pair_cells(
     return pd.DataFrame({**columns, **{name: held[name] for name in within}, "label": labels})
 
 
-def weights_of_matrix(
-    values: xr.DataArray, names: Sequence[str], matrix: pd.DataFrame | xr.DataArray
-) -> tuple[pd.DataFrame, csr_array, list[str]]:
-    """The user's contrasts within each stratum, and their weights, (contrast, cell).
+def weighted_within(cells: Compared, table: pd.DataFrame) -> Contrasts:
+    """The user's contrasts within each stratum.
 
-    Contrasts that a stratum lacks a level for are left out; their labels come last.
+    Contrasts that a stratum lacks a level for are excluded; their labels are in `lacking`.
     """
-    over, *within = names
-    design = design_of(values, over, within)
-    table = checked_weights(matrix, design[over].to_numpy(), over)
+    design, held = cells.design, [*cells.held]
     rows: list[dict[str, Any]] = []
-    weights, missing = [], []
-    for stratum in strata_of(design, within):
-        position = dict(zip(design[over].iloc[stratum], stratum, strict=True))
-        held = design.iloc[stratum[0]][within].to_dict()
+    names, weights, missing = [], [], []
+    for stratum in strata_of(design, held):
+        position = dict(zip(design[cells.over].iloc[stratum], stratum, strict=True))
+        here = design.iloc[stratum[0]][held].to_dict()
         for name, row in table.iterrows():
-            label = " | ".join([str(name), *map(str, held.values())])
+            label = " | ".join([str(name), *map(str, here.values())])
             used = row[row != 0]
             if not set(used.index) <= set(position):
                 missing.append(label)
                 continue
             sides = {"left": sum_of(used[used > 0]), "right": sum_of(used[used < 0])}
-            rows.append({**sides, **held, "label": label})
+            rows.append({**sides, **here, "label": label})
+            names.append(str(name))
             weights.append(np.zeros(len(design)))
             weights[-1][[position[level] for level in used.index]] = used
     if not rows:
         got = f"contrasts of levels that are never together: {', '.join(missing[:3])}"
         raise LevelError("matrix", got, "a stratum with all levels of a contrast")
-    return pd.DataFrame(rows), csr_array(np.array(weights)), missing
+    return Contrasts(pd.DataFrame(rows), names, csr_array(np.array(weights)), missing, [])
 
 
-def checked_weights(
-    matrix: pd.DataFrame | xr.DataArray, levels: NDArray[Any], over: str
-) -> pd.DataFrame:
-    """Weights as a data frame of numbers, or an error that says why they are no contrasts."""
-    table = as_table(matrix, over)
+def checked_weights(table: pd.DataFrame, values: xr.DataArray, over: str) -> pd.DataFrame:
+    """Weights as a data frame of numbers, or an error that says why they are not contrasts."""
+    levels = cell_levels(values, over)
     if table.empty or not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
         raise ShapeError("matrix", f"{table.shape} of {set(table.dtypes)}", "a table of numbers")
     unknown = [level for level in table.columns if level not in levels]
@@ -346,19 +325,6 @@ def checked_weights(
     return table
 
 
-def as_table(matrix: pd.DataFrame | xr.DataArray, over: str) -> pd.DataFrame:
-    """Matrix with contrasts in rows and levels in columns."""
-    if isinstance(matrix, pd.DataFrame):
-        return matrix
-    if matrix.ndim != 2:
-        allowed = "a DataFrame, or a DataArray with two dims"
-        raise ShapeError("matrix", f"dims {matrix.dims}", allowed)
-    columns = over if over in matrix.dims else matrix.dims[1]
-    ordered = matrix.transpose(..., columns)
-    rows, levels = (ordered[dim].values for dim in ordered.dims)
-    return pd.DataFrame(ordered.values, index=rows, columns=levels)
-
-
 def sum_of(weights: pd.Series) -> str:
     """Levels with their weights, as in ``½·a + ½·b``; a weight of 1 is not written."""
     terms = [
@@ -366,13 +332,6 @@ def sum_of(weights: pd.Series) -> str:
         for level, weight in weights.items()
     ]
     return " + ".join(terms)
-
-
-def strata_without(values: xr.DataArray, held: Sequence[str], weights: csr_array) -> list[str]:
-    """Strata, in words, no cell of which is in a contrast."""
-    strata = levels_held(values, held)
-    used = {strata[cell] for cell in np.unique(weights.indices)}
-    return [" | ".join(map(str, one)) for one in dict.fromkeys(strata) if one not in used]
 
 
 def draws_of_contrasts(
@@ -425,10 +384,11 @@ def withheld_codes(
 
 
 def labelled_contrasts(
-    data: Floats, values: xr.DataArray, pairs: pd.DataFrame, held: Sequence[str], kind: Kind
+    data: Floats, cells: Compared, pairs: pd.DataFrame, kind: Kind
 ) -> xr.DataArray:
     """Contrasts with the names of their pairs, and what they are of."""
-    shown = ["left", "right", *held, *(name for name in ("pooled", "not_pooled") if name in pairs)]
+    values, pooled = cells.values, [name for name in ("pooled", "not_pooled") if name in pairs]
+    shown = ["left", "right", *cells.within, *pooled]
     coords: dict[str, Any] = {dim: values[dim] for dim in SAMPLE_DIMS if dim in values.coords}
     # NumPy text or numbers, never pandas extension arrays.
     coords |= {"pair": np.array(pairs["label"].tolist())}

@@ -20,10 +20,10 @@ from hmetad.base.errors import LevelError, ModelError, RepeatError, SourceError,
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import effective_draws, has_chains, too_undefined, where_defined
 from hmetad.base.untrusted import parse_json, read_attr
-from hmetad.compare.cells import SAMPLE_DIMS, Fits, both_codes, one_variable
+from hmetad.compare.cells import ONE_FIT, SAMPLE_DIMS, Fits, both_codes, one_variable
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions
-from hmetad.compare.verdicts import IntervalKind, decide, nearby_intervals
+from hmetad.compare.verdicts import decide, nearby_intervals
 
 __all__ = ["Relation", "relation_table", "repeat_decisions", "superiority_table"]
 
@@ -244,32 +244,25 @@ def repeat_decisions(decisions: Decisions, fits: Mapping[str, Fits]) -> dict[str
     if decisions.ci_kind == "normal":
         step = "Call decide_normal with the other estimates."
         raise ModelError("decisions", "those of estimates and errors", "those of draws", step)
-    is_contrast = "over" in decisions.results.attrs
-    kind: IntervalKind = "hdi" if decisions.ci_kind == "hdi" else "eti"
+    names = ("rope", "null", "ci_prob", "ci_kind", "comparisons")
+    rule: dict[str, Any] = {name: getattr(decisions, name) for name in names}
     made = {}
     for name, fit in fits.items():
-        if is_contrast:
+        if "over" in decisions.attrs:
             draws = contrasts_again(decisions, fit)
-        elif isinstance(fit, xr.DataTree | xr.Dataset | xr.DataArray):
+        elif isinstance(fit, ONE_FIT):
             draws = one_variable(fit, None if isinstance(fit, xr.DataArray) else decisions.quantity)
         else:
             raise RepeatError("fits", "several fits under a name", "one, as was judged")
         dim = str(next(iter(decisions.results.dims)))
         if dim in draws.dims:
-            judged, there = decisions.results[dim].values, draws[dim].values.tolist()
-            lacking = [label for label in judged.tolist() if label not in there]
+            judged = decisions.results[dim].values
+            lacking = [label for label in judged.tolist() if label not in draws[dim].values]
             if lacking:
                 allowed = "fits with all that was judged"
                 raise SourceError("fits", f"{name!r} without {lacking[0]!r}", allowed)
             draws = draws.sel({dim: judged})
-        made[name] = decide(
-            draws,
-            rope=decisions.rope,
-            null=decisions.null,
-            ci_prob=decisions.ci_prob,
-            ci_kind=kind,
-            comparisons=decisions.comparisons,
-        )
+        made[name] = decide(draws, **rule)
     return made
 
 

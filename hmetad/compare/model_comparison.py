@@ -96,18 +96,18 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
         if not isinstance(result, ELPDData):
             step = f"Pass {{{name!r}: hmetad.loo(fit), ...}}."
             raise SourceError("results", f"{type(result).__name__} for {name!r}", "ELPDData", step)
-    trials = {name: result.n_data_points for name, result in results.items()}
-    if len(set(trials.values())) > 1:
-        step = "Models are compared on the same data: fit them to one count table."
-        raise NumberError("results", f"numbers of trials {trials}", "one number", step)
-    outcomes = {
-        name: result.elpd_i.attrs["outcome"]
-        for name, result in results.items()
-        if result.elpd_i is not None and "outcome" in result.elpd_i.attrs
+    compared = {
+        "trials": {name: result.n_data_points for name, result in results.items()},
+        "outcomes": {
+            name: result.elpd_i.attrs["outcome"]
+            for name, result in results.items()
+            if result.elpd_i is not None and "outcome" in result.elpd_i.attrs
+        },
     }
-    if len(set(outcomes.values())) > 1:
-        step = "Models are compared on the same data: fit them to one count table."
-        raise SourceError("results", f"outcomes {outcomes}", "the same outcomes", step)
+    for what, of_models in compared.items():
+        if len(set(of_models.values())) > 1:
+            step = "Models are compared on the same data: fit them to one count table."
+            raise SourceError("results", f"{what} {of_models}", f"the same {what}", step)
     table = arviz_stats.compare(dict(results), **{"round_to": "none", **compare_kwargs})
     words = [in_words(row, doubts_of(row, results[name])) for name, row in table.iterrows()]
     return table.assign(in_words=words)
@@ -256,9 +256,7 @@ def evidence_table(evidence: pd.DataFrame | xr.DataArray) -> pd.DataFrame:
             step = "Models are along the dim 'model': evidence.rename({'your_dim': 'model'})."
             allowed = "two dims, of people and 'model'"
             raise ShapeError("evidence", f"dims {evidence.dims}", allowed, step)
-        wide = evidence.transpose(..., "model")
-        people, models = (wide.get_index(dim) for dim in wide.dims)
-        return evidence_table(pd.DataFrame(wide.values, people, models))
+        return evidence_table(pd.DataFrame(evidence.transpose(..., "model").to_pandas()))
     table = evidence
     for labels, what in ((table.index, "row per person"), (table.columns, "column per model")):
         if labels.nlevels > 1:

@@ -33,16 +33,13 @@ from hmetad.base.monte_carlo import (
 from hmetad.base.notice import Notice, notice_attrs, notice_of, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import attrs_of, best_end, names_of, refuse_biased, shown_in
-from hmetad.compare.averaging import Weights, as_pool, average_cells, pool_attrs
+from hmetad.compare.averaging import Weights, average_cells, compared_cells, pool_attrs
 from hmetad.compare.cells import (
     Fits,
     both_codes,
-    cells_of,
-    check_fits,
     design_of,
     error_flags,
     joined_codes,
-    name_list,
     strata_of,
     undefined_notice,
 )
@@ -133,22 +130,16 @@ def rank(
     >>> ranks["verdict"].values.tolist(), ranks["rank_upper"].values.tolist()
     (['not best', 'undecided', 'undecided'], [3.0, 2.0, 2.0])
     """
-    check_fits(draws, independent)
-    held = name_list(within)
-    values = cells_of(draws, var, (over, *held, *name_list(pool)))
+    cells = compared_cells(draws, var, over, within, pool, weights, independent)
+    values, held, levels = cells.values, cells.within, list[int]()
     are_chains = has_chains(values.attrs)
     if not are_chains:
         refuse_biased(str(values.name), "var")
     if largest_first is None:
         largest_first = best_end(str(values.name)) != "less"
-    pooling = as_pool(draws, values, (over, *held), pool, weights)
-    apart = (*held, *(pooling.columns if pooling else ()))
-    related = dependence(draws, values, over, apart, independent)
-    inverse = inverse_trials(draws, values, (over, *apart))
-    levels: list[int] = []
-    if pooling is not None:
-        design_of(values, over, apart)
-        values, shares, lacking, levels = average_cells(values, over, held, pooling)
+    related, inverse = dependence(cells), inverse_trials(cells)
+    if cells.pool is not None:
+        values, shares, lacking, levels = average_cells(cells, cells.pool)
         inverse = None if inverse is None else shares @ inverse
         related = [*lacking, *related]
     design = design_of(values, over, held)
@@ -178,7 +169,7 @@ def rank(
     if items is not None and "coverage" not in coords:
         coords["coverage"] = ("cell", shares_of(items))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    attrs |= notice_attrs(found) | pool_attrs(pooling, levels)
+    attrs |= notice_attrs(found) | pool_attrs(cells.pool, levels)
     result = result.assign_coords({**coords, "withheld": ("cell", reasons)})
     return result.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 

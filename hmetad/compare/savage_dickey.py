@@ -49,7 +49,7 @@ def bayes_factor(
     over: str | None = None,
     within: str | Sequence[str] = (),
     against: str | float | bool | None = None,
-    matrix: pd.DataFrame | xr.DataArray | None = None,
+    matrix: pd.DataFrame | None = None,
 ) -> xr.Dataset:
     r"""Bayes factor of a null value of coefficients, of cells, or of differences.
 

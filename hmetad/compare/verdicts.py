@@ -36,30 +36,22 @@ from hmetad.base.monte_carlo import (
     too_undefined,
     where_defined,
 )
-from hmetad.base.notice import notice_attrs, notice_of, notices, with_notices
+from hmetad.base.notice import Notice, notice_attrs, notice_of, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     both_codes,
     codes_on_draws,
     coordinates_of_places,
-    error_flags,
     joined_codes,
-    stacked_notices,
     undefined_notice,
     with_chains,
 )
 from hmetad.compare.decisions import Decisions, labelled_columns
 
 __all__ = [
-    "IntervalKind",
-    "check_arguments",
-    "decide",
-    "decide_normal",
-    "interval_words",
-    "judge",
-    "nearby_intervals",
-    "summarise",
+    *("IntervalKind", "check_arguments", "decide", "decide_normal", "interval_words", "judge"),
+    *("nearby_intervals", "summarise"),
 ]
 
 IntervalKind = Literal["eti", "hdi"]
@@ -154,30 +146,28 @@ def decide(
     draws, dim = with_one_dim(with_chains(draws))
     rows = draws.transpose(dim, *SAMPLE_DIMS).values
     level = 1 - (1 - ci_prob) / comparisons
-    found = summarise(
-        rows,
-        level=level,
-        is_hdi=ci_kind == "hdi",
-        null=null,
-        rope=rope,
-        are_chains=has_chains(draws.attrs),
-    )
+    found = summarise(rows, rope, null, level, ci_kind == "hdi", has_chains(draws.attrs))
     withheld = reasons(draws, found)
-    found = {**found, **judge(found, rope, null, withheld != "")}
-    columns = labelled_columns(found, draws, dim)
-    results = xr.Dataset(columns, coordinates_of_places(draws))
     said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
-    results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
+    columns = labelled_columns(found | judge(found, rope, null, withheld != ""), draws, dim)
+    results = xr.Dataset(columns, coordinates_of_places(draws), said)
     labels = draws[dim].values if dim in draws.coords else np.arange(len(withheld))
-    own = undefined_notice(labels, found["undefined"])
-    number, outside = rows[0].size, (1 - level) / 2
-    if number * outside < FEWEST_IN_TAIL:
-        # Twice as many leave room for draws that are less than independent.
-        needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
-        told = {"level": f"{100 * level:.4g}", "draws": number, "needed": f"{needed:,}"}
-        own.append(notice_of("draws-for-level", **told))
-    results = with_notices(results, [*notices(results), *own]) if own else results
+    own = undefined_notice(labels, found["undefined"]) + draws_for_level(rows[0].size, level)
+    if own:
+        results = with_notices(results, [*notices(results), *own])
+    results = results.assign_coords(withheld=(dim, withheld))
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
+
+
+def draws_for_level(number: int, level: float) -> list[Notice]:
+    """Notice of too few draws for an interval of this probability, and how many would do."""
+    outside = (1 - level) / 2
+    if number * outside >= FEWEST_IN_TAIL:
+        return []
+    # Twice as many leave room for draws that are less than independent.
+    needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
+    told = {"level": f"{100 * level:.4g}", "draws": number, "needed": f"{needed:,}"}
+    return [notice_of("draws-for-level", **told)]
 
 
 @check_inputs(skip=("rope",), estimate=arrays_of_numbers, se=arrays_of_numbers)
@@ -227,10 +217,8 @@ def decide_normal(
     dim = str(values.dims[0])
     errors = errors_of(values, se)
     mean, sd = values.values, errors.values
-    is_defined = np.isfinite(mean) & np.isfinite(sd)
-    withheld = both_codes(
-        codes_on_estimates(values), np.where(is_defined, "", "undefined").tolist()
-    )
+    undefined = np.where(np.isfinite(mean) & np.isfinite(sd), "", "undefined")
+    withheld = both_codes(codes_on_estimates(values), undefined.tolist())
     z = norm.isf((1 - ci_prob) / comparisons / 2)
     distance = abs(mean - null) / sd
     found = {
@@ -242,14 +230,12 @@ def decide_normal(
         "p_direction": norm.cdf(distance),
         "in_rope": np.asarray(norm.cdf(rope[1], mean, sd) - norm.cdf(rope[0], mean, sd)),
     }
-    found |= judge(found, rope, null, withheld != "")
+    columns = labelled_columns(found | judge(found, rope, null, withheld != ""), values, dim)
     # These two bring labels along, and attrs of their own.
-    own = {"mean": values, "sd": errors}
-    results = xr.Dataset({**labelled_columns(found, values, dim), **own})
-    said = list(notices(values))
-    if values.attrs.get("pooled_over"):
+    results = xr.Dataset({**columns, "mean": values, "sd": errors})
+    said, over = list(notices(values)), values.attrs.get("pooled_over")
+    if over:
         cells = values[dim].values.tolist() if dim in values.coords else []
-        over = values.attrs["pooled_over"]
         said.append(notice_of("shrunken-estimates", map(str, cells), over=over))
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(notice_attrs(said))
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
@@ -310,21 +296,18 @@ def codes_on_estimates(values: xr.DataArray) -> list[str]:
     >>> codes_on_estimates(m)
     ['rhat', '']
     """
-    if "withheld" in values.coords:
-        return [str(codes) for codes in values["withheld"].values]
+    of = values.attrs.get("quantity", values.name)
 
-    def of_cells(labels: list[str], attrs: Mapping[Any, Any]) -> tuple[list[str], Flags]:
-        name = values.attrs.get("quantity", values.name)
-        return error_flags(xr.DataArray(values.values, {"cell": labels}, "cell", name, attrs))
+    def codes_of(estimates: xr.DataArray) -> list[str]:
+        return codes_on_draws(estimates.rename(of).expand_dims(SAMPLE_DIMS))
 
-    if values.dims == ("cell",) and "cell" in values.coords:
-        return joined_codes(*of_cells(values["cell"].values.tolist(), values.attrs))
-    if {"left", "right"} <= set(values.coords):
-        codes, left = of_cells(values["left"].values.tolist(), values.attrs)
-        _, right = of_cells(values["right"].values.tolist(), values.attrs)
-        return joined_codes(codes, left | right)
-    labels = [str(i) for i in range(values.size)]
-    return joined_codes(*of_cells(labels, stacked_notices(values, labels, None)))
+    if "withheld" in values.coords or not {"left", "right"} <= set(values.coords):
+        return codes_of(values)
+    sides = (
+        xr.DataArray(values.values, {"cell": values[end].values}, "cell", attrs=values.attrs)
+        for end in ("left", "right")
+    )
+    return both_codes(*map(codes_of, sides)).tolist()
 
 
 def labelled_estimate(
@@ -417,13 +400,7 @@ def share_words(in_rope: Floats) -> NDArray[np.str_]:
 
 
 def summarise(
-    rows: Floats,
-    *,
-    level: float,
-    is_hdi: bool,
-    null: float,
-    rope: Rope,
-    are_chains: bool = True,
+    rows: Floats, rope: Rope, null: float, level: float, is_hdi: bool, are_chains: bool = True
 ) -> Columns:
     """Summaries of rows of draws, (n, chain, draw), and their Monte Carlo errors, (n,) each.
 
@@ -437,7 +414,7 @@ def summarise(
     Examples
     --------
     >>> rows = np.random.default_rng(1).normal(3, 1, (1, 4, 1000))
-    >>> found = summarise(rows, level=0.95, is_hdi=False, null=0, rope=(-0.1, 0.1))
+    >>> found = summarise(rows, (-0.1, 0.1), null=0, level=0.95, is_hdi=False)
     >>> {name: found[name].round(1)[0].item() for name in ("mean", "sd", "lower", "rhat")}
     {'mean': 3.0, 'sd': 1.0, 'lower': 1.1, 'rhat': 1.0}
     """

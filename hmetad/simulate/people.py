@@ -22,13 +22,8 @@ from hmetad.norms import populations
 from hmetad.simulate.simulate import simulate_counts, with_dims
 
 __all__ = [
-    "QUESTIONS",
-    "AskedQuestion",
-    "Population",
-    "judged_draws",
-    "population_of",
-    "simulate_people",
-    "truth_value",
+    *("QUESTIONS", "AskedQuestion", "Population", "judged_draws", "population_of"),
+    *("simulate_people", "truth_value"),
 ]
 
 type Floats = NDArray[np.float64]
@@ -40,12 +35,13 @@ RATINGS, GAP = 4, 0.5
 CORRELATION = 0.5
 ABOVE_ZERO = ("m_ratio", "dprime")
 SPREADS = ("between_sd", "dprime_sd", "c_sd", "gap_sd")
-# Parameters of a pilot's model, and the guesses that their means and standard deviations are.
+# Parameters of a pilot's model, the guesses that their means and standard deviations are, and how
+# a guess follows from a mean.
 PILOTED = {
-    "log_m": ("m_ratio", "between_sd"),
-    "dprime": ("dprime", "dprime_sd"),
-    "c": ("c", "c_sd"),
-    "log_gap": ("gaps", "gap_sd"),
+    "log_m": ("m_ratio", "between_sd", np.exp),
+    "dprime": ("dprime", "dprime_sd", np.positive),
+    "c": ("c", "c_sd", np.positive),
+    "log_gap": ("gaps", "gap_sd", np.exp),
 }
 # Guesses, and the quantities of published populations that they are medians of.
 PUBLISHED = {name: name for name in ("m_ratio", "dprime", "dprime_sd", "c_sd")}
@@ -217,7 +213,7 @@ def guesses_from(pilot: xr.DataTree | str, question: AskedQuestion) -> dict[str,
     fitted = Fitted.of(pilot)
     known = fitted.identities.items()
     guesses: dict[str, Any] = {}
-    for parameter, (centre, spread) in PILOTED.items():
+    for parameter, (centre, spread, guess_of) in PILOTED.items():
         design = fitted.designs.get(parameter)
         levels = [] if design is None else [t.name for t in design.common if t.is_level]
         sds = [name for name, one in known if (one.role, one.parameter) == ("sd", parameter)]
@@ -229,7 +225,7 @@ def guesses_from(pilot: xr.DataTree | str, question: AskedQuestion) -> dict[str,
         mean = fitted.drawn("coefficient", parameter, levels[0]).mean(["chain", "draw"])
         own = ("response", "criterion")
         value = mean.mean([dim for dim in mean.dims if dim not in own]).to_numpy()
-        guesses[centre] = np.exp(value) if parameter.startswith("log_") else value
+        guesses[centre] = guess_of(value)
         spreads = fitted.posterior[sds[0]].mean(["chain", "draw"])
         guesses[spread] = float(np.sqrt((spreads**2).mean()))
     return guesses | effects_from(fitted, question)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, seed_or_none
+from hmetad.base.checks import arrays_of_numbers, probability, seed_or_none, whole
 from hmetad.base.errors import ChoiceError, NumberError, TooFewError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.results import attrs_of
@@ -42,6 +42,10 @@ FEWEST_SUBJECTS = 2
     m_ratio=arrays_of_numbers,
     c=arrays_of_numbers,
     gaps=arrays_of_numbers,
+    options=whole(2),
+    subjects=whole(1),
+    ci_prob=probability,
+    n=whole(2),
     seed=seed_or_none,
 )
 def plan_trials(
@@ -138,18 +142,16 @@ def plan_trials(
     ratios = truth["m_ratio"]
     signs = np.array([1.0, -1.0])[: len(ratios)]
     refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
-    if whole_number("options", options, 2) > 2 and truth["c"].any():
+    if options > 2 and truth["c"].any():
         raise ChoiceError("c", f"{c!r} of {options} options", "0", "Biases are left out of them.")
-    studies = whole_number("n", n, 2)
     # Counts of two stimuli, two responses and each rating, of all studies at once.
-    refuse_memory("n", str(n), 8 * 4 * ratings * studies * subjects * len(ratios))
-    confidence = open_probability("ci_prob", ci_prob)
-    check_arguments(rope or (-1.0, 1.0), 0.0, confidence, comparisons)
+    refuse_memory("n", str(n), 8 * 4 * ratings * n * subjects * len(ratios))
+    check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
     rng = np.random.default_rng(seed)
-    level = 1 - (1 - confidence) / comparisons
+    level = 1 - (1 - ci_prob) / comparisons
     found = []
     for number in sizes:
-        true_m = draw_ratios(ratios, (studies, subjects), between_sd, correlation, rng)
+        true_m = draw_ratios(ratios, (n, subjects), between_sd, correlation, rng)
         design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
         design |= {"likelihood": "alternatives", "options": options} if options > 2 else {}
         cells = simulate_cells(truth, true_m, meta_criterion, design)
@@ -166,10 +168,10 @@ def plan_trials(
         subjects=subjects,
         between_sd=between_sd,
         correlation=correlation,
-        ci_prob=confidence,
+        ci_prob=ci_prob,
         comparisons=comparisons,
         meta_criterion=meta_criterion,
-        n=studies,
+        n=n,
         seed=str(seed),
         **({} if gaps is None else {"gaps": json.dumps(np.asarray(gaps).tolist())}),
     )
@@ -222,7 +224,6 @@ def refuse_impossible_study(
     conditions: int, subjects: int, between_sd: float, correlation: float, rope: Rope
 ) -> None:
     """Refuse studies that cannot be, or not be judged."""
-    whole_number("subjects", subjects, 1)
     alone = ("The mean of a population is not learnt from one subject.",)
     alike = tuple(
         f"Subjects who all have the same M have nothing to correlate: add {way}."
@@ -455,11 +456,9 @@ def read_goal(
 ) -> tuple[str, float, Floats, Floats]:
     """Name of the goal, what is wanted, and sizes in their order with what each reaches."""
     if "trials" not in plan.dims or ("subjects" in plan.dims) != (over == "subjects"):
-        made_by, other = "plan_trials", "subjects_needed"
-        if over == "subjects":
-            made_by, other = "plan_groups", "trials_needed"
+        plans = {"trials": "plan_trials", "subjects": "plan_groups"}
         got = f"a Dataset with dims {', '.join(map(str, plan.dims)) or 'none'}"
-        raise ChoiceError("plan", got, f"what {made_by} returned", f"Of the other plan: {other}.")
+        raise ChoiceError("plan", got, f"what {plans[over]} returned")
     if (probability is None) == (half_width is None):
         got = "neither" if probability is None else "both"
         raise ChoiceError("probability, half_width", got, "one of the two")
@@ -470,9 +469,7 @@ def read_goal(
     else:
         goal, wanted = "probability", open_probability("probability", probability)
         if "probability" not in plan:
-            raise NumberError(
-                "plan", "one without a ROPE", "one with `probability`", "Give a rope."
-            )
+            raise NumberError("plan", "one without a ROPE", "one with a ROPE", "Give a rope.")
         judged = plan.attrs["truth"] if verdict is None else verdict
         if judged not in VERDICTS[:2]:
             raise ChoiceError("verdict", repr(judged), "'different' or 'negligible'")

@@ -100,6 +100,7 @@ def pilot_or_none(argument: str, value: Any) -> None:
 @check_inputs(
     executor=with_submit,
     gaps=arrays_of_numbers,
+    n=whole(2),
     pilot=pilot_or_none,
     seed=whole(0),
 )
@@ -228,14 +229,13 @@ def plan_groups(
     asked = QUESTIONS[question]
     people = sorted(set(planned_sizes("subjects", subjects, asked.fewest, asked.groups)))
     sizes = sorted(set(planned_sizes("trials", trials, 2)))
-    studies = whole_number("n", n, 2)
     check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
     guesses = {"effect": effect, "m_ratio": m_ratio, "between_sd": between_sd, "c": c, "c_sd": c_sd}
     guesses |= {"dprime": dprime, "dprime_sd": dprime_sd, "gap_sd": gap_sd}
     both = {"gaps": gaps, "correlation": correlation, **guesses}
     population = population_of(question, both, ratings, pilot, meta_criterion)
     sampling = sampling_of(sample_kwargs)
-    number = studies * len(people) * len(sizes)
+    number = n * len(people) * len(sizes)
     refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
     shape = (max(people) * asked.tasks, 2, 2, len(population.gaps[0]) + 1)
     refuse_memory("subjects", f"{max(people)}", bytes_of_fit(shape, sampling))
@@ -245,13 +245,12 @@ def plan_groups(
         Study(question, population, size, length, i, seed, level, sampling)
         for size in people
         for length in sizes
-        for i in range(studies)
+        for i in range(n)
     ]
     results = run_studies(tasks, executor, progressbar=progressbar)
     true = truth_value(question, population)
     found = [
-        summarise_studies(results[first : first + studies], true, rope)
-        for first in range(0, number, studies)
+        summarise_studies(results[first : first + n], true, rope) for first in range(0, number, n)
     ]
     result = labelled_plan(found, {"subjects": people, "trials": sizes}, "plan_groups")
     return result.assign_attrs(
@@ -264,7 +263,7 @@ def plan_groups(
         seed=str(seed),
         ci_prob=ci_prob,
         comparisons=comparisons,
-        n=studies,
+        n=n,
     )
 
 
@@ -327,7 +326,7 @@ def run_study(study: Study) -> Summary:
         more = {name: times * options[name] for name in ("draws", "tune")}
         tree = fit(counts, spec, random_seed=seed, **{**options, **more})
         rows = judged_draws(question, tree)[None]
-        table = summarise(rows, level=study.level, is_hdi=False, null=0.0, rope=(-1.0, 1.0))
+        table = summarise(rows, (-1.0, 1.0), null=0.0, level=study.level, is_hdi=False)
         summary = {name: float(table[name][0]) for name in ("mean", "lower", "upper", "rhat")}
         summary["ess"] = float(table["ess_tail"][0])
         summary["divergences"] = float(tree["sample_stats"]["diverging"].sum())

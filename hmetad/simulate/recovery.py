@@ -15,10 +15,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, seed_or_none
+from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole
 from hmetad.base.errors import ShapeError, SourceError, UnknownError, nearest
 from hmetad.base.results import attrs_of
-from hmetad.counts.checks import whole_number
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.select.models import Candidate, chosen_models, select_models
 from hmetad.simulate.simulate import simulate_counts
@@ -48,7 +47,7 @@ FEWEST = 3
 DEFAULT = ("sdt", "gaussian_noise", "lognormal_noise", "wev", "ig", "meta_d")
 
 
-@check_inputs(dprime=arrays_of_numbers, trials=arrays_of_numbers, seed=seed_or_none)
+@check_inputs(dprime=arrays_of_numbers, trials=arrays_of_numbers, n=whole(2), seed=seed_or_none)
 def recover(
     estimators: Mapping[str, Estimator],
     *,
@@ -115,21 +114,17 @@ def recover(
     True
     """
     sensitivity, number = np.atleast_1d(dprime).astype(float), np.atleast_1d(trials)
-    size = whole_number("n", n, 2)
     for argument, values in (("dprime", sensitivity), ("trials", number)):
         if values.ndim > 1:
             raise ShapeError(argument, f"shape {values.shape}", "numbers in one row")
-    d, per_cell = (
-        np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
-    )
-    is_meta_d = likelihood == "meta-d"
-    has_m = is_meta_d or "m_ratio" in load_likelihood(likelihood).results
+    d, per_cell = (np.repeat(x.ravel(), n) for x in np.meshgrid(sensitivity, number, indexing="ij"))
+    has_m = likelihood == "meta-d" or "m_ratio" in load_likelihood(likelihood).results
     of_m = {"m_ratio": m_ratio} if has_m else {}
-    truths = true_values(likelihood, d, c, of_m | design)
+    truths = truth_of_cells(likelihood, d, c, of_m | design)
     if var not in truths:
         allowed = f"a quantity whose truth is known: {', '.join(truths)}"
         raise UnknownError("var", repr(var), allowed, nearest(str(var), truths))
-    given: dict[str, Any] = of_m if is_meta_d else of_m | {"likelihood": likelihood}
+    given: dict[str, Any] = of_m | ({} if likelihood == "meta-d" else {"likelihood": likelihood})
     counts = simulate_counts(d, c, trials=per_cell, seed=seed, **given, **design)
     errors = []
     for name, estimator in estimators.items():
@@ -138,18 +133,18 @@ def recover(
             got = f"{name!r}, which returns no {var!r} of dims (cell)"
             raise SourceError("estimators", got, f"functions that return {var!r} per cell")
         errors.append(found[var].sel(cell=counts["cell"]).to_numpy() - truths[var])
-    grid = np.reshape(errors, (len(errors), len(sensitivity), len(number), size))
+    grid = np.reshape(errors, (len(errors), len(sensitivity), len(number), n))
     dims = ("estimator", "true_dprime", "trials")
     coords = {"estimator": list(estimators), "true_dprime": sensitivity, "trials": number}
     result = xr.Dataset({name: (dims, x) for name, x in summaries(grid).items()}, coords)
     for name in map(str, result):
         long_name = attrs_of(name, "recover")["long_name"]
         result[name].attrs = {"long_name": f"{long_name}, {var}"}
-    result.attrs = {"var": var, **given, "c": c, "n": size}
+    result.attrs = {"var": var, **given, "c": c, "n": n}
     return result
 
 
-def true_values(
+def truth_of_cells(
     likelihood: str, d: Floats, c: float, design: Mapping[str, Any]
 ) -> dict[str, Floats]:
     """True values of each cell, by name: those given, and what follows from them."""
@@ -185,7 +180,9 @@ def summaries(errors: Floats) -> dict[str, Floats]:
     }
 
 
-@check_inputs(seed=seed_or_none)
+@check_inputs(
+    trials=whole(2 * len(LEVELS)), people=whole(1), ratings=whole(2), n=whole(1), seed=seed_or_none
+)
 def recover_models(
     models: Sequence[str] = DEFAULT,
     *,
@@ -239,19 +236,14 @@ def recover_models(
     """
     chosen = chosen_models(models, has_levels=True, quick=True)
     names = [one.name for one in chosen]
-    least = {"trials": 2 * len(LEVELS), "people": 1, "ratings": 2, "n": 1}
-    sizes = {"trials": trials, "people": people, "ratings": ratings, "n": n}
-    sizes = {
-        argument: whole_number(argument, sizes[argument], least[argument]) for argument in least
-    }
     best_for, best = (np.zeros((len(names), len(names))) for _ in range(2))
-    is_open = np.zeros((len(names), sizes["n"], sizes["people"]), dtype=bool)
+    is_open = np.zeros((len(names), n, people), dtype=bool)
     quantities = list(dict.fromkeys(name for one in chosen for name in own_quantities(one)))
     truth, estimate = (np.full((*is_open.shape, len(quantities)), np.nan) for _ in range(2))
-    seeds = np.random.SeedSequence(seed).spawn(len(names) * sizes["n"])
-    for place, k in np.ndindex(len(names), sizes["n"]):
-        one, rng = chosen[place], np.random.default_rng(seeds[place * sizes["n"] + k])
-        counts, true = draw_people(one, sizes["people"], sizes["trials"], sizes["ratings"], rng)
+    seeds = np.random.SeedSequence(seed).spawn(len(names) * n)
+    for place, k in np.ndindex(len(names), n):
+        one, rng = chosen[place], np.random.default_rng(seeds[place * n + k])
+        counts, true = draw_people(one, people, trials, ratings, rng)
         found = select_models(counts, names, difficulty="difficulty", quick=True)
         best_for[place] += found.table.loc[names, "best_for"].to_numpy()
         best[place, names.index(str(found.table.index[0]))] += 1
@@ -266,8 +258,8 @@ def recover_models(
     estimate[is_open] = np.nan
     result = xr.Dataset(
         {
-            "people": (pairs, best_for / (sizes["people"] * sizes["n"])),
-            "groups": (pairs, best / sizes["n"]),
+            "people": (pairs, best_for / (people * n)),
+            "groups": (pairs, best / n),
             "at_edge": ("generating", is_open.mean(axis=(1, 2))),
             **{x: (by_model, values) for x, values in recovered(truth, estimate).items()},
         },
@@ -275,7 +267,8 @@ def recover_models(
     )
     for name in map(str, result):
         result[name].attrs = attrs_of(name, "recover_models")
-    return result.assign_attrs(sizes | {"seed": "" if seed is None else seed})
+    said = {"trials": trials, "people": people, "ratings": ratings, "n": n}
+    return result.assign_attrs(said, seed="" if seed is None else seed)
 
 
 def own_quantities(model: Candidate) -> list[str]:

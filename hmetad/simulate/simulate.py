@@ -116,54 +116,43 @@ def simulate_counts(
     >>> counts.sum("rating").values.tolist()
     [[[76, 24], [28, 72]], [[83, 17], [19, 81]]]
     """
-    usual = {"c": 0.0, "m_ratio": 1.0, "s": 1.0, "gaps": 0.5}
-    came = {"c": c, "m_ratio": m_ratio, "s": s}
-    others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
-    others |= {} if gaps is None else {"gaps": gaps}
+    defaults = {"c": 0.0, "m_ratio": 1.0, "s": 1.0}
+    named = {"dprime": dprime, "c": c, "m_ratio": m_ratio, "s": s, "gaps": gaps}
+    asked: dict[str, Any] = {
+        name: value
+        for name, value in named.items()
+        if value is not None and not np.array_equal(value, defaults.get(name, np.nan))
+    }
     chosen = chosen_values(likelihood, values)
-    values = {name: value for name, value in values.items() if name not in chosen}
-    asked = ({} if dprime is None else {"dprime": dprime}) | others | values
+    asked |= {name: value for name, value in values.items() if name not in chosen}
     fixed: dict[str, Floats] = {}
     if likelihood == "meta-d":
         if dprime is None:
             raise SourceError("dprime", "None", "d′ of every cell")
-        if values or chosen:
-            got = repr(next(iter({**values, **chosen})))
-            raise SourceError("values", got, "m_ratio and s, of meta-d′")
+        if values:
+            raise SourceError("values", repr(next(iter(values))), "m_ratio and s, of meta-d′")
         # An M for each response, of which both may be the same.
         likelihood = "response-conditional"
         if np.ndim(m_ratio) == 1:
             asked["m_ratio"] = np.stack([m_ratio, m_ratio], axis=-1)
         # Its formulas have s = 1, from which simulated data may differ.
-        asked.pop("s", None)
-        fixed = {"s": with_dims("s", s, (), ratings)}
+        fixed["s"] = with_dims("s", asked.pop("s", 1.0), (), ratings)
     own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
     record = load_likelihood(likelihood, **own_rule, **chosen)
-    usual |= {"first_gap": 0.5} | ({} if "biases" in asked else {"bias": 0.0})
+    usual = defaults | {"gaps": 0.5, "first_gap": 0.5}
+    usual |= {} if "biases" in asked else {"bias": 0.0}
     given = design_values(record, asked, usual, ratings) | fixed
     if "options" in given:
         whole_options(np.ravel(given["options"]), "the values")
-    stimuli = record.layout.shape(ratings)[: len(record.layout.given)]
-    totals = trials_per_stimulus(trials, math.prod(stimuli))
-    own = {
-        name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
-        for name, value in given.items()
-    }
-    cells = same_cells({**own, "trials": totals.shape[:1]})
-    by_cell = {
-        name: np.broadcast_to(value, (*cells, *value.shape[len(own[name]) :]))
-        for name, value in given.items()
-    }
+    stimuli = math.prod(record.layout.shape(ratings)[: len(record.layout.given)])
+    totals = trials_per_stimulus(trials, stimuli)
+    by_cell = values_of_cells(record, given, totals)
     log_p = log_outcomes(record, by_cell)
-    outcomes = np.exp(log_p).reshape(len(log_p), math.prod(stimuli), -1)
+    outcomes = np.exp(log_p).reshape(len(log_p), stimuli, -1)
     drawn = np.random.default_rng(seed).multinomial(totals, outcomes)
-    return labelled_counts(
-        drawn.reshape(len(drawn), *log_p.shape[1:]),
-        record.layout,
-        by_cell.get("options"),
-        coords or {},
-        covariates or {},
-    )
+    drawn = drawn.reshape(len(drawn), *log_p.shape[1:])
+    options = by_cell.get("options")
+    return labelled_counts(drawn, record.layout, options, coords or {}, covariates or {})
 
 
 def labelled_counts(
@@ -175,9 +164,9 @@ def labelled_counts(
 ) -> xr.DataArray:
     """Count table of counts (cells, ...) of a layout; a fit has to know the numbers of options."""
     if layout == TWO_ALTERNATIVES:
-        flat = drawn.reshape(len(drawn), 2, -1)
-        first, second = np.moveaxis(classic_order(flat), 1, 0)
-        return from_nr(first, second, covariates=covariates or None, **dict[str, Any](coords))
+        rows = np.concatenate([drawn[:, :, 0, ::-1], drawn[:, :, 1]], axis=-1)
+        own = dict[str, Any](coords)
+        return from_nr(rows[:, 0], rows[:, 1], covariates=covariates or None, **own)
     table, labels = labelled_cells(len(drawn), coords, covariates)
     number = None if options is None else whole_options(options, "the values")
     known = {} if number is None else {"options": ("cell", number)}
@@ -249,14 +238,23 @@ def chosen_values(likelihood: str, values: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(x) for name, x in values.items() if is_text[name] or name in names}
 
 
-def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Shape (cells,) that all that is given by cell broadcasts to."""
+def values_of_cells(
+    record: Family, given: Mapping[str, Floats], totals: NDArray[np.int64]
+) -> dict[str, Floats]:
+    """Values by name with the dim of cells in front, as many as values and trials have."""
+    leading = {name: np.ndim(value) - len(record.dims(name)) for name, value in given.items()}
+    shapes = {name: np.shape(value)[: leading[name]] for name, value in given.items()}
+    shapes["trials"] = totals.shape[:1]
     try:
-        return np.broadcast_shapes(*shapes.values())
+        cells = np.broadcast_shapes(*shapes.values())
     except ValueError as error:
         got = ", ".join(f"{shape[0]} {name}" for name, shape in shapes.items() if shape > (1,))
         allowed = "one of each, or one for each cell"
         raise CardError("parameters of the cells", got, allowed) from error
+    return {
+        name: np.broadcast_to(value, (*cells, *np.shape(value)[leading[name] :]))
+        for name, value in given.items()
+    }
 
 
 def trials_per_stimulus(trials: ArrayLike, stimuli: int = 2) -> NDArray[np.int64]:
@@ -271,12 +269,6 @@ def trials_per_stimulus(trials: ArrayLike, stimuli: int = 2) -> NDArray[np.int64
         return given
     given = np.atleast_1d(given)[:, None]
     return given // stimuli + (np.arange(stimuli) < given % stimuli)
-
-
-def classic_order(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Columns response S1 rating 1..K, S2 1..K → S1 K..1, S2 1..K."""
-    levels = outcomes.shape[-1] // 2
-    return np.concatenate([outcomes[..., levels - 1 :: -1], outcomes[..., levels:]], axis=-1)
 
 
 def design_values(

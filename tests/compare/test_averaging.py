@@ -155,7 +155,7 @@ BY_SET = {"pool": "set"}
         (None, BY_SET | {"weights": "size"}, "weights: .*got 'size'"),
         (None, {"weights": "trials", "within": "set"}, "weights needs pool"),
         (None, BY_SET | {"weights": {"A": 1}}, "none for 'B'"),
-        (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, r"Expected a level.*'E'"),
+        (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, r"weights: .*got 'E'"),
         (None, BY_SET | {"weights": {**TRIALS, "D": 0}}, "finite numbers above 0"),
         (None, {"pool": "model"}, "pool: .*got 'model'"),
         (None, {"pool": "sett"}, "Did you mean 'set'"),

@@ -7,7 +7,6 @@ from drawn_cells import said
 
 from hmetad import InputError, contrast
 from hmetad.base.variable_roles import Identity
-from hmetad.compare import leave_out
 
 
 @pytest.fixture
@@ -64,13 +63,6 @@ def test_errors_of_sampling_concern_a_coefficient_whole_and_those_of_signs_do_no
     attrs = said(("rhat", ["y"]), ("dprime-sign", ["x"]))
     effect = of_factor("log_m_task_dim", ["b", "c"], "log_m_task", attrs)
     assert contrast(effect, over="task")["withheld"].values.tolist() == ["rhat"]
-
-
-def test_levels_to_leave_out_are_a_list(per_response):
-    assert leave_out(per_response, "model", ["b"])["cell"].values.tolist() == ["x"]
-    for wrong in (None, "b", {"b"}):
-        with pytest.raises(InputError, match=r"levels: .*Expected a list.*, got .*"):
-            leave_out(per_response, "model", wrong)
 
 
 def test_a_single_number_and_other_objects_are_refused():

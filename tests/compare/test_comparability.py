@@ -30,7 +30,7 @@ def codes(fit):
     return [notice.code for notice in notices(contrast(fit, var="log_m", over="model"))]
 
 
-@pytest.mark.parametrize("number", [500, 1000, 1001, 3999, 4000, 4001])
+@pytest.mark.parametrize("number", [1000, 1001, 4001])
 def test_of_many_draws_every_so_many_th_is_looked_at(number):
     """Differences in the draws that are left out do not show, those in the others do."""
     step = -(-number // 1000)

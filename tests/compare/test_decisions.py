@@ -39,12 +39,6 @@ def test_cells_and_coefficients_can_be_judged_as_well_as_pairs():
     assert table[["label", "verdict"]].values.tolist() == [["log_m_age", "different"]]
 
 
-def test_errors_of_the_whole_fit_withhold_the_verdict_on_a_coefficient():
-    attrs = said(("rhat", ["x"]), ("dprime-sign", ["x"]))
-    table = decide(normal_draws(0.3, attrs=attrs).isel(cell=0, drop=True), rope=ROPE).table()
-    assert table[["verdict", "withheld"]].values.tolist() == [["unreliable", "rhat"]]
-
-
 ERRORS = {
     code.name for code in codes().values() for x in code.texts.values() if x.severity == "error"
 }

@@ -1,5 +1,7 @@
 """Words follow from differences and errors; frequencies are those of the exact posterior."""
 
+from copy import copy
+from functools import cache
 from itertools import product
 
 import arviz as az
@@ -10,7 +12,6 @@ import xarray as xr
 from scipy.special import digamma, expit, gammaln, logsumexp, softmax
 from scipy.stats import beta, dirichlet
 
-from hmetad import fit, loo, simulate_counts
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.compare.model_comparison import (
@@ -23,6 +24,7 @@ from hmetad.compare.model_comparison import (
 )
 
 
+@cache
 def result(shift=0.0, scatter=0.0, trials=400, noise=0.01):
     rng = np.random.default_rng(1)
     log_p = rng.normal(-1.5, noise, (4, 250, trials)) + shift
@@ -60,15 +62,11 @@ def test_results_that_cannot_be_relied_on_are_named():
 
 
 def test_estimates_of_fits_that_were_sampled_badly_are_named():
-    counts = simulate_counts(1.5, trials=400, seed=1)
-    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
-    good = loo(fit(counts, draws=500, chains=2, **quiet))
-    bad = loo(fit(counts, method="nuts", draws=60, tune=30, chains=2, **quiet))
-    words = compare_models({"good": good, "bad": bad})["in_words"]
+    bad = copy(result())
+    bad.elpd_i = with_notices(bad.elpd_i, [Notice("ess", "error", "Low.", ())])
+    words = compare_models({"good": result(), "bad": bad})["in_words"]
     assert "its fit" not in words["good"]
-    assert "not to be relied on (" in words["bad"]
-    assert "its fit: " in words["bad"]
-    assert "low ESS" in words["bad"]
+    assert "not to be relied on (its fit: low ESS" in words["bad"]
 
 
 def test_fits_single_models_and_other_trials_are_refused():
@@ -312,12 +310,6 @@ def test_evidence_that_says_nothing_leaves_all_models_equal(models):
     assert found["omnibus_risk"] > 0.9
 
 
-def test_a_prior_of_equal_frequencies_leaves_nothing_to_tell():
-    found = model_frequencies(evidence_of(20, 3, 3.0, ahead=3), prior=1e6)
-    np.testing.assert_allclose(found["frequency"], 1 / 3, atol=1e-5)
-    assert found["omnibus_risk"].item() == pytest.approx(0.5, abs=1e-4)
-
-
 def test_one_person_with_overwhelming_evidence_decides_nothing():
     """Unlike the sum of evidence, which is far in favour of the second model here."""
     values = np.tile([0.0, -5.0], (12, 1))
@@ -339,18 +331,6 @@ def test_an_array_is_read_as_the_table_of_the_same_numbers():
     assert [one.code for one in notices(found)] == ["few-errors"]
 
 
-def test_results_say_what_was_assumed_and_can_be_kept(tmp_path):
-    found = model_frequencies(evidence_of(5, 2, 2.0).astype("Float64"), prior=2, ci_prob=0.5)
-    assert (found.attrs["prior"], found.attrs["ci_prob"]) == (2, 0.5)
-    inside = beta(*found["alpha"].values).cdf(
-        [found[f"frequency_{x}"][0] for x in ("lower", "upper")]
-    )
-    np.testing.assert_allclose(inside, [0.25, 0.75])
-    found.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "found.nc", engine="h5netcdf") as kept:
-        xr.testing.assert_equal(kept.load(), found)
-
-
 GOOD = evidence_of(4, 3, 1.0)
 
 
@@ -360,14 +340,10 @@ GOOD = evidence_of(4, 3, 1.0)
         (GOOD.to_numpy(), {}, "evidence: .*DataFrame"),
         (GOOD[["m0"]], {}, "evidence: .*.*Expected two or more, one column per model.*, got 1"),
         (GOOD.iloc[:1], {}, "evidence: .*Of one person, compare.*two or more, one row per person"),
-        (GOOD.iloc[:0], {}, "evidence: .*.*Expected two or more.*, got 0"),
         (GOOD.assign(m1=[0, np.nan, 0, 0]), {}, "evidence: .*nan for 'p1' and 'm1'"),
-        (GOOD.assign(m2=[0, 0, -np.inf, 0]), {}, "evidence: .*-inf for 'p2' and 'm2'"),
         (GOOD.assign(m2=pd.array([1, 2, None, 4], "Int64")), {}, "evidence: .*nan for 'p2'"),
         (GOOD.assign(subject=list("abcd")), {}, r"evidence: .*belong to the index.*'subject'"),
-        (GOOD.assign(m0=[1j] * 4), {}, "evidence: .*complex128 in 'm0'"),
         (GOOD.astype(object), {}, "evidence: .*object in 'm0'"),
-        (GOOD.set_axis([*"aba"], axis=1), {}, "evidence: .*one column per model, got 'a' twice"),
         (GOOD.set_axis(["1", "b", 1], axis=1), {}, "evidence: .*'1' twice"),
         (GOOD.set_axis([*"xyzx"]), {}, "evidence: .*Expected one row per person, got 'x' twice"),
         (GOOD.set_index("m0", append=True), {}, "evidence: .*2 levels of names"),
@@ -375,8 +351,6 @@ GOOD = evidence_of(4, 3, 1.0)
          r"evidence: .*evidence\.rename"),
         (xr.DataArray(np.zeros((2, 2, 2)), dims=("a", "b", "model")), {}, "evidence: .*two dims"),
         (GOOD, {"prior": 0.4}, "prior: .*Expected 0.5 to 1000000.*, got 0.4"),
-        (GOOD, {"prior": np.nan}, "prior: .*got nan"),
-        (GOOD, {"prior": np.inf}, "prior: .*got inf"),
         (GOOD, {"prior": [1, 1]}, "prior: "),
     ],
 )  # fmt: skip

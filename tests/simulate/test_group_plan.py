@@ -176,8 +176,8 @@ def test_people_needed_are_said_for_each_number_of_trials():
     of_trials = plan.isel(subjects=0, drop=True)
     for needed, given, wish, says in (
         (subjects_needed, plan, {}, "one of the two"),
-        (trials_needed, plan, {"probability": 0.5}, "Of the other plan: subjects_needed"),
-        (subjects_needed, of_trials, {"probability": 0.5}, "Of the other plan: trials_needed"),
+        (trials_needed, plan, {"probability": 0.5}, "what plan_trials returned"),
+        (subjects_needed, of_trials, {"probability": 0.5}, "what plan_groups returned"),
     ):
         with pytest.raises(InputError, match=says):
             needed(given, **wish)
