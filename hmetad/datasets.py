@@ -433,12 +433,10 @@ def read_cacioli2026_calibration(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 READERS: dict[str, Reader] = {
-    "bang2019": read_bang2019,
-    "cacioli2026_atlas": read_cacioli2026_atlas,
-    "cacioli2026_battery": read_cacioli2026_battery,
-    "cacioli2026_calibration": read_cacioli2026_calibration,
-    "hellmann2023": read_hellmann2023,
-    "mazancieux2020": read_mazancieux2020,
-    "metadpy_simulated": read_metadpy_simulated,
-    "michael2026": read_michael2026,
+    reader.__name__.removeprefix("read_"): reader
+    for reader in (
+        *(read_bang2019, read_cacioli2026_atlas, read_cacioli2026_battery),
+        *(read_cacioli2026_calibration, read_hellmann2023, read_mazancieux2020),
+        *(read_metadpy_simulated, read_michael2026),
+    )
 }

@@ -28,7 +28,7 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.files import write_together
-from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, writable_file
+from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, rows_of, writable_file
 from hmetad.commands.counting import quantile_ratings
 from hmetad.commands.options import (
     Group,
@@ -213,7 +213,6 @@ class LogImport(AnswerImport):
     """
 
     task: str | None = None
-    limit: Limit = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,11 +232,12 @@ class InspectImport(LogImport):
     scorer: str | None = None
     grades: list[str] | None = None
     confidence_from: str | None = None
+    limit: Limit = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class HelmImport(LogImport):
-    """A run of HELM.
+class MetricImport(LogImport):
+    """A log with metrics.
 
     Parameters
     ----------
@@ -252,7 +252,14 @@ class HelmImport(LogImport):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LightevalImport(HelmImport):
+class HelmImport(MetricImport):
+    """A run of HELM."""
+
+    limit: Limit = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightevalImport(MetricImport):
     """Details of lighteval.
 
     Parameters
@@ -279,6 +286,7 @@ class LmEvalImport(LightevalImport):
     """
 
     answer_filter: str | None = None
+    limit: Limit = None
 
 
 class ImportGroup(Group):
@@ -387,7 +395,6 @@ def import_dataset(asked: ImportOptions) -> None:
 
 def import_trials(kind: str, asked: ImportOptions) -> None:
     """Read the trials of a kind of log, and write them."""
-    chosen = asked.format
     if asked.output is None:
         step = "Add -o trials.csv; hmetad import table FILE --describe shows what a table has."
         raise OutputError("--output", "none", ", ".join(WRITERS), step)
@@ -401,14 +408,12 @@ def import_trials(kind: str, asked: ImportOptions) -> None:
         trials["rating"] = quantile_ratings(trials["confidence"], asked.ratings)
     remarks = said_remarks(trials, kind, asked.path)
     write_together({path: WRITERS[path.suffix](trials)})
-    present = trials.notna().sum()
     filled = [
         {"column": str(name), "present": int(number), "missing": len(trials) - int(number)}
-        for name, number in present.items()
+        for name, number in trials.notna().sum().items()
     ]
     listing = Listing(filled, COLUMNS, f"{len(trials)} trials")
-    more = {"trials": len(trials), **remarks}
-    give(Answer((listing,), notices, more=more), chosen, [path])
+    give(Answer((listing,), notices, more={"trials": len(trials), **remarks}), asked.format, [path])
 
 
 def give_guesses(asked: TableImport) -> None:
@@ -416,8 +421,7 @@ def give_guesses(asked: TableImport) -> None:
     for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
         step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
         raise ConflictError(option_name(name), "--describe", next_step=step)
-    rows = hmetad.datasets.describe(asked.path).to_dict("records")
-    found = [{str(k): x for k, x in one.items()} for one in rows]
+    found = rows_of(hmetad.datasets.describe(asked.path))
     give(Answer((Listing(found, GUESSES, str(asked.path)),)), asked.format)
 
 
@@ -426,12 +430,12 @@ def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
     with options_named(TYPED):
         if not isinstance(asked, FileImport):
             return hmetad.datasets.load_trials(str(asked.path))
-        options = reader_options(kind, asked)
+        read = partial(hmetad.logs.read_log, kind, asked.path, **reader_options(kind, asked))
         if asked.workers == 1:
-            return hmetad.logs.read_log(kind, asked.path, **options)
+            return read()
         # A process that has threads must not be forked.
         with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as executor:
-            return hmetad.logs.read_log(kind, asked.path, **options, executor=executor)
+            return read(executor=executor)
 
 
 def reader_options(kind: str, asked: FileImport) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """Evaluation logs and tables → trials."""
 
 from hmetad.counts.noticed import frame_notices as frame_notices
+from hmetad.logs.answer_options import signals as signals
 from hmetad.logs.helm import read_helm as read_helm
 from hmetad.logs.inspect_ai import read_inspect as read_inspect
 from hmetad.logs.lighteval import read_lighteval as read_lighteval
 from hmetad.logs.lm_eval import read_lm_eval as read_lm_eval
 from hmetad.logs.matlab import read_matlab as read_matlab
-from hmetad.logs.option_signals import signals as signals
 from hmetad.logs.repeats import agreement as agreement
 from hmetad.logs.samples import read_log as read_log
 from hmetad.logs.stated import parse_confidence as parse_confidence

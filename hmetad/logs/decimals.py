@@ -10,7 +10,7 @@ import pandas as pd
 
 from hmetad.rows.values import GAPS, NUMBER, THOUSANDS
 
-__all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas"]
+__all__ = ["Decimal", "with_decimal_commas"]
 
 Decimal = Literal["comma", "point"]
 
@@ -18,8 +18,8 @@ Decimal = Literal["comma", "point"]
 POWER = re.compile(r"\s*[+-]?[0-9]+[eE][+-]?[0-9]+\s*")
 
 
-def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Table with the numbers that decimal commas stand for, and the names of their columns.
+def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Table with the numbers that decimal commas stand for, and the columns that have commas.
 
     Parameters
     ----------
@@ -32,59 +32,30 @@ def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         Columns of text in which every filled value is a number with one decimal comma are numbers,
         and some may be whole numbers times a power of ten, such as ``-3e-05``. Others stay as they
         are, and so do those in which every comma may part thousands.
-    columns : list of str
-        Those that were read so.
+    columns : dict of str to list of str
+        Under ``decimal_commas`` those that were read so; under ``undecided_commas`` those that stay
+        text, though some values look like numbers with a decimal comma. Neither where there are
+        none.
 
     Examples
     --------
     >>> table = pd.DataFrame({"sure": ["0,85", None], "rt": ["1,234", "2,345"], "at": ["1,5", "2"]})
     >>> numbers, columns = with_decimal_commas(table)
     >>> numbers["sure"].tolist(), columns
-    ([0.85, nan], ['sure'])
+    ([0.85, nan], {'decimal_commas': ['sure'], 'undecided_commas': ['rt', 'at']})
     """
-    found = [name for name in table.columns if has_decimal_commas(table[name])]
-    known = {name: table[name].where(~table[name].isin(GAPS)) for name in found}
-    numbers = {
-        name: pd.to_numeric(column.str.strip().str.replace(",", "."))
-        for name, column in known.items()
-    }
-    return table.assign(**numbers), found
-
-
-def partly_decimal_commas(table: pd.DataFrame) -> list[str]:
-    """Columns that stay text, though some values look like numbers with a decimal comma.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `with_decimal_commas` gives it.
-
-    Returns
-    -------
-    list of str
-        Also those in which every comma may part thousands.
-
-    Examples
-    --------
-    >>> partly_decimal_commas(pd.DataFrame({"at": ["1,5", "2"], "name": ["a", "b"]}))
-    ['at']
-    """
-    return [name for name in table.columns if any(map(NUMBER.fullmatch, texts(table[name])))]
-
-
-def has_decimal_commas(column: pd.Series) -> bool:
-    """Whether all values are texts of numbers, with commas that are decimal ones for sure."""
-    values = texts(column)
-    commas = [one for one in values if NUMBER.fullmatch(one)]
-    is_sure = any(not THOUSANDS.fullmatch(one) for one in commas)
-    rest = (one for one in values if not NUMBER.fullmatch(one))
-    filled = (~column.isin(GAPS) & column.notna()).sum()
-    return is_sure and len(values) == filled and all(map(POWER.fullmatch, rest))
-
-
-def texts(column: pd.Series) -> list[str]:
-    """Values of a column that are text, without those that stand for a missing one."""
-    if pd.api.types.is_numeric_dtype(column):
-        return []
-    known = column[~column.isin(GAPS)].dropna()
-    return [value for value in known.tolist() if isinstance(value, str)]
+    numbers, undecided = {}, []
+    for name in table.columns:
+        if pd.api.types.is_numeric_dtype(table[name]):
+            continue
+        known = table[name].where(~table[name].isin(GAPS))
+        values = [value for value in known.dropna().tolist() if isinstance(value, str)]
+        commas = [one for one in values if NUMBER.fullmatch(one)]
+        rest = [one for one in values if not NUMBER.fullmatch(one)]
+        has_numbers = len(values) == known.notna().sum() and all(map(POWER.fullmatch, rest))
+        if has_numbers and not all(map(THOUSANDS.fullmatch, commas)):
+            numbers[name] = pd.to_numeric(known.str.strip().str.replace(",", "."))
+        elif commas:
+            undecided.append(name)
+    found = {"decimal_commas": [*numbers], "undecided_commas": undecided}
+    return table.assign(**numbers), {key: names for key, names in found.items() if names}

@@ -17,20 +17,12 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import FileError
-from hmetad.logs.choices import Choices, make_choices
+from hmetad.logs.answer_options import LARGEST_LOG_PROBABILITY, letter_confidence, option_confidence
+from hmetad.logs.choices import Choices
+from hmetad.logs.json_files import json_file, json_object
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits
-from hmetad.logs.lines import json_value, parse_line
-from hmetad.logs.packed import whole_file
-from hmetad.logs.samples import (
-    LARGEST_LOG_PROBABILITY,
-    Format,
-    Log,
-    Sample,
-    letter_confidence,
-    option_confidence,
-    trials_of,
-)
+from hmetad.logs.samples import ANSWERED, Format, Log, Sample, read_format
 from hmetad.logs.statements import as_number
 from hmetad.logs.trials import as_dict, as_list, objects_in, safe_text, sample_name
 
@@ -113,7 +105,7 @@ def read_helm(path: str | Path, **options: Any) -> pd.DataFrame:
     >>> trials["confidence"].round(3).tolist()
     [0.607]
     """
-    return trials_of(FORMAT, Path(path), make_choices("helm", options))
+    return read_format(FORMAT, path, options)
 
 
 # Files
@@ -135,7 +127,7 @@ def log_of(choices: Choices, path: Path) -> Log:
     The task is the name of the run without its model.
     """
     limits = choices.limits
-    state = parse_line(str(path), whole_file(path, ALLOWED, limits), limits)
+    state = json_object(str(path), json_file(path, ALLOWED, limits))
     adapter, requests = state.get("adapter_spec"), state.get("request_states")
     if not isinstance(adapter, dict) or not isinstance(requests, list):
         raise FileError(str(path), "an object without adapter_spec and request_states", ALLOWED)
@@ -144,7 +136,7 @@ def log_of(choices: Choices, path: Path) -> Log:
     folder, beside = path.absolute().parent.name, path.with_name("run_spec.json")
     spec = {}
     if beside.is_file():
-        spec = parse_line(str(beside), whole_file(beside, ALLOWED, limits), limits)
+        spec = json_object(str(beside), json_file(beside, ALLOWED, limits))
     name = spec.get("name")
     task = safe_text(MODEL_ARGUMENT.sub("", name if isinstance(name, str) and name else folder))
     model = safe_text(adapter.get("model") or adapter.get("model_deployment") or folder)
@@ -174,15 +166,13 @@ def scores_beside(path: Path, limits: Limits) -> dict[Key, dict[str, Any]]:
     beside = next((path.with_name(n) for n in SCORES if path.with_name(n).is_file()), None)
     if beside is None:
         return {}
-    listed = json_value(str(beside), whole_file(beside, ALLOWED, limits), limits)
+    listed = json_file(beside, ALLOWED, limits)
     if not isinstance(listed, list):
         raise FileError(str(beside), f"a {type(listed).__name__}", "a list of instances")
     scores: dict[Key, dict[str, Any]] = {}
     for number, one in enumerate(listed, 1):
         place = f"{beside}, instance {number}"
-        if not isinstance(one, dict):
-            raise FileError(place, f"a {type(one).__name__}", "a JSON object")
-        stats = one.get("stats")
+        stats = json_object(place, one).get("stats")
         means = stats if isinstance(stats, dict) else means_of(stats)
         scores.setdefault(key_of(one, one, place, "instance_id"), {}).update(means)
     return scores
@@ -251,7 +241,7 @@ def values_of(method: str, requests: Sequence[dict[str, Any]]) -> dict[str, Any]
             "texts": said,
             "responses": said,
         }
-    return {**found, "right": right, "texts": [first_text(requests[0])]}
+    return {**found, "right": right, "texts": [first_of(requests[0])[0]]}
 
 
 def separate_choice(
@@ -276,9 +266,8 @@ def separate_choice(
 
 def option_score(request: dict[str, Any], text: str) -> tuple[float, int]:
     """Log-probability of the tokens at the end that are the option, and their number."""
-    tokens = tokens_of(request)
     total, number, found = 0.0, 0, ""
-    for token in reversed(tokens):
+    for token in reversed(first_of(request)[1]):
         found = str(token.get("text")) + found
         total, number = total + as_number(token.get("logprob")), number + 1
         if found.strip() == text.strip() and found != found.strip():
@@ -290,10 +279,11 @@ def option_score(request: dict[str, Any], text: str) -> tuple[float, int]:
 
 def joint_choice(request: dict[str, Any], letters: Sequence[str]) -> dict[str, Any]:
     """Option whose letter was written, probabilities of the options, and that of the letter."""
-    written = (first_text(request) or "").strip().rstrip(".)").lstrip("(")
+    text, tokens = first_of(request)
+    written = (text or "").strip().rstrip(".)").lstrip("(")
     if written not in letters:
         return {"missing": "no single letter as the answer"}
-    chosen, tokens = letters.index(written), tokens_of(request)
+    chosen = letters.index(written)
     at = [token for token in tokens if str(token.get("text")).strip() == written]
     if not at or all(as_number(token.get("logprob")) == 0 for token in tokens):
         return {"chosen": chosen, "missing": "confidence: no log-probabilities"}
@@ -313,17 +303,12 @@ def completions_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     return objects_in(as_dict(request.get("result")).get("completions"))
 
 
-def first_text(request: dict[str, Any]) -> str | None:
-    """Text of the first completion."""
-    found = completions_of(request)
-    text = found[0].get("text") if found else None
-    return text if isinstance(text, str) else None
+def first_of(request: dict[str, Any]) -> tuple[str | None, list[dict[str, Any]]]:
+    """Text of the first completion, and its tokens with their log-probabilities."""
+    first = next(iter(completions_of(request)), {})
+    text = first.get("text")
+    return text if isinstance(text, str) else None, objects_in(first.get("tokens"))
 
 
-def tokens_of(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Tokens of the first completion, with their log-probabilities."""
-    found = completions_of(request)
-    return objects_in(found[0].get("tokens")) if found else []
-
-
-FORMAT = Format(run_paths, log_of)
+COLUMNS = ("task", "model", "run", "id", "perturbation", "repeat", "item", *ANSWERED)
+FORMAT = Format("helm", run_paths, log_of, COLUMNS)

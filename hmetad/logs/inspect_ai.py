@@ -5,22 +5,22 @@ Source: version 2 of the log format of Inspect. Members are read in memory; none
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZipFile
 
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, InputError, UnknownError, nearest
-from hmetad.logs.choices import Choices, make_choices
+from hmetad.base.notice import Notice
+from hmetad.logs.answer_options import letter_confidence
+from hmetad.logs.choices import Choices
+from hmetad.logs.json_files import UNREADABLE, json_file, json_object, member_content
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.limits import Limits, beyond, check_ratio, check_unpacked
-from hmetad.logs.lines import parse_line
-from hmetad.logs.packed import UNREADABLE, member_content, whole_file
-from hmetad.logs.samples import LONGEST_ANSWER, Format, Log, Sample, letter_confidence, read_samples
+from hmetad.logs.limits import Limits, beyond, check_ratio
+from hmetad.logs.samples import Format, Log, Sample, read_format
 from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
 
 __all__ = ["read_inspect"]
@@ -98,11 +98,12 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     >>> trials[["task", "answer", "correct", "confidence"]].to_dict("records")
     [{'task': 'sums', 'answer': '4', 'correct': True, 'confidence': 0.9}]
     """
-    given = make_choices("inspect", options)
-    choices = replace(given, grades={**GRADES, **(given.grades or {})})
-    trials, statuses = read_samples(FORMAT, Path(path), choices)
-    unfinished = [file for file, status in statuses.items() if status != "success"]
-    return trials.frame(scale=choices.scale, files=[*statuses], unfinished=unfinished)
+    return read_format(FORMAT, path, options)
+
+
+def record_of(_: Choices, statuses: Mapping[str, str]) -> tuple[dict[str, Any], list[Notice]]:
+    """Logs that did not end in success."""
+    return {"unfinished": [name for name, status in statuses.items() if status != "success"]}, []
 
 
 # Files
@@ -127,12 +128,11 @@ def log_of(choices: Choices, path: Path) -> Log:
         inside = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
         found = members(path, inside, limits)
     else:
-        place, content = str(path), whole_file(path, ALLOWED, limits)
-        if not content.strip():
-            raise FileError(str(path), "an empty file", ALLOWED)
-        header = parse_line(place, content, limits)
+        place = str(path)
+        header = json_object(place, json_file(path, ALLOWED, limits))
         inside = as_list(header.get("samples"))
-        found = numbered(path, inside)
+        places = ((f"{path}, sample {number}", one) for number, one in enumerate(inside, 1))
+        found = ((at, json_object(at, one)) for at, one in places)
     if not inside:
         step = "Logs keep their samples unless --no-log-samples says otherwise."
         raise FileError(str(path), "a log without samples", "at least one sample", step)
@@ -163,16 +163,11 @@ def member_names(path: Path, limits: Limits) -> list[str]:
         if ".." in parts or not parts[0] or DRIVE.match(name):
             got = f"a member {safe_text(name)!r}, which points out of the archive"
             raise FileError(str(path), got, ALLOWED, "Get the log from whoever made it.")
-    check_archive(path, list(infos.values()), limits)
-    return list(infos)
-
-
-def check_archive(path: Path, infos: Sequence[ZipInfo], limits: Limits) -> None:
-    """Refuse an archive with too many members, or one that is beyond measure unpacked."""
     if len(infos) > limits.members:
         raise beyond(str(path), "members", f"{len(infos):,} members", limits)
-    unpacked = sum(info.file_size for info in infos)
+    unpacked = sum(info.file_size for info in infos.values())
     check_ratio(str(path), path.stat().st_size, unpacked, limits)
+    return list(infos)
 
 
 def members(path: Path, names: list[str], limits: Limits) -> Iterator[Place]:
@@ -182,8 +177,10 @@ def members(path: Path, names: list[str], limits: Limits) -> Iterator[Place]:
             for name in names:
                 place = f"{path}, member {safe_text(name)}"
                 info = archive.getinfo(name)
-                check_unpacked(place, info.compress_size, info.file_size, limits)
-                yield place, parse_line(place, member_content(archive, info), limits)
+                if info.file_size > limits.unpacked:
+                    raise beyond(place, "unpacked", f"{info.file_size:,} bytes unpacked", limits)
+                check_ratio(place, info.compress_size, info.file_size, limits)
+                yield place, json_object(place, member_content(archive, info), limits)
     except InputError:
         raise
     except UNREADABLE as error:
@@ -197,15 +194,6 @@ def unreadable(place: str, error: Exception) -> InputError:
         step = "Below Python 3.14 they need zipfile-zstd; in the clone: pip install '.[logs]'."
         return FileError(place, f"an archive of another kind ({reason})", ALLOWED, step)
     return FileError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
-
-
-def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:
-    """Samples of a JSON file, numbered from 1."""
-    for number, sample in enumerate(samples, 1):
-        place = f"{path}, sample {number}"
-        if not isinstance(sample, dict):
-            raise FileError(place, f"a {type(sample).__name__}", "a JSON object")
-        yield place, sample
 
 
 # Samples
@@ -234,15 +222,15 @@ def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices:
     answer, target = score.get("answer"), sample.get("target")
     if isinstance(target, list):
         # As the scorer writes several answers.
-        target = ", ".join(map(str, target[:LONGEST_ANSWER]))
+        target = ", ".join(map(str, target))
     stated = {"completion": completion(sample), "score": score.get("metadata")}
     return Sample(
         place,
         meta,
         {"score": value},
         ("score",),
-        chosen=None if answer is None else clip_text(answer, LONGEST_ANSWER),
-        target=None if target is None else clip_text(target, LONGEST_ANSWER),
+        chosen=None if answer is None else safe_text(answer),
+        target=None if target is None else safe_text(target),
         texts=[stated.get(choices.place, sample.get(choices.place))],
         score=None if value is None else clip_text(value, LONGEST_SCORE),
         failed="no score, the sample ended in an error" if sample.get("error") else "",
@@ -303,12 +291,13 @@ def letter_values(sample: dict[str, Any], answer: Any) -> dict[str, Any]:
     at = [token for token in tokens if str(token.get("token")).strip() == answer]
     if not at:
         return {"missing": "confidence: the answer is no token of its own"}
-    top = {
-        str(one.get("token")): one.get("logprob") for one in objects_in(at[-1].get("top_logprobs"))
-    }
-    said = {str(at[-1].get("token")): at[-1].get("logprob"), **top}
+    among = [at[-1], *objects_in(at[-1].get("top_logprobs"))]
+    said = {str(one.get("token")): one.get("logprob") for one in among}
     return letter_confidence(said, letters, answer)
 
 
-COLUMNS = ("target", "answer", "score", "correct", "confidence", "option_probabilities")
-FORMAT = Format(log_paths, log_of, COLUMNS, "completion")
+COLUMNS = (
+    *("task", "model", "log", "id", "epoch", "item", "target", "answer", "score", "correct"),
+    *("confidence", "option_probabilities"),
+)
+FORMAT = Format("inspect", log_paths, log_of, COLUMNS, record_of, GRADES, "completion")

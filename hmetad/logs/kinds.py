@@ -31,15 +31,12 @@ class Reader(NamedTuple):
         Patterns of the names of its files.
     options : tuple of str
         Names of its options.
-    has_folders : bool, optional
-        Whether a folder of such files is read too.
     """
 
     title: str
     function: str
     files: tuple[str, ...]
     options: tuple[str, ...]
-    has_folders: bool = True
 
     @property
     def read(self) -> "Callable[..., pd.DataFrame]":
@@ -51,9 +48,8 @@ class Reader(NamedTuple):
 DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 
 # Options that several kinds have.
-FILES = ("limits", "executor")
-STATED = ("threshold", "field", "pattern", "words", "scale")
-LOG = ("task", *STATED, *FILES)
+STATED = ("threshold", "field", "pattern", "words", "scale", "executor")
+LOG = ("task", *STATED, "limits")
 TABLE = ("columns", "path_columns", "delimiter", "decimal", "grades", "missing_codes")
 
 READERS: Mapping[str, Reader] = MappingProxyType(
@@ -75,7 +71,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             "details of lighteval (--save-details), .parquet",
             "read_lighteval",
             (f"details_*_{DATE}t*.parquet",),
-            (*LOG, "runs", "metric", "normalise", "answer_pattern"),
+            ("task", *STATED, "runs", "metric", "normalise", "answer_pattern"),
         ),
         "helm": Reader(
             "runs of HELM: a folder with scenario_state.json",
@@ -84,14 +80,16 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             (*LOG, "metric", "answer_pattern"),
         ),
         "matlab": Reader(
-            "Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",), ("columns", *FILES)
+            "Matlab files of HMeta-d, .mat",
+            "read_matlab",
+            ("*.mat",),
+            ("columns", "limits", "executor"),
         ),
         "table": Reader(
             "tables .csv, .tsv, .jsonl or .parquet",
             "read_trials",
             ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
-            (*TABLE, *STATED, "executor"),
-            has_folders=False,
+            (*TABLE, *STATED),
         ),
     }
 )
@@ -137,7 +135,8 @@ def recognise_kind(path: Path) -> str:
     """
     if path.is_dir():
         kinds = {kind_of_name(file.name) for file in path.rglob("*") if file.is_file()}
-        found = [kind for kind, one in READERS.items() if kind in kinds and one.has_folders]
+        # Tables of any kind stand beside logs.
+        found = [kind for kind in READERS if kind in kinds - {"table"}]
         got = f"a folder with logs of {' and '.join(found)}" if found else "a folder without logs"
     elif path.is_file():
         kind = kind_of_name(path.name)

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,11 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError
-from hmetad.logs.choices import Choices, make_choices, of_task
+from hmetad.base.notice import Notice
+from hmetad.logs.answer_options import OPTION_METRICS, log_likelihood, option_confidence
+from hmetad.logs.choices import Choices, of_task
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.samples import (
-    OPTION_METRICS,
-    Format,
-    Log,
-    LogFile,
-    Sample,
-    chosen_runs,
-    log_likelihood,
-    option_confidence,
-    read_samples,
-)
+from hmetad.logs.samples import ANSWERED, Format, Log, LogFile, Sample, chosen_runs, read_format
 from hmetad.logs.statements import as_number, is_missing
 from hmetad.logs.trials import as_dict, safe_text
 from hmetad.rows.files import read_table
@@ -82,8 +75,8 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If nothing is found to read; if a file is no such table, is damaged, or goes beyond a limit;
-        if runs or metric are several and none is chosen; if options are unusable.
+        If nothing is found to read; if a file is no such table, or is damaged; if runs or metric
+        are several and none is chosen; if options are unusable.
 
     Notes
     -----
@@ -105,9 +98,12 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
     >>> trials["confidence"].round(3).tolist()
     [0.818]
     """
-    choices = make_choices("lighteval", options)
-    trials, files = read_samples(FORMAT, Path(path), choices)
-    return trials.frame(scale=choices.scale, files=[*files], normalise=choices.normalise)
+    return read_format(FORMAT, path, options)
+
+
+def record_of(choices: Choices, _: Mapping[str, Any]) -> tuple[dict[str, Any], list[Notice]]:
+    """Length by which log-likelihoods were divided."""
+    return {"normalise": choices.normalise}, []
 
 
 def details_of(path: Path, choices: Choices) -> list[LogFile]:
@@ -233,14 +229,12 @@ def old_response(predictions: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Value with lists for arrays; text of older tables that shows a list or an object is one."""
-    if isinstance(value, np.ndarray):
-        return [plain(one) for one in value.tolist()]
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":
         return shown_value(value)
     return value
@@ -251,7 +245,10 @@ def shown_value(text: str) -> Any:
 
     Only literals are read, of little depth: nothing in the text is run.
     """
-    if len(text) > LONGEST_LITERAL or is_deep(text) or SIGNS.search(text):
+    if len(text) > LONGEST_LITERAL or SIGNS.search(text):
+        return text
+    depths = accumulate(1 if one in "[({" else -1 for one in BRACKETS.findall(text))
+    if max(depths, default=0) > DEEPEST_LITERAL:
         return text
     try:
         return ast.literal_eval(text)
@@ -259,22 +256,10 @@ def shown_value(text: str) -> Any:
         return text
 
 
-def is_deep(text: str) -> bool:
-    """Whether brackets stand inside each other more often than in any table."""
-    depth = 0
-    for bracket in BRACKETS.findall(text):
-        depth += 1 if bracket in "[({" else -1
-        if depth > DEEPEST_LITERAL:
-            return True
-    return False
-
-
 def as_values(value: Any) -> list[Any]:
     """A list as it is, one value as a list of it, and none of a missing one."""
     if isinstance(value, list):
         return value
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return list(value)
     return [] if is_missing(value) else [value]
 
 
@@ -283,4 +268,5 @@ def is_index(value: Any, options: Sequence[str]) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(options)
 
 
-FORMAT = Format(details_of, log_of)
+COLUMNS = ("task", "model", "run", "id", "item", *ANSWERED)
+FORMAT = Format("lighteval", details_of, log_of, COLUMNS, record_of)

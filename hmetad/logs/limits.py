@@ -4,25 +4,11 @@ Numbers by name → `Limits`, and the error for what goes beyond one of them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
-from hmetad.base.errors import (
-    ChoiceError,
-    InputError,
-    TooFewError,
-    TooManyError,
-    UnknownError,
-    nearest,
-)
+from hmetad.base.errors import ChoiceError, TooFewError, TooManyError, UnknownError, nearest
 
-__all__ = [
-    "LIMITS",
-    "Limits",
-    "as_limits",
-    "beyond",
-    "check_ratio",
-    "check_unpacked",
-]
+__all__ = ["LIMITS", "Limits", "as_limits", "beyond", "check_ratio"]
 
 # Below this size, unpacked, the ratio is not checked.
 ALWAYS_UNPACKED = 16 * 2**20
@@ -67,16 +53,15 @@ class Limits:
 
 
 LIMITS = Limits()
-NAMES = [field.name for field in fields(Limits)]
 
 
-def as_limits(limits: Limits | Mapping[str, int] | None) -> Limits:
+def as_limits(given: Mapping[str, int] | None) -> Limits:
     """Limits as the caller wants them.
 
     Parameters
     ----------
-    limits : Limits, mapping of str to int or None
-        All of them, or those that differ from the defaults.
+    given : mapping of str to int or None
+        Those that differ from the defaults.
 
     Returns
     -------
@@ -93,22 +78,20 @@ def as_limits(limits: Limits | Mapping[str, int] | None) -> Limits:
     >>> as_limits({"line": 20_000}).line
     20000
     """
-    if limits is None:
-        return LIMITS
-    if not isinstance(limits, Limits | Mapping):
-        raise ChoiceError("limits", repr(limits), "a mapping such as {'line': 20000}")
-    given = dict(limits) if isinstance(limits, Mapping) else vars(limits)
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise ChoiceError("limits", repr(given), "a mapping such as {'line': 20000}")
+    names = vars(LIMITS)
     for name, number in given.items():
-        if name not in NAMES:
-            raise UnknownError(
-                "limits", repr(name), "the name of a limit", nearest(str(name), NAMES)
-            )
+        if name not in names:
+            step = nearest(str(name), names)
+            raise UnknownError("limits", repr(name), "the name of a limit", step)
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise TooFewError("limits", f"{name}={number!r}", "a whole number of at least 1")
     return replace(LIMITS, **given)
 
 
-def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
+def beyond(place: str, name: str, found: str, limits: Limits) -> TooManyError:
     """Error for what goes beyond a limit: which one, its value, and how to raise it.
 
     Parameters
@@ -124,7 +107,7 @@ def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
 
     Returns
     -------
-    InputError
+    TooManyError
         To be raised.
 
     Examples
@@ -138,8 +121,8 @@ def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
     return TooManyError(place, found, f"at most {getattr(limits, name):,} (limit {name!r})", *steps)
 
 
-def check_unpacked(place: str, packed: int, unpacked: int, limits: Limits) -> None:
-    """Refuse what is too large unpacked, or so much larger than packed that it was made for it.
+def check_ratio(place: str, packed: int, unpacked: int, limits: Limits) -> None:
+    """Refuse what is so much larger unpacked than packed that it was made for it.
 
     Parameters
     ----------
@@ -149,28 +132,6 @@ def check_unpacked(place: str, packed: int, unpacked: int, limits: Limits) -> No
         Sizes in bytes.
     limits : Limits
         Those that hold.
-
-    Raises
-    ------
-    InputError
-        If it is.
-
-    Examples
-    --------
-    >>> check_unpacked("a.eval", 1_000, 20_000, Limits())
-    """
-    if unpacked > limits.unpacked:
-        raise beyond(place, "unpacked", f"{unpacked:,} bytes unpacked", limits)
-    check_ratio(place, packed, unpacked, limits)
-
-
-def check_ratio(place: str, packed: int, unpacked: int, limits: Limits) -> None:
-    """Refuse what is so much larger unpacked than packed that it was made for it.
-
-    Parameters
-    ----------
-    place, packed, unpacked, limits
-        As in `check_unpacked`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ Source: the layout and the rules of lm-evaluation-harness 0.4.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,13 @@ import pandas as pd
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, UnknownError, nearest
 from hmetad.base.notice import Notice, first_few, notice_of
-from hmetad.logs.choices import Choices, make_choices, of_task
+from hmetad.logs.answer_options import OPTION_METRICS, log_likelihood, option_confidence
+from hmetad.logs.choices import Choices, of_task
+from hmetad.logs.json_files import Line, json_file, json_lines, json_object
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits
-from hmetad.logs.lines import Line, json_lines, parse_line
-from hmetad.logs.packed import whole_file
-from hmetad.logs.samples import (
-    LONGEST_ANSWER,
-    OPTION_METRICS,
-    Format,
-    Log,
-    LogFile,
-    Sample,
-    chosen_runs,
-    log_likelihood,
-    option_confidence,
-    read_samples,
-)
-from hmetad.logs.trials import as_dict, as_list, clip_text, safe_text, sample_name
+from hmetad.logs.samples import ANSWERED, Format, Log, LogFile, Sample, chosen_runs, read_format
+from hmetad.logs.trials import as_dict, as_list, safe_text, sample_name
 
 __all__ = ["read_lm_eval"]
 
@@ -117,16 +106,23 @@ def read_lm_eval(path: str | Path, **options: Any) -> pd.DataFrame:
     >>> trials["confidence"].round(3).tolist()
     [0.75]
     """
-    choices = make_choices("lm-eval", options)
-    trials, remarks = read_samples(FORMAT, Path(path), choices)
+    return read_format(FORMAT, path, options)
+
+
+def record_of(
+    choices: Choices, remarks: Mapping[str, tuple[str, dict[str, None]]]
+) -> tuple[dict[str, Any], list[Notice]]:
+    """Filters that were used; notice of the tasks that have several, if none was chosen."""
     filters: dict[str, dict[str, None]] = {}
-    for name, names in remarks.values():
-        filters.setdefault(name, names).update(names)
-    trials.notices[:0] = filter_notices(filters, choices.answer_filter)
-    used = {name: safe_text(next(iter(names))) for name, names in filters.items()}
-    return trials.frame(
-        scale=choices.scale, files=[*remarks], filters=used, normalise=choices.normalise
-    )
+    for task, names in remarks.values():
+        filters.setdefault(task, {}).update(names)
+    said = []
+    for task, (first, *others) in filters.items():
+        if others and of_task(choices.answer_filter, task) is None:
+            said.append(f"{task}: {first}, not {' or '.join(others)}")
+    used = {task: safe_text(next(iter(names))) for task, names in filters.items()}
+    found = [notice_of("filter-chosen", tasks=first_few(said))] if said else []
+    return {"filters": used, "normalise": choices.normalise}, found
 
 
 # Files
@@ -141,9 +137,8 @@ def sample_files(path: Path, choices: Choices) -> list[tuple[LogFile, bool]]:
         choice = getattr(choices, argument)
         for task in choice if isinstance(choice, Mapping) else ():
             if task not in tasks:
-                raise UnknownError(
-                    argument, repr(task), "a task that is read", nearest(task, tasks)
-                )
+                step = nearest(task, tasks)
+                raise UnknownError(argument, repr(task), "a task that is read", step)
     return [(file, len(files) == 1) for file in files]
 
 
@@ -154,7 +149,7 @@ def described(path: Path, limits: Limits) -> LogFile:
     results: dict[str, Any] = {}
     beside = sorted(path.parent.iterdir()) if run else []
     for file in (f for f in beside if f.name.endswith(f"_{run}.json") and f.is_file()):
-        results = parse_line(str(file), whole_file(file, "results as JSON", limits), limits)
+        results = json_object(str(file), json_file(file, "results as JSON", limits))
         break
     model = results.get("model_name") or path.absolute().parent.name
     config = as_dict(as_dict(results.get("configs")).get(task))
@@ -191,17 +186,6 @@ def filter_of(line: Line) -> str:
         step = "Logs of other tools are read as tables."
         raise FileError(line.place, f"an object without {absent[0]!r}", LAYOUT, step)
     return str(line.record.get("filter", ""))
-
-
-def filter_notices(
-    filters: Mapping[str, Iterable[str]], choice: str | Mapping[str, str] | None
-) -> list[Notice]:
-    """Notice of the tasks that have several filters, the used one first, if none was chosen."""
-    said = []
-    for task, (used, *others) in filters.items():
-        if others and of_task(choice, task) is None:
-            said.append(f"{task}: {used}, not {' or '.join(others)}")
-    return [notice_of("filter-chosen", tasks=first_few(said))] if said else []
 
 
 # Samples
@@ -269,13 +253,9 @@ def sample_of(
     metrics: tuple[str, ...] = ()
     if of_task(choices.metric, file.task) is None:
         metrics = (generation_metric(sample, place),)
-    answer = answers[0] if len(answers) == 1 else answers
-    if isinstance(answer, list) and len(answer) == 1:
-        answer = answer[0]
-    target = sample.get("target")
-    responses = sample["resps"]
+    answer, target = only_one(only_one(answers)), sample.get("target")
     # Newer logs put the responses to one prompt into a list of their own.
-    responses = responses[0] if isinstance(responses, list) and len(responses) == 1 else responses
+    responses = only_one(sample["resps"])
     responses = responses if isinstance(responses, list) else [responses]
     first = takes_first(str(sample.get("filter", "")), file.config)
     return Sample(
@@ -284,11 +264,16 @@ def sample_of(
         scores,
         metrics,
         chosen=answer if isinstance(answer, str) else None,
-        target=None if target is None else clip_text(target, LONGEST_ANSWER),
+        target=None if target is None else safe_text(target),
         missing="" if isinstance(answer, str) else "several answers",
         texts=responses[:1] if first else responses,
         responses=responses,
     )
+
+
+def only_one(value: Any) -> Any:
+    """The value of a list of one; else what was given."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def option_values(
@@ -377,7 +362,7 @@ def target_option(target: Any, texts: Sequence[str]) -> int | str | None:
     same = [i for i, text in enumerate(texts) if text.strip() == str(target).strip()]
     if len(same) == 1:
         return same[0]
-    return clip_text(target if isinstance(target, str) else json.dumps(target), LONGEST_ANSWER)
+    return safe_text(target if isinstance(target, str) else json.dumps(target))
 
 
 def as_whole(text: str) -> int | str:
@@ -386,4 +371,5 @@ def as_whole(text: str) -> int | str:
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text
 
 
-FORMAT = Format(sample_files, log_of)
+COLUMNS = ("task", "model", "run", "filter", "doc_id", "repeat", "item", *ANSWERED)
+FORMAT = Format("lm-eval", sample_files, log_of, COLUMNS, record_of)

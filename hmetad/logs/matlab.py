@@ -4,7 +4,7 @@ Path of a .mat file, or of a folder with one for each person → DataFrame, a ro
 of counts become as many trials as they count. Nothing in a file is run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,10 @@ NEEDED = ("stimulus", "response", "confidence")
 SHOWN, DEEPEST = 12, 6
 ALLOWED = "nR_S1 and nR_S2, or vectors stimID, response and rating"
 
+# Number of the person, where a cell or an array of structs has several.
 type Place = tuple[tuple[str, int], ...]
+# Names of vectors in small letters, by role.
+type Names = Mapping[str, tuple[str, ...]]
 
 
 @check_inputs()
@@ -83,21 +86,21 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     3
     """
     place, choices = Path(path), make_choices("matlab", options)
-    own, columns = choices.limits, choices.columns or {}
-    read = partial(found_in, dict(columns), own)
-    if not place.is_dir():
-        return finished(read(place), place, own)
-    files = sorted(place.rglob("*.mat"))
-    found = zip(files, of_each(read, files, choices.executor), strict=True)
-    parts = [part.assign(subject=file.stem) for file, some in found for part in some]
-    return finished(parts, place, own)
-
-
-def finished(parts: list[pd.DataFrame], path: Path, limits: Limits) -> pd.DataFrame:
-    """Trials of all people together, or what a file has instead."""
+    columns, limits = choices.columns or {}, choices.limits
+    for name in (name for name in columns if name not in NAMES):
+        raise ChoiceError("columns", repr(name), ", ".join(NAMES), nearest(name, NAMES))
+    wanted = {name: (columns[name].lower(),) if name in columns else known
+              for name, known in NAMES.items()}  # fmt: skip
+    files = sorted(place.rglob("*.mat")) if place.is_dir() else [place]
+    found = of_each(partial(found_in, wanted, limits), files, choices.executor)
+    parts = [
+        part.assign(subject=file.stem) if place.is_dir() else part
+        for file, several in zip(files, found, strict=True)
+        for part in several
+    ]
     if not parts:
         steps = ("Name vectors with columns=.", "Name vectors with --columns.")
-        raise FileError(str(path), contents(path), ALLOWED, *steps)
+        raise FileError(str(path), contents(place), ALLOWED, *steps)
     trials = pd.concat(parts, ignore_index=True)
     if trials.size > limits.cells:
         raise beyond(str(path), "cells", f"{trials.size:,} values", limits)
@@ -114,14 +117,8 @@ def contents(path: Path) -> str:
     return ", ".join(seen[:SHOWN]) + more or "no variables"
 
 
-def found_in(columns: Mapping[str, str], limits: Limits, path: Path) -> list[pd.DataFrame]:
+def found_in(wanted: Names, limits: Limits, path: Path) -> list[pd.DataFrame]:
     """Tables of trials in a file, one for each person and task."""
-    unknown = [name for name in columns if name not in NAMES]
-    if unknown:
-        step = nearest(unknown[0], NAMES)
-        raise ChoiceError("columns", repr(unknown[0]), ", ".join(NAMES), step)
-    wanted = {name: (columns[name].lower(),) if name in columns else known
-              for name, known in NAMES.items()}  # fmt: skip
     return [*tables_in(read_variables(path, limits), wanted, (), str(path))]
 
 
@@ -144,30 +141,22 @@ def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
 
 
 def tables_in(
-    node: Any, wanted: Mapping[str, tuple[str, ...]], place: Place, where: str, depth: int = 0
+    node: Any, wanted: Names, place: Place, where: str, depth: int = 0
 ) -> Iterator[pd.DataFrame]:
     """Tables of a variable, a struct or a cell, and of all inside."""
+    parts: list[tuple[Any, Place]] = []
     if isinstance(node, Mapping):
         named = {str(name).lower(): value for name, value in node.items()}
+        found = {role: [named[x] for x in known if x in named] for role, known in wanted.items()}
+        vectors = {role: values[0] for role, values in found.items() if values}
         if set(COUNTS) <= set(named):
-            first, second = (named[name] for name in COUNTS)
-            yield from tables_of_counts(first, second, place, where)
-            return
-        vectors = {
-            name: next(named[x] for x in known if x in named)
-            for name, known in wanted.items()
-            if any(x in named for x in known)
-        }
-        if set(NEEDED) <= set(vectors):
+            yield from tables_of_counts([named[name] for name in COUNTS], place, where)
+        elif set(NEEDED) <= set(vectors):
             yield table_of_trials(vectors, node, place, where)
-            return
-        parts: list[tuple[Any, Place]] = [
-            (value, ()) for name, value in node.items() if not str(name).startswith("__")
-        ]
+        else:
+            parts = [(value, ()) for name, value in node.items() if not str(name).startswith("__")]
     elif is_cell(node):
-        parts = [(value, (("subject", number),)) for number, value in enumerate(listed(node), 1)]
-    else:
-        return
+        parts = [(value, (("subject", number),)) for number, value in enumerate(node, 1)]
     if depth < DEEPEST:
         for value, step in parts:
             yield from tables_in(value, wanted, (*place, *step), where, depth + 1)
@@ -202,33 +191,22 @@ def placed(table: pd.DataFrame, place: Place) -> pd.DataFrame:
     return table
 
 
-def tables_of_counts(first: Any, second: Any, place: Place, where: str) -> Iterator[pd.DataFrame]:
+def tables_of_counts(sides: Sequence[Any], place: Place, where: str) -> Iterator[pd.DataFrame]:
     """Trials from nR_S1 and nR_S2 in any of their forms."""
-    if is_struct(first) and is_struct(second):
+    tasks = [list(one) if is_cell(one) else [one] for one in sides]
+    if all(isinstance(x, Mapping) and "counts" in x for side in tasks for x in side):
         # One element for each task.
-        for task, (a, b) in enumerate(zip(listed(first), listed(second), strict=False), 1):
-            for part in tables_of_counts(a["counts"], b["counts"], place, where):
+        for task, pair in enumerate(zip(*tasks, strict=False), 1):
+            for part in tables_of_counts([one["counts"] for one in pair], place, where):
                 yield part.assign(task=task)
         return
-    rows = [(a, b) for a, b in zip(rows_of(first), rows_of(second), strict=False)]
-    if len(rows_of(first)) != len(rows_of(second)):
-        got = f"{len(rows_of(first))} rows of nR_S1 beside {len(rows_of(second))} of nR_S2"
+    first, second = map(people_of, sides)
+    if len(first) != len(second):
+        got = f"{len(first)} rows of nR_S1 beside {len(second)} of nR_S2"
         raise FileError(where, got, "as many people in both")
-    for number, (a, b) in enumerate(rows, 1):
-        here = place if len(rows) == 1 else (("subject", number), *place)
+    for number, (a, b) in enumerate(zip(first, second, strict=True), 1):
+        here = place if len(first) == 1 else (("subject", number), *place)
         yield placed(expanded(a, b, where), here)
-
-
-def is_struct(value: Any) -> bool:
-    """Whether counts come in structs with a field counts."""
-    return all(isinstance(x, Mapping) and "counts" in x for x in listed(value)) and bool(
-        listed(value)
-    )
-
-
-def listed(value: Any) -> list[Any]:
-    """Elements of a cell or an array of structs; one struct alone is the only one."""
-    return list(value) if is_cell(value) else [value]
 
 
 def is_cell(value: Any) -> bool:
@@ -236,10 +214,10 @@ def is_cell(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
-def rows_of(value: Any) -> list[NDArray[Any]]:
-    """Vectors of counts of people."""
+def people_of(value: Any) -> list[NDArray[Any]]:
+    """Vectors of counts, one for each person."""
     if is_cell(value):
-        return [np.ravel(x) for x in listed(value)]
+        return [np.ravel(x) for x in value]
     array = np.atleast_2d(np.asarray(value))
     return list(array) if array.shape[0] == 1 or array.shape[1] > 1 else [array.ravel()]
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, ColumnError, InputError, TakenError, TooFewError
-from hmetad.base.notice import Notice, first_few, notice_of
+from hmetad.base.notice import first_few, notice_of
 from hmetad.counts.columns import as_correct, as_text, check_roles
 from hmetad.counts.items import (
     GROUPS,
@@ -23,7 +23,7 @@ from hmetad.counts.items import (
     columns_that_differ,
 )
 from hmetad.counts.noticed import add_notices
-from hmetad.logs.lines import json_value
+from hmetad.logs.json_files import json_value
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.rows.tables import rows_of
 
@@ -131,29 +131,30 @@ def agreement(
     >>> float(agreed["confidence_se"].round(3).item())
     0.178
     """
-    names = [answer, item, correct, *([] if by is None else as_list(by))]
-    trials = rows_of(trials).spelled(names).frame()
+    given = [by] if isinstance(by, str) else list(by or ())
+    trials = rows_of(trials).spelled([answer, item, correct, *given]).frame()
     column = answer_column(trials, answer)
-    groups = [name for name in GROUPS if name in trials] if by is None else as_list(by)
-    check_roles(
-        list(trials.columns),
-        [("answer", column), ("item", item), *(("by", name) for name in groups)],
-    )
-    taken = [name for name in groups if name in OWN]
-    if taken:
-        raise TakenError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", "Rename it.")
-    apart, same = sorted_columns(trials, [*groups, item], [column, correct], groups)
+    groups = [name for name in GROUPS if name in trials] if by is None else given
+    roles = [("answer", column), ("item", item), *(("by", name) for name in groups)]
+    check_roles(list(trials.columns), roles)
+    for name in (name for name in groups if name in OWN):
+        raise TakenError("by", repr(name), f"names other than {', '.join(OWN)}", "Rename it.")
+    keys = [*groups, item]
+    names = columns_of_questions(trials, [column, correct, *keys])
+    checked = [*(name for name in (*GROUPS, "target") if name in trials), *names]
+    checked = [name for name in dict.fromkeys(checked) if name not in groups]
+    apart = columns_that_differ(trials, keys, checked)
     if by is None and apart:
         raise several_questions(apart, groups)
+    same = [name for name in names if name not in apart]
     rejected: Counter[str] = Counter()
     rows, ties = [], 0
-    for first, answers in items_of(trials, column, [*groups, item], correct):
+    for first, answers in items_of(trials, column, keys, correct):
         row, is_tie = judged_row(answers, of, rejected)
         ties += is_tie
+        place = {name: first[name] for name in groups} | {"item": first[item]}
         target = {"target": first["target"]} if "target" in first else {}
-        place = {name: first[name] for name in groups}
-        more = {name: first[name] for name in same}
-        rows.append({**place, "item": first[item], **target, **row, **more})
+        rows.append({**place, **target, **row, **{name: first[name] for name in same}})
     frame = pd.DataFrame(rows)
     if not frame["confidence"].notna().any():
         got, allowed = f"at most one answer to each of {len(frame)} items", "several answers"
@@ -163,23 +164,15 @@ def agreement(
         )
         raise TooFewError("trials", got, allowed, *steps)
     frame["correct"] = frame["correct"].astype("boolean")
-    found = [*put_together(apart), *same_times(answers_of_one_time(trials, [*groups, item]))]
-    found += [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
     kept: dict[Hashable | None, Any] = {n: trials.attrs[n] for n in ("files",) if n in trials.attrs}
     kept |= {"agreement": of, "rejected": dict(rejected)}
+    at_once = answers_of_one_time(trials, keys)
+    merged = notice_of("merged-answers", columns=first_few(list(map(repr, apart))))
+    found = [merged] if apart else []
+    found += [notice_of("answers-of-one-time", number=at_once)] if at_once else []
+    found += [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
     frame.attrs = add_notices(kept, found)
     return frame
-
-
-def sorted_columns(
-    trials: pd.DataFrame, within: Sequence[str], known: Sequence[str], groups: Sequence[str]
-) -> tuple[Mapping[str, int], list[str]]:
-    """Columns in which answers to an item may be to other questions; columns that they share."""
-    names = columns_of_questions(trials, [*known, *within])
-    checked = [*(name for name in (*GROUPS, "target") if name in trials), *names]
-    checked = [name for name in dict.fromkeys(checked) if name not in groups]
-    apart = columns_that_differ(trials, within, checked)
-    return apart, [name for name in names if name not in apart]
 
 
 def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputError:
@@ -196,22 +189,6 @@ def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputE
         for way in ("by=", "--by")
     )
     return ChoiceError("by", got, allowed, *steps)
-
-
-def put_together(apart: Mapping[str, int]) -> list[Notice]:
-    """Notice of columns that differ among answers that were taken for answers to one question."""
-    names = first_few(list(map(repr, apart)))
-    return [notice_of("merged-answers", columns=names)] if apart else []
-
-
-def same_times(number: int) -> list[Notice]:
-    """Notice of answers that were given at the same time as others to their item."""
-    return [notice_of("answers-of-one-time", number=number)] if number else []
-
-
-def as_list(names: str | Sequence[str]) -> list[str]:
-    """Names as a list, also of a single one."""
-    return [names] if isinstance(names, str) else list(names)
 
 
 def answer_column(trials: pd.DataFrame, answer: str | None) -> str:
@@ -232,19 +209,19 @@ def items_of(
     items: dict[tuple[Any, ...], tuple[dict[Any, Any], list[Answer]]] = {}
     for row in trials.to_dict("records"):
         key = tuple(as_text(row[name]) for name in keys)
-        _, answers = items.setdefault(key, (row, []))
-        answers += answers_in(column, row[column], as_verdict(row.get(correct)))
+        verdict = row.get(correct)
+        verdict = None if is_missing(verdict) else as_correct(verdict)
+        items.setdefault(key, (row, []))[1].extend(answers_in(column, row[column], verdict))
     return list(items.values())
 
 
 def answers_in(column: str, value: Any, correct: bool | None) -> list[Answer]:
     """Answers in a cell: one, or a list of them, of which the first was graded."""
     if column == LISTS and isinstance(value, str):
-        value = json_value(f"column {column!r}", value.encode("utf-8", "surrogatepass"))
-    if isinstance(value, list | tuple | np.ndarray):
-        graded = [correct] + [None] * len(value)
-        return [as_answer(one, right) for one, right in zip(value, graded, strict=False)]
-    return [as_answer(value, correct)]
+        value = json_value(f"column {column!r}", value)
+    values = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+    graded = [correct, *[None] * (len(values) - 1)]
+    return [as_answer(one, right) for one, right in zip(values, graded, strict=False)]
 
 
 def as_answer(value: Any, correct: bool | None) -> Answer:
@@ -254,39 +231,29 @@ def as_answer(value: Any, correct: bool | None) -> Answer:
     return Answer(fold_word(value if isinstance(value, str) else as_text(value)), value, correct)
 
 
-def as_verdict(value: Any) -> bool | None:
-    """Right, wrong, or None for what says neither."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    return None if is_missing(value) else as_correct(value)
-
-
 def judged_row(
     answers: Sequence[Answer], of: Judged, rejected: Counter[str]
 ) -> tuple[dict[str, Any], bool]:
     """Values of an item, and whether several of its answers are equally frequent."""
     given = [answer for answer in answers if answer.key is not None]
     rejected.update(["no answer"] * (len(answers) - len(given)))
-    first = (
-        answers[0] if of == "graded" and answers else next(iter(given), Answer(None, None, None))
-    )
-    if len(given) < FEWEST or first.key is None:
+    judged = next(iter(answers if of == "graded" else given), Answer(None, None, None))
+    correct = judged.correct
+    if len(given) < FEWEST or judged.key is None:
         rejected["confidence: fewer than two answers to an item"] += 1
-        return row_of(first, first.correct, 0, 0), False
-    if of == "graded":
-        same = sum(answer.key == first.key for answer in given)
-        return row_of(first, first.correct, same - 1, len(given) - 1), False
-    # Counter keeps the order in which answers came, and so does max.
+        return row_of(judged, correct, 0, 0), False
     counts = Counter(answer.key for answer in given)
+    if of == "graded":
+        return row_of(judged, correct, counts[judged.key] - 1, len(given) - 1), False
+    # Counter keeps the order in which answers came, and so does max.
     modal, same = max(counts.items(), key=itemgetter(1))
     judged = next(answer for answer in given if answer.key == modal)
     verdicts = {a.correct for a in given if a.key == modal and a.correct is not None}
-    if len(verdicts) != 1:
+    correct = verdicts.pop() if len(verdicts) == 1 else None
+    if correct is None:
         found = "judged differently" if verdicts else "not graded"
         rejected[f"correct: the modal answer was {found}"] += 1
-    correct = verdicts.pop() if len(verdicts) == 1 else None
-    is_tie = sum(number == same for number in counts.values()) > 1
-    return row_of(judged, correct, same, len(given)), is_tie
+    return row_of(judged, correct, same, len(given)), [*counts.values()].count(same) > 1
 
 
 def row_of(answer: Answer, correct: bool | None, same: int, samples: int) -> dict[str, Any]:

@@ -2,62 +2,48 @@
 
 Format, path and choices → DataFrame with a row per sample. A `Format` says which files there are,
 and which samples stand in a file; everything after that is the same for all tools.
-Source: the softmax, and the lengths that divide, are those of lm-evaluation-harness.
 """
 
 import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import ChoiceError, UnknownError, nearest
-from hmetad.logs.choices import Choices, Normalise, of_task
+from hmetad.base.errors import ChoiceError, InputError, UnknownError, nearest
+from hmetad.base.notice import Notice, notice_of
+from hmetad.counts.noticed import add_notices
+from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import READERS, recognise_kind
-from hmetad.logs.statements import Statement, agree_on, as_number, read_statement
-from hmetad.logs.trials import (
-    TrialCollector,
-    Verdict,
-    choice_notices,
-    clip_text,
-    confidence_notices,
-    of_each,
-    safe_text,
-    verdict,
-)
+from hmetad.logs.stated import record_stated, statement_frame
+from hmetad.logs.statements import Statement, agree_on, in_pattern, read_statement
+from hmetad.logs.trials import Verdict, clip_text, of_each, safe_text, typed, verdict
+from hmetad.rows.duplicates import file_notices, row_notices
 
 __all__ = [
-    "LARGEST_LOG_PROBABILITY",
-    "LONGEST_ANSWER",
-    "OPTION_METRICS",
-    "Format",
-    "Log",
-    "LogFile",
-    "Sample",
-    "chosen_runs",
-    "letter_confidence",
-    "log_likelihood",
-    "option_confidence",
-    "option_probabilities",
+    *(
+        "ANSWERED",
+        "LONGEST_ANSWER",
+        "Format",
+        "Log",
+        "LogFile",
+        "Sample",
+        "chosen_runs",
+        "read_format",
+    ),
     "read_log",
-    "read_samples",
-    "trials_of",
 ]
 
 LONGEST_ANSWER = 1000
-# Rounding may lead past 0.
-LARGEST_LOG_PROBABILITY = 1e-6
-# Metrics of multiple choice, by what divides the log-likelihoods.
-OPTION_METRICS = {"none": "acc", "characters": "acc_norm", "bytes": "acc_bytes"}
+# Columns of most tools, after those that say which sample it is.
+ANSWERED = ("chosen", "target", "correct", "confidence", "option_probabilities", "answers")
 CONTRADICTION = "the option chosen contradicts the metric"
 
 
@@ -129,32 +115,47 @@ class LogFile(NamedTuple):
     config: dict[str, Any]
 
 
+def no_record(_: Choices, __: Mapping[str, Any]) -> tuple[dict[str, Any], list[Notice]]:
+    """No attrs but those that all logs have."""
+    return {}, []
+
+
 class Format(NamedTuple):
     """How the logs of a tool are read.
 
     Parameters
     ----------
+    kind : str
+        A name of ``READERS``.
     files : callable
         Path and `Choices` → the files, of any type that another process can be given.
     samples : callable
         `Choices` and a file → `Log`.
     columns : tuple of str
-        Those of a trial, after those that say which sample it is.
+        Those of a trial, first those that say which sample it is.
+    record : callable, optional
+        `Choices` and what is kept of each file, by its name → more attrs, and notices.
+    grades : mapping of str to bool, optional
+        What grades of the tool mean.
     text : str, optional
         Where the text of the model stands, for the notice that nothing else gives a confidence.
     """
 
+    kind: str
     files: Callable[[Path, Choices], Sequence[Any]]
     samples: Callable[[Choices, Any], Log]
-    columns: tuple[str, ...] = (
-        "chosen",
-        "target",
-        "correct",
-        "confidence",
-        "option_probabilities",
-        "answers",
-    )
+    columns: tuple[str, ...]
+    record: Callable[[Choices, Mapping[str, Any]], tuple[dict[str, Any], list[Notice]]] = no_record
+    grades: Mapping[str, bool] | None = None
     text: str = ""
+
+
+class Trial(NamedTuple):
+    """A sample as trials have it: a row, stated confidence, and why values are missing."""
+
+    row: tuple[Any, ...]
+    statement: Statement | None
+    reasons: list[str]
 
 
 @check_inputs()
@@ -177,10 +178,13 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         - ``field``, ``pattern``, ``words``, ``scale``: where and how confidence is stated, as in
           `parse_confidence`. Without any of them it is not looked for in text.
 
-        Of all kinds:
+        Of all kinds but tables and lighteval's:
 
         - ``limits``: how much a file may hold, the names and numbers of `Limits` that should differ
-          from its defaults, such as ``{"values": 20_000_000}``;
+          from its defaults, such as ``{"values": 20_000_000}``.
+
+        Of all kinds:
+
         - ``executor``: what reads the files of a folder side by side: an executor of
           `concurrent.futures`, a `distributed.Client`, or something else with ``submit``. Its
           processes see the files under the same path.
@@ -223,59 +227,79 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     return READERS[kind].read(path, **options)
 
 
-def trials_of(form: Format, path: Path, choices: Choices) -> pd.DataFrame:
-    """Trials of a log with the record that most formats have."""
-    trials, remarks = read_samples(form, path, choices)
-    return trials.frame(scale=choices.scale, files=[*remarks])
-
-
-def read_samples(
-    form: Format, path: Path, choices: Choices
-) -> tuple[TrialCollector, dict[str, Any]]:
-    """Trials of all files in their order, and what is kept of each file of the task, by its name.
-
-    The file is named as attrs have it.
-    """
-    trials, remarks, tasks = TrialCollector(), {}, set()
-    files = form.files(path, choices)
+def read_format(form: Format, path: str | Path, options: Mapping[str, Any]) -> pd.DataFrame:
+    """Trials of all files of a log in their order, with its record in attrs."""
+    choices, place = make_choices(form.kind, options), Path(path)
+    files = form.files(place, choices)
     # An executor cannot be handed to its own workers.
     read = partial(part_of, form, replace(choices, executor=None))
+    trials: list[Trial | None] = []
+    remarks: dict[str, Any] = {}
+    tasks = set()
     for file, task, found, remark in of_each(read, files, choices.executor):
         tasks.add(task)
         if found is not None:
-            trials.extend(found)
+            trials += found
             remarks[safe_text(file)] = remark
     if not remarks:
-        step = nearest(str(choices.task), tasks)
-        raise ChoiceError("task", repr(choices.task), f"a task in {path}", step)
-    if not form.text or choices.wording is None:
-        trials.notices += choice_notices(trials)
-    if choices.source is None and not choices.is_stated:
-        trials.notices += confidence_notices(trials, form.text)
-    return trials, remarks
+        raise unknown_task(choices.task, tasks, place)
+    kept = [trial for trial in trials if trial is not None]
+    record, found_notices = form.record(choices, remarks)
+    attrs = {"duplicates": len(trials) - len(kept), "files": [*remarks], **record}
+    return trial_frame(form, kept, choices, attrs, found_notices)
+
+
+def unknown_task(task: str | None, tasks: Iterable[str], path: Path) -> InputError:
+    """Error for a task that the logs do not have."""
+    return ChoiceError("task", repr(task), f"a task in {path}", nearest(str(task), tasks))
 
 
 def part_of(
     form: Format, choices: Choices, file: Any
-) -> tuple[Path, str, TrialCollector | None, Any]:
+) -> tuple[Path, str, list[Trial | None] | None, Any]:
     """File, task, trials (None: another task is asked for), and what else is kept."""
     log = form.samples(choices, file)
     if choices.task not in (None, log.task):
         return log.path, log.task, None, None
-    trials = TrialCollector()
-    for sample in log.samples:
-        if sample is None:
-            trials.duplicates += 1
-        else:
-            trials.add(*trial_of(sample, choices, form.columns))
+    trials = [None if one is None else trial_of(one, choices, form) for one in log.samples]
     return log.path, log.task, trials, log.remark
 
 
-def trial_of(
-    sample: Sample, choices: Choices, columns: Sequence[str]
-) -> tuple[dict[str, Any], Statement | None, list[str]]:
+def trial_frame(
+    form: Format,
+    trials: Sequence[Trial],
+    choices: Choices,
+    attrs: dict[Any, Any],
+    found: list[Notice],
+) -> pd.DataFrame:
+    """Trials as a table; attrs have what is missing by reason, and how confidence was stated."""
+    columns = zip(form.columns, zip(*(one.row for one in trials), strict=True), strict=False)
+    frame = pd.DataFrame({name: typed(values) for name, values in columns})
+    if len(frame) and (not form.text or choices.wording is None):
+        of_two = (one is not None and len(one) == 2 for one in frame["option_probabilities"])
+        found += [notice_of("confidence-of-the-choice")] if any(of_two) else []
+    is_looked_for = choices.source is None and not choices.is_stated
+    if is_looked_for and len(frame) and frame["confidence"].isna().all():
+        code = "no-confidence" if form.text else "no-confidence.text"
+        # Without a place, field= and pattern= say what is read of the text.
+        found.append(notice_of(code, all=len(frame), **({"text": form.text} if form.text else {})))
+    attrs["rejected"] = dict(Counter(reason for one in trials for reason in one.reasons))
+    attrs = add_notices(attrs, found)
+    statements = {row: one.statement for row, one in enumerate(trials) if one.statement is not None}
+    if statements:
+        stated = statement_frame(list(statements.values()), scale=choices.scale)
+        confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
+        confidence[list(statements)] = stated["confidence"]
+        frame["confidence"] = confidence
+        attrs = record_stated(attrs, stated)
+    same = [*file_notices(map(Path, attrs["files"])), *row_notices(frame)]
+    frame.attrs = add_notices(attrs, same)
+    return frame
+
+
+def trial_of(sample: Sample, choices: Choices, form: Format) -> Trial:
     """Row of a sample, its stated confidence, and why values are missing."""
-    correct, unscored = judged(sample, choices)
+    correct, unscored = judged(sample, choices, form.grades or {})
     chosen, probabilities, sure = sample.chosen, sample.probabilities, sample.confidence
     reasons, statement = [sample.missing, unscored], None
     if isinstance(chosen, int) and sample.right and correct not in (None, chosen in sample.right):
@@ -290,6 +314,7 @@ def trial_of(
     if target is None and sample.right:
         target = sample.right[0] if len(sample.right) == 1 else json.dumps(sample.right)
     values = {
+        **sample.meta,
         "chosen": answer,
         "answer": answer,
         "target": clip_text(target, LONGEST_ANSWER) if isinstance(target, str) else target,
@@ -299,22 +324,22 @@ def trial_of(
         "option_probabilities": probabilities,
         "answers": repeated_answers(sample.responses, choices.answer),
     }
-    row = {**sample.meta, **{name: values[name] for name in columns}}
-    return row, statement, [reason for reason in reasons if reason]
+    row = tuple(values[name] for name in form.columns)
+    return Trial(row, statement, [reason for reason in reasons if reason])
 
 
-def judged(sample: Sample, choices: Choices) -> Verdict:
+def judged(sample: Sample, choices: Choices, grades: Mapping[str, bool]) -> Verdict:
     """Right or wrong by the metric that counts, or else by the option chosen."""
     metric = of_task(choices.metric, str(sample.meta["task"]))
     names = sample.metrics if metric is None else (metric,)
     name = next((name for name in names if name in sample.scores), None)
     if name is not None:
-        found = verdict(sample.scores[name], choices.threshold, choices.grades)
+        known = {**grades, **(choices.grades or {})}
+        found = verdict(sample.scores[name], choices.threshold, known)
         return (None, sample.failed) if sample.failed and found[1] == "no score" else found
     if metric is not None:
         got = f"{metric!r}, which {sample.place} does not have"
-        step = nearest(metric, sample.scores)
-        raise ChoiceError("metric", got, "one of its metrics", step)
+        raise ChoiceError("metric", got, "one of its metrics", nearest(metric, sample.scores))
     if sample.chosen is not None and sample.right:
         return sample.chosen in sample.right, ""
     return None, f"no metric {names[0]!r}"
@@ -333,105 +358,9 @@ def repeated_answers(
     for text in responses:
         found = [text] if isinstance(text, str) else []
         if pattern is not None and found:
-            found = [match[1] for match in pattern.finditer(text) if match[1] is not None]
+            found = in_pattern(text, pattern)
         answers.append(clip_text(found[-1], LONGEST_ANSWER) if found else None)
     return answers
-
-
-# Options
-
-
-def option_confidence(
-    log_likelihoods: Sequence[float],
-    texts: Sequence[str] = (),
-    unit: Normalise = "none",
-    delimiter: str = " ",
-) -> dict[str, Any]:
-    """Fields of a sample whose options were compared: the most probable one is the answer.
-
-    In another unit than none, log-likelihoods are divided by the lengths of the options' texts.
-    """
-    lengths = None if unit == "none" else option_lengths(texts, unit, delimiter)
-    if lengths is not None and not lengths.all():
-        return {"missing": "an option without text"}
-    probabilities = option_probabilities(log_likelihoods, lengths).tolist()
-    if math.isnan(probabilities[0]):
-        return {"missing": "log-likelihoods are not finite"}
-    chosen = int(np.argmax(probabilities))
-    return {"chosen": chosen, "probabilities": probabilities, "confidence": probabilities[chosen]}
-
-
-def option_probabilities(
-    log_likelihoods: ArrayLike, lengths: ArrayLike | None = None
-) -> NDArray[np.float64]:
-    r"""Probability of each option, given that one of them is said, (..., options).
-
-    Log-likelihoods :math:`\ell_i` (nat; -inf is an option that cannot be said) and lengths
-    :math:`n_i` (1 by default) give :math:`p_i = e^{\ell_i / n_i} / \sum_j e^{\ell_j / n_j}`; NaN in
-    all options where a log-likelihood is NaN or positively infinite, or all of them are -inf.
-    Divided by their lengths, options are ranked as acc_norm ranks them.
-
-    Examples
-    --------
-    >>> option_probabilities(np.log([0.2, 0.1, 0.1])).round(3)
-    array([0.5 , 0.25, 0.25])
-    """
-    values = np.asarray(log_likelihoods, dtype=np.float64)
-    if lengths is not None:
-        values = values / np.asarray(lengths, dtype=np.float64)
-    top = values.max(axis=-1, keepdims=True)
-    known = np.isfinite(top)
-    odds = np.exp(np.where(known, values, 0) - np.where(known, top, 0))
-    return np.where(known, odds / odds.sum(axis=-1, keepdims=True), np.nan)
-
-
-def letter_confidence(
-    tokens: Mapping[str, Any], letters: Sequence[str], written: str
-) -> dict[str, Any]:
-    """Fields of a sample whose answer is a letter: probabilities of all, and of the one written.
-
-    `tokens` are log-probabilities by token: "A" and " A" are the same letter, and letters that are
-    not there have probability 0.
-    """
-    totals = dict.fromkeys(letters, 0.0)
-    for text, value in tokens.items():
-        if text.strip() in totals:
-            number = as_number(value)
-            is_log_probability = number <= LARGEST_LOG_PROBABILITY
-            totals[text.strip()] += math.exp(number) if is_log_probability else math.nan
-    logs = [-math.inf if total == 0 else math.log(total) for total in totals.values()]
-    probabilities = option_probabilities(logs).tolist()
-    if math.isnan(probabilities[0]):
-        return {"missing": "confidence: log-probabilities are not finite"}
-    return {"probabilities": probabilities, "confidence": probabilities[letters.index(written)]}
-
-
-def option_lengths(
-    texts: Sequence[str], unit: Normalise, delimiter: str = " "
-) -> NDArray[np.float64]:
-    """Length of each option in characters, or bytes of UTF-8, without the delimiter before it.
-
-    Examples
-    --------
-    >>> option_lengths([" Zürich", " Bern"], "bytes")
-    array([7., 4.])
-    """
-    bare = [text.removeprefix(delimiter) for text in texts]
-    if unit == "bytes":
-        return np.array([len(text.encode("utf-8", "surrogatepass")) for text in bare], dtype=float)
-    return np.array([len(text) for text in bare], dtype=float)
-
-
-def log_likelihood(value: Any) -> float | None:
-    """Log-likelihood, which logs hold as text, NaN included; None for what is no number."""
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
 
 
 # Files
@@ -442,8 +371,7 @@ def chosen_runs(found: Sequence[LogFile], path: Path, choices: Choices) -> list[
     if choices.task is not None:
         tasks = {file.task for file in found}
         if choices.task not in tasks:
-            step = nearest(choices.task, tasks)
-            raise ChoiceError("task", repr(choices.task), f"a task in {path}", step)
+            raise unknown_task(choices.task, tasks, path)
         found = [file for file in found if file.task == choices.task]
     if choices.runs == "all":
         return list(found)

@@ -16,15 +16,11 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, KindError, TooManyError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import code_notices
-from hmetad.counts.noticed import add_notices
+from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.logs.statements import Statement, as_number, is_missing, read_statement, stated_wording
 
 __all__ = [
-    "Scale",
-    "bare_numbers",
-    "bounds",
-    "parse_confidence",
-    "statement_frame",
+    *("Scale", "bare_numbers", "bounds", "parse_confidence", "record_stated", "statement_frame"),
     "unread_notices",
 ]
 
@@ -154,31 +150,55 @@ def statement_frame(
     >>> statement_frame(read)["confidence"].tolist()
     [0.9, 0.2]
     """
-    numbers = np.array([statement.number for statement in statements], dtype=np.float64)
-    reasons = np.array([statement.reason for statement in statements], dtype=object)
-    bare = np.array([not s.is_probability and not s.reason for s in statements], dtype=bool)
-    low, high, name = bounds(scale, numbers[bare])
-    refuse_other_scale(numbers[bare], low, high, scale)
-    found = stated_notices(statements, numbers[bare], name)
-    numbers[bare] = (numbers[bare] - low) / (high - low)
+    numbers = np.array([one.number for one in statements], dtype=np.float64)
+    reasons = [one.reason for one in statements]
+    is_bare = np.array([not one.is_probability and not one.reason for one in statements], bool)
+    low, high, name = bounds(scale, numbers[is_bare])
+    refuse_other_scale(numbers[is_bare], low, high, scale)
+    found = stated_notices(statements, numbers[is_bare], name)
+    numbers[is_bare] = (numbers[is_bare] - low) / (high - low)
     # Rounding, as of 0.7 on a scale to 0.7, may lead past 1 by an ulp.
-    outside = ~np.isnan(numbers) & ((numbers < -TOLERANCE) | (numbers > 1 + TOLERANCE))
-    reasons[outside] = "outside its scale"
-    confidence = np.where(outside, np.nan, np.clip(numbers, 0, 1))
-    frame = pd.DataFrame({"confidence": confidence, "rejected": reasons}, index=index)
-    frame["rejected"] = frame["rejected"].astype("str")
-    said = Counter(
-        (statement.said, reason)
-        for statement, reason in zip(statements, reasons.tolist(), strict=True)
-        if reason
-    )
-    frame.attrs = {"scale": name, "rejected": dict(Counter(r for r in reasons.tolist() if r))}
+    is_outside = (numbers < -TOLERANCE) | (numbers > 1 + TOLERANCE)
+    for row in np.flatnonzero(is_outside):
+        reasons[row] = "outside its scale"
+    confidence = np.where(is_outside, np.nan, np.clip(numbers, 0, 1))
+    rejected = pd.Series(reasons, index=index, dtype="str")
+    frame = pd.DataFrame({"confidence": confidence, "rejected": rejected}, index=index)
+    said = Counter((one.said, why) for one, why in zip(statements, reasons, strict=True) if why)
+    frame.attrs = {"scale": name, "rejected": dict(Counter(filter(None, reasons)))}
     frame.attrs["examples"] = [
         {"said": text, "reason": reason, "count": count}
         for (text, reason), count in said.most_common(MOST_EXAMPLES)
     ]
     frame.attrs = add_notices(frame.attrs, found)
     return frame
+
+
+def record_stated(attrs: Mapping[Any, Any], stated: pd.DataFrame) -> dict[Any, Any]:
+    """Attrs of trials with those of their stated confidence.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Attrs with ``rejected`` (values left missing, per reason).
+    stated : DataFrame
+        As of `parse_confidence`.
+
+    Returns
+    -------
+    dict
+        Also ``scale``, ``examples`` and the notices; ``rejected`` has "confidence: ..." for reasons
+        of `stated`.
+
+    Examples
+    --------
+    >>> record_stated({"rejected": {}}, parse_confidence(["dunno"]))["rejected"]
+    {'confidence: not understood': 1}
+    """
+    reasons = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
+    own = {**attrs, "rejected": {**attrs["rejected"], **reasons}}
+    own |= {name: stated.attrs[name] for name in ("scale", "examples")}
+    return add_notices(own, frame_notices(stated))
 
 
 def refuse_other_scale(
@@ -193,11 +213,8 @@ def refuse_other_scale(
         f"Where the ends of the scale are {least} and {most}, say scale=({least}, {most}) "
         f"(--scale {least},{most} on the command line)."
     )
-    if (
-        (numbers == np.round(numbers)).all()
-        and numbers.min() >= 1
-        and numbers.max() <= MOST_RATINGS
-    ):
+    is_whole = (numbers == np.round(numbers)).all()
+    if is_whole and numbers.min() >= 1 and numbers.max() <= MOST_RATINGS:
         step = f"Whole numbers {least} to {most} are ratings: count the file as it is. {step}"
     got = (
         f"{scale!r}, and {len(outside):,} of {len(numbers):,} numbers lie outside of it, such as "
@@ -214,15 +231,15 @@ def stated_notices(
     restated = sum(statement.restates for statement in statements)
     if restated:
         found.append(notice_of("restated-confidence", number=restated, all=len(statements)))
-    small, large = int(is_fraction(bare).sum()), int((bare > 1).sum())
+    small, large = on_two_scales(bare)
     if small and large:
         found.append(notice_of("mixed-scales", small=small, large=large, scale=scale))
     return found
 
 
-def is_fraction(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers lie between 0 and 1."""
-    return (numbers > 0) & (numbers < 1)
+def on_two_scales(numbers: NDArray[np.float64]) -> tuple[int, int]:
+    """How many numbers lie between 0 and 1, and above 1."""
+    return int(((numbers > 0) & (numbers < 1)).sum()), int((numbers > 1).sum())
 
 
 def bounds(scale: Scale | None, numbers: NDArray[np.float64]) -> tuple[float, float, str]:
@@ -246,22 +263,19 @@ def bounds(scale: Scale | None, numbers: NDArray[np.float64]) -> tuple[float, fl
 def scale_of(numbers: NDArray[np.float64], allowed: str) -> str:
     """Scale of a column of bare numbers, if it leaves no doubt."""
     possible = numbers[(numbers >= 0) & (numbers <= LARGEST_PERCENT)]
-    fractions = is_fraction(possible).any()
-    if possible.size and possible.max() <= 1 and fractions:
+    small, large = on_two_scales(possible)
+    if small and not large:
         return "probability"
-    if possible.size and possible.max() > LARGEST_OTHER and not (possible[possible > 0] <= 1).any():
+    if possible.max(initial=0) > LARGEST_OTHER and not ((possible > 0) & (possible <= 1)).any():
         return "percent"
     got = f"none, for {len(numbers)} bare numbers from {numbers.min():g} to {numbers.max():g}"
-    ways = ("scale='percent'", "--scale percent")
-    steps = tuple(f"State the unit of bare numbers, for instance {way}." for way in ways)
-    small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
+    say = "State the unit of bare numbers, for instance"
+    small, large = on_two_scales(numbers)
     if small and large:
         got += f": {small} lie between 0 and 1, and {large} above 1"
-        steps = tuple(
-            "The column mixes two scales: read its parts separately, or give the scale of all, "
-            f"for instance {way}."
-            for way in ways
-        )
+        say = "The column mixes two scales: read its parts separately, or give the scale of all, "
+        say += "for instance"
+    steps = (f"{say} {way}." for way in ("scale='percent'", "--scale percent"))
     raise ChoiceError("scale", got, allowed, *steps)
 
 
@@ -290,10 +304,10 @@ def unread_notices(confidence: pd.Series) -> list[Notice]:
     """
     numbers = bare_numbers(confidence)
     found = []
-    texts = int((np.isnan(numbers) & ~without_value(confidence)).sum())
+    texts = sum(not is_missing(one) for one in confidence[np.isnan(numbers)].tolist())
     if texts:
         found.append(notice_of("confidence-text", number=texts, all=len(numbers)))
-    small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
+    small, large = on_two_scales(numbers)
     if small and large:
         found.append(notice_of("mixed-scales.unread", small=small, large=large))
     known = numbers[np.isfinite(numbers)]
@@ -304,24 +318,17 @@ def unread_notices(confidence: pd.Series) -> list[Notice]:
     return found
 
 
-def without_value(column: pd.Series) -> NDArray[np.bool_]:
-    """Where a column has no value."""
-    if column.dtype != object and not pd.api.types.is_string_dtype(column):
-        return column.isna().to_numpy()
-    return np.array([is_missing(value) for value in column.tolist()], dtype=bool)
-
-
 def bare_numbers(column: pd.Series) -> NDArray[np.float64]:
     """Values that are numbers, also as text; NaN for others."""
-    if column.dtype != object and not pd.api.types.is_string_dtype(column):
-        return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=float, na_value=math.nan)
     return np.array([number_of(value) for value in column.tolist()], dtype=float)
 
 
 def number_of(value: Any) -> float:
     """Number that a value is, or that its text is."""
-    if not isinstance(value, str):
-        return float(value) if isinstance(value, bool) else as_number(value)
+    if not isinstance(value, str | bool):
+        return as_number(value)
     try:
         return float(value)
     except ValueError:

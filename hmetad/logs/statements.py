@@ -7,7 +7,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +16,8 @@ import pandas as pd
 from hmetad.base.errors import ChoiceError, NumberError, RepeatError, TooManyError
 
 __all__ = [
-    "Statement",
-    "Wording",
-    "agree_on",
-    "as_number",
-    "compile_pattern",
-    "read_statement",
-    "stated_wording",
+    *("Statement", "Wording", "agree_on", "as_number", "compile_pattern", "fold_word"),
+    *("in_pattern", "is_missing", "read_statement", "stated_wording"),
 ]
 
 DEFAULT_FIELD = "confidence"
@@ -44,12 +39,8 @@ COLON = "[:=\uff1a]"
 # Quotes and emphasis around a value say nothing about it.
 AROUND = " \t\r\n*_`\"'"
 # Last words of a text that states a degree of confidence without a number.
-LEVELS = frozenset(
-    [
-        *("sure", "certain", "confident", "unsure", "uncertain"),
-        *("high", "medium", "moderate", "low"),
-    ]
-)
+LEVELS = {"sure", "certain", "confident", "unsure", "uncertain"}
+LEVELS |= {"high", "medium", "moderate", "low"}
 MOST_WORDS = 4
 MOST_OBJECTS = 2000
 # Of JSON in a text: more is not what anyone says, and would fill memory; and how many characters
@@ -152,14 +143,21 @@ def read_statement(value: Any, wording: Wording) -> Statement:
     """
     if is_missing(value):
         return unread_statement(value, "missing")
-    if wording.field is None and wording.pattern is None:
-        whole = read_value(value, wording.words)
-        if not whole.reason or whole.reason == NO_NUMBER:
+    words, pattern = wording.words, wording.pattern
+    if wording.field is None and pattern is None:
+        whole = read_value(value, words)
+        if whole.reason in ("", NO_NUMBER) or not isinstance(value, str | Mapping | Sequence):
             return whole
-        if not isinstance(value, str | Mapping | Sequence):
-            return whole
-    fields = [*in_fields(value, wording)] if wording.field or not wording.pattern else []
-    read = field_statements(fields, wording) if fields else pattern_statements([value], wording)
+    read: list[Statement] = []
+    fields = [*in_fields(value, wording)] if wording.field or pattern is None else []
+    if pattern is not None:
+        # With a field it is searched for in the field, where there is one.
+        where = [one for values in fields for one in values] if fields else [value]
+        read = [read_value(text, words) for one in where for text in in_pattern(one, pattern)]
+    else:
+        for values in fields:
+            several = [read_value(one, words) for one in values]
+            read.append(agree_on(several, "several different confidences"))
     return last_of(read) if read else unread_statement(value, absent(wording))
 
 
@@ -168,21 +166,6 @@ def absent(wording: Wording) -> str:
     if wording.pattern is not None:
         return "pattern not found"
     return "not understood" if wording.field is None else f"no field {wording.field!r}"
-
-
-def field_statements(fields: Sequence[Sequence[Any]], wording: Wording) -> list[Statement]:
-    """Statements of the field, in their order: one of each JSON object, tag or line that has it."""
-    if wording.pattern is not None:
-        return [one for values in fields for one in pattern_statements(values, wording)]
-    read = [[read_value(value, wording.words) for value in values] for values in fields]
-    return [agree_on(several, "several different confidences") for several in read]
-
-
-def pattern_statements(values: Iterable[Any], wording: Wording) -> list[Statement]:
-    """Statements that the caller's expression finds, in their order."""
-    if wording.pattern is None:
-        return []
-    return [read_value(item, wording.words) for item in in_pattern(values, wording.pattern)]
 
 
 def last_of(statements: Sequence[Statement]) -> Statement:
@@ -244,9 +227,8 @@ def meanings(words: Mapping[str, float]) -> dict[str, float]:
         if not 0 <= number <= 1:
             raise NumberError("words", f"{word!r}: {probability!r}", allowed)
         if len(word) > LONGEST_VALUE:
-            raise TooManyError(
-                "words", f"a word of {len(word)} characters", f"at most {LONGEST_VALUE}"
-            )
+            got = f"a word of {len(word)} characters"
+            raise TooManyError("words", got, f"at most {LONGEST_VALUE}")
         if result.setdefault(fold_word(word), number) != number:
             raise RepeatError("words", f"{word!r} with two meanings", "one for each, either case")
     return result
@@ -271,14 +253,16 @@ def read_text(text: str, words: Mapping[str, float]) -> Statement:
         return unread_statement(text, "not understood")
     if (word := fold_word(bare)) in words:
         return Statement(words[word], True, said, "")
-    if PLAIN.fullmatch(bare) and not math.isnan(number := decimal_number(bare)):
-        return Statement(number, False, said, "")
-    if (match := PERCENT.fullmatch(bare)) and not math.isnan(number := decimal_number(match[1])):
-        return Statement(number / 100, True, said, "")
-    if match := FRACTION.fullmatch(bare):
-        part, end = decimal_number(match[1]), int(match[2])
-        if end in ENDS and part <= end:
-            return Statement(part / end, True, said, "")
+    number, end = math.nan, 1
+    if PLAIN.fullmatch(bare):
+        number = decimal_number(bare)
+    elif match := PERCENT.fullmatch(bare):
+        number, end = decimal_number(match[1]), 100
+    elif (match := FRACTION.fullmatch(bare)) and int(match[2]) in ENDS:
+        number, end = decimal_number(match[1]), int(match[2])
+        number = number if number <= end else math.nan
+    if not math.isnan(number):
+        return Statement(number / end, end > 1, said, "")
     return unread_statement(text, NO_NUMBER if is_level(word) else "not understood")
 
 
@@ -361,11 +345,16 @@ def values_under(item: Any, name: str) -> Iterator[Any]:
             open_items.extend(current)
 
 
-def in_pattern(values: Iterable[Any], pattern: re.Pattern[str]) -> Iterator[str]:
-    """What the group of the pattern matched, wherever it did."""
-    for value in values:
-        text = value if isinstance(value, str) else short_repr(value)
-        yield from (match[1] for match in pattern.finditer(text) if match[1] is not None)
+def in_pattern(value: Any, pattern: re.Pattern[str]) -> list[str]:
+    """What the group of an expression matched in a text, wherever it did.
+
+    Examples
+    --------
+    >>> in_pattern("80% sure, no, 90% sure", re.compile("([0-9]+%) sure"))
+    ['80%', '90%']
+    """
+    text = value if isinstance(value, str) else short_repr(value)
+    return [match[1] for match in pattern.finditer(text) if match[1] is not None]
 
 
 def is_missing(value: Any) -> bool:

@@ -18,36 +18,39 @@ from hmetad.base.errors import ChoiceError, ColumnError, FileError, TakenError, 
 from hmetad.base.files import TABLES, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_text, listed, without_codes
-from hmetad.counts.noticed import add_notices, frame_notices
+from hmetad.counts.noticed import add_notices
 from hmetad.logs.choices import Choices, make_choices
-from hmetad.logs.decimals import Decimal, partly_decimal_commas, with_decimal_commas
+from hmetad.logs.decimals import Decimal, with_decimal_commas
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.stated import Scale, bare_numbers, bounds, parse_confidence, unread_notices
-from hmetad.logs.statements import fold_word, is_missing
-from hmetad.logs.trials import of_each, safe_text, verdict
+from hmetad.logs.stated import (
+    Scale,
+    bare_numbers,
+    bounds,
+    record_stated,
+    statement_frame,
+    unread_notices,
+)
+from hmetad.logs.statements import fold_word, is_missing, read_statement
+from hmetad.logs.trials import Verdict, of_each, safe_text, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
 from hmetad.rows.queries import columns_named
 from hmetad.rows.tables import rows_of
-from hmetad.rows.texts import (
-    DELIMITERS,
-    TEXTS,
-    sniffed_delimiter,
-    text_suffix,
-    usual_delimiter,
-)
+from hmetad.rows.texts import DELIMITERS, TEXTS, sniffed_delimiter, text_suffix, usual_delimiter
 
 __all__ = ["read_trials"]
 
-# A name in braces, in a pattern of paths.
 # What to do where a column is missing.
 COLUMNS = ("Name it with columns=.", "Name it with --columns.")
+# A name in braces, in a pattern of paths.
 HOLE = re.compile(r"\{([^{}]*)\}")
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
 CODED = (*READ, "stimulus", "response")
 # Column of the names of several files.
 FILE = "file"
+# Types of columns of integers and truth values, with gaps.
+WITH_GAPS = {"i": "Int64", "b": "boolean"}
 # So many numbers from 0 to 1 are no percentages.
 FEWEST_SMALL = 10
 
@@ -124,33 +127,18 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if choices.grades is not None or choices.threshold is not None:
         trials, attrs["rejected"] = graded(trials, choices.grades or {}, choices.threshold)
-    if choices.is_stated:
-        trials, attrs = with_stated(trials, attrs, choices)
+    if choices.wording is not None:
+        if "confidence" not in trials:
+            raise ColumnError("confidence", "no such column", "a column to parse", *COLUMNS)
+        said = trials["confidence"]
+        refuse_spoiled(trials, choices.scale)
+        statements = [read_statement(value, choices.wording) for value in said]
+        stated = statement_frame(statements, scale=choices.scale, index=said.index)
+        trials, attrs = trials.assign(confidence=stated["confidence"]), record_stated(attrs, stated)
     elif "confidence" in trials:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
     trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
     return trials
-
-
-def with_stated(
-    trials: pd.DataFrame, attrs: Mapping[Any, Any], choices: Choices
-) -> tuple[pd.DataFrame, dict[Any, Any]]:
-    """Trials with confidence as probabilities, and attrs with what could not be read."""
-    if "confidence" not in trials:
-        raise ColumnError("confidence", "no such column", "a column to parse", *COLUMNS)
-    refuse_spoiled(trials, choices.scale)
-    stated = parse_confidence(
-        trials["confidence"],
-        field=choices.field,
-        pattern=choices.pattern,
-        words=choices.words,
-        scale=choices.scale,
-    )
-    counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
-    own = {**attrs, "rejected": {**attrs["rejected"], **counts}}
-    own |= {name: stated.attrs[name] for name in ("scale", "examples")}
-    kept = add_notices(own, frame_notices(stated))
-    return trials.assign(confidence=stated["confidence"]), kept
 
 
 def refuse_spoiled(trials: pd.DataFrame, scale: Scale | None) -> None:
@@ -160,11 +148,10 @@ def refuse_spoiled(trials: pd.DataFrame, scale: Scale | None) -> None:
         return
     numbers = pd.Series(values, trials.index).dropna()
     whose = next((name for name in ("model", "llm", FILE) if name in trials), None)
-    rows = trials.loc[numbers.index]
-    groups = pd.Series("the table", rows.index) if whose is None else rows[whose].astype(str)
+    models = pd.Series("the table", trials.index) if whose is None else trials[whose].astype(str)
     small = [
         name
-        for name, own in numbers.groupby(groups)
+        for name, own in numbers.groupby(models.loc[numbers.index])
         if len(own) >= FEWEST_SMALL and own.between(0, 1).all() and (own % 1 > 0).any()
     ]
     if small:
@@ -190,23 +177,17 @@ def joined_tables(
     That is ``delimiter`` (those that are not of the suffixes), ``decimal_commas`` (columns in which
     they were found) and ``undecided_commas`` (columns that stay text, though some values look so).
     """
-    tables: list[pd.DataFrame] = []
-    signs: dict[Path, str | None] = {}
     template, decimal = choices.path_columns, choices.decimal
-    places = [] if template is None else [columns_of_path(template, file) for file in files]
+    places = [{} if template is None else columns_of_path(template, file) for file in files]
     read = partial(one_table, choices.delimiter, decimal)
-    for file, (table, sign) in zip(files, of_each(read, files, choices.executor), strict=True):
-        signs[file] = sign
-        tables.append(table)
-    said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs.values()))
+    tables, signs = zip(*of_each(read, files, choices.executor), strict=True)
+    said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs))
     found: dict[str, Any] = {"delimiter": said} if said else {}
     table, missing = below_each_other(files, tables, places)
-    between = {sign or usual_delimiter(file) for file, sign in signs.items()}
+    between = {sign or usual_delimiter(file) for file, sign in zip(files, signs, strict=True)}
     if decimal is None and not between & {",", None}:
         table, commas = with_decimal_commas(table)
-        partly = partly_decimal_commas(table)
-        found |= {"decimal_commas": commas} if commas else {}
-        found |= {"undecided_commas": partly} if partly else {}
+        found |= commas
     return table, found, missing
 
 
@@ -229,33 +210,29 @@ def below_each_other(
 
     A notice names columns that not all of them have.
     """
-    added = [dict(place) for place in places] or [{} for _ in files]
     if len(files) > 1:
-        added = [{**place, FILE: safe_text(file)} for place, file in zip(added, files, strict=True)]
+        named = zip(files, places, strict=True)
+        places = [{**place, FILE: safe_text(file)} for file, place in named]
     shared = {*tables[0]}.intersection(*tables)
-    kinds = {"i": "Int64", "b": "boolean"}
     whole = []
-    for file, table, own in zip(files, tables, added, strict=True):
-        for name in (name for name in own if name in table):
+    for file, table, place in zip(files, tables, places, strict=True):
+        for name in (name for name in place if name in table):
             got = f"a column {name!r} in {file}"
             raise FileError("path", got, "no column of that name", "Rename it.")
         if not {*table} & {*tables[0]}:
             got = f"no column that {files[0]} has"
             raise FileError(str(file), got, "tables of the same trials", "Read it by itself.")
         # Where other files lack them, whole numbers and truth values keep their kind.
-        gaps = {
-            name: kinds[column.dtype.kind]
-            for name, column in table.items()
-            if name not in shared and column.dtype.kind in kinds
-        }
-        whole.append(table.astype(gaps).assign(**own))
+        own = {name: table[name].dtype.kind for name in table if name not in shared}
+        gaps = {name: WITH_GAPS[kind] for name, kind in own.items() if kind in WITH_GAPS}
+        whole.append(table.astype(gaps).assign(**place))
     if len(files) == 1:
         return whole[0], []
     joined = pd.concat(whole, ignore_index=True)
-    first = [name for name in joined if name not in added[0]]
+    first = [name for name in joined if name not in places[0]]
     some = [repr(name) for name in first if name not in shared]
     found = [notice_of("columns-of-some-files", columns=first_few(some), all=len(files))]
-    return joined[[*first, *added[0]]], found if some else []
+    return joined[[*first, *places[0]]], found if some else []
 
 
 def graded(
@@ -265,18 +242,14 @@ def graded(
     if "correct" not in trials:
         raise ColumnError("grades", "no column 'correct'", "a column to grade", *COLUMNS)
     known = {fold_word(name): right for name, right in grades.items()}
-    rejected: Counter[str] = Counter()
-    verdicts: list[bool | None] = []
+    found: list[Verdict] = []
     for value in trials["correct"].tolist():
-        said = "" if is_missing(value) else fold_word(as_text(value))
-        if said in known:
-            right: bool | None = known[said]
-            reason = ""
-        else:
-            right, reason = verdict(None if is_missing(value) else value, threshold)
-        verdicts.append(right)
-        rejected.update([f"correct: {reason}"] if reason else [])
+        said = None if is_missing(value) else value
+        right = None if said is None else known.get(fold_word(as_text(said)))
+        found.append(verdict(said, threshold) if right is None else (right, ""))
+    verdicts, reasons = zip(*found, strict=True) if found else ((), ())
     column = pd.Series(verdicts, dtype="boolean", index=trials.index)
+    rejected = Counter(f"correct: {reason}" for reason in reasons if reason)
     return trials.assign(correct=column), dict(rejected)
 
 

@@ -1,41 +1,26 @@
-"""Trials of logs: collected sample by sample or file by file, with what could not be read.
+"""Values of logs, whatever tool wrote them, and the columns that they become.
 
-Values as logs write them → right or wrong, safe text, columns, a DataFrame with its record;
-function and files → its value for each file, read here or in other processes.
+Values as logs write them → right or wrong, safe text, columns of one type; function and files → its
+value for each file, read here or in other processes.
 """
 
 import math
-from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hmetad.base.errors import FileError, WorkerError
-from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import as_correct
-from hmetad.counts.noticed import add_notices, frame_notices
-from hmetad.logs.stated import Scale, statement_frame
-from hmetad.logs.statements import Statement, as_number
-from hmetad.rows.duplicates import file_notices, row_notices
+from hmetad.logs.statements import as_number
 
 __all__ = [
-    "TrialCollector",
-    "Verdict",
-    "as_dict",
-    "as_list",
-    "choice_notices",
-    "clip_text",
-    "confidence_notices",
-    "objects_in",
-    "of_each",
-    "safe_text",
-    "sample_name",
-    "verdict",
+    *("Verdict", "as_dict", "as_list", "clip_text", "objects_in", "of_each", "safe_text"),
+    *("sample_name", "typed", "verdict"),
 ]
 
 Verdict = tuple[bool | None, str]
@@ -44,107 +29,14 @@ Verdict = tuple[bool | None, str]
 AHEAD = 64
 
 
-class TrialCollector:
-    """Trials of a log, collected sample by sample, and what was left out or could not be read.
-
-    `duplicates` are samples left out as copies; `notices` what is said of the log as a whole.
+def typed(values: Sequence[Any]) -> pd.Series:
+    """Column of one type: numbers, truth values (with gaps, if any) or text; else as it is.
 
     Examples
     --------
-    >>> trials = TrialCollector()
-    >>> trials.add({"item": "a", "correct": True, "confidence": 0.9})
-    >>> trials.add({"item": "b", "correct": None, "confidence": 0.4}, None, ["no score"])
-    >>> frame = trials.frame(files=["a.log"])
-    >>> frame["confidence"].tolist(), frame.attrs["rejected"]
-    ([0.9, 0.4], {'no score': 1})
+    >>> typed([1, None]).dtype, typed([True, False]).dtype, typed([1, "a"]).dtype
+    (Int64Dtype(), dtype('bool'), dtype('O'))
     """
-
-    def __init__(self) -> None:
-        self.duplicates = 0
-        self.notices: list[Notice] = []
-        self._rows = 0
-        self._columns: dict[str, list[Any]] = {}
-        self._statements: dict[int, Statement] = {}
-        self._rejected: Counter[str] = Counter()
-
-    def add(
-        self,
-        row: Mapping[str, Any],
-        statement: Statement | None = None,
-        reasons: Sequence[str] = (),
-    ) -> None:
-        """Append a row: the same columns each time, stated confidence, why values are missing."""
-        if not self._rows:
-            self._columns = {name: [] for name in row}
-        for name, value in row.items():
-            self._columns[name].append(value)
-        if statement is not None:
-            self._statements[self._rows] = statement
-        self._rejected.update(reasons)
-        self._rows += 1
-
-    def extend(self, others: "TrialCollector") -> None:
-        """Append the trials of another collector with the same columns."""
-        if not self._rows:
-            self._columns = {name: [] for name in others._columns}
-        for name, values in others._columns.items():
-            self._columns[name] += values
-        self._statements |= {self._rows + row: one for row, one in others._statements.items()}
-        self._rejected.update(others._rejected)
-        self._rows += others._rows
-        self.duplicates += others.duplicates
-
-    def values(self, name: str) -> Sequence[Any]:
-        """Values of a column so far; none where there is no such column."""
-        return self._columns.get(name, ())
-
-    def frame(self, *, scale: Scale | None = None, **record: Any) -> pd.DataFrame:
-        """Trials as a table.
-
-        Attrs: those of `record`, ``duplicates``, ``rejected`` (values left missing, per reason),
-        ``notices`` (JSON) if there are any, and ``scale`` and ``examples`` where confidence was
-        stated; ``rejected`` has "confidence: ..." for the reasons of these.
-        """
-        frame = pd.DataFrame({name: typed(values) for name, values in self._columns.items()})
-        rejected = Counter(self._rejected)
-        attrs: dict[Hashable | None, Any] = {"duplicates": self.duplicates}
-        attrs.update(record.items())
-        found = list(self.notices)
-        if self._statements:
-            stated = statement_frame(list(self._statements.values()), scale=scale)
-            confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
-            confidence[list(self._statements)] = stated["confidence"]
-            frame["confidence"] = confidence
-            rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
-            attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
-            found += frame_notices(stated)
-        found += [*file_notices(map(Path, record.get("files", ()))), *row_notices(frame)]
-        frame.attrs = add_notices(attrs | {"rejected": dict(rejected)}, found)
-        return frame
-
-
-def choice_notices(trials: TrialCollector) -> list[Notice]:
-    """Notice that confidence is that of the choice, where it was read from two options' odds."""
-    options = trials.values("option_probabilities")
-    has_options = any(one is not None and len(one) == 2 for one in options)
-    return [notice_of("confidence-of-the-choice")] if has_options else []
-
-
-def confidence_notices(trials: TrialCollector, text: str) -> list[Notice]:
-    """Notice that no log-probability gives a confidence, with the place of what models write.
-
-    Without a place, field= and pattern= say what is read of the text.
-    """
-    values = trials.values("confidence")
-    if not values or any(not math.isnan(as_number(value)) for value in values):
-        return []
-    if not text:
-        return [notice_of("no-confidence.text", all=len(values))]
-    return [notice_of("no-confidence", all=len(values), text=text)]
-
-
-def typed(values: Sequence[Any]) -> pd.Series:
-    """Column of one type: numbers, truth values (with gaps, if any) or text; else as it is."""
     present = [value for value in values if value is not None]
     kinds = {type(value) for value in present}
     gaps = len(present) < len(values)

@@ -21,12 +21,11 @@ from command_line import refused, run
 from hypothesis import strategies as st
 from scipy.io import savemat
 
-import hmetad.logs.packed  # noqa: F401  It teaches zipfile the compression of Inspect's archives.
 from hmetad.base.errors import InputError
 from hmetad.logs import parse_confidence, read_log, read_table, signals
+from hmetad.logs.json_files import json_value
 from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import Limits
-from hmetad.logs.lines import json_value
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 EVAL, WHOLE = sorted((LOGS / "inspect").iterdir())

@@ -16,8 +16,8 @@ from scipy.special import softmax
 
 from hmetad.base.errors import InputError
 from hmetad.counts.noticed import frame_notices
+from hmetad.logs.answer_options import option_probabilities
 from hmetad.logs.lm_eval import read_lm_eval
-from hmetad.logs.samples import option_probabilities
 
 NAME = "samples_colours_2026-01-31T10-00-00.123456.jsonl"
 STATED = '{"answer": "green", "confidence": "80%"}'

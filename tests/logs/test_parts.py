@@ -14,9 +14,9 @@ from distributed import Client, LocalCluster
 from scipy.io import savemat
 
 from hmetad.base.errors import InputError
-from hmetad.logs import matlab, trial_tables
+from hmetad.logs import matlab, samples, trial_tables
 from hmetad.logs.samples import read_log
-from hmetad.logs.trials import TrialCollector, of_each
+from hmetad.logs.trials import of_each
 
 LOGS = Path(__file__).parent / "data"
 FOLDERS = {
@@ -47,7 +47,7 @@ def not_here(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("read in this process")
 
-    monkeypatch.setattr(TrialCollector, "add", refuse)
+    monkeypatch.setattr(samples, "trial_of", refuse)
     monkeypatch.setattr(trial_tables, "read_table", refuse)
     monkeypatch.setattr(matlab, "read_variables", refuse)
 

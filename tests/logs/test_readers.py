@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
 def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs_limits(kind):
     # Matlab's files hold numbers: nothing is stated in words.
     stated = set() if kind == "matlab" else {"field", "pattern", "words", "scale"}
-    limits = set() if kind == "table" else {"limits"}
+    limits = set() if kind in ("table", "lighteval") else {"limits"}
     assert stated | limits | {"executor"} <= {*READERS[kind].options}
     with pytest.raises(InputError, match=r"executor: .*Expected an executor of.*, got 2"):
         READERS[kind].read("t", executor=2)

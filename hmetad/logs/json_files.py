@@ -1,23 +1,52 @@
-"""JSON Lines, one at a time.
+"""JSON of logs: lines of a file, members of an archive, and files that are read at once.
 
-Path of a file with one JSON object per line → iterator over (line number, line, object).
+Path, or bytes and their place → objects of JSON, within the limits, or an error with the place.
 """
 
 import json
 import re
+import struct
 import sys
+import zlib
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
+from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
 from hmetad.base.errors import FileError, InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond
 
-__all__ = ["Line", "json_lines", "json_value", "lines_of", "parse_line"]
+__all__ = [
+    *("UNREADABLE", "Line", "json_file", "json_lines", "json_object", "json_value"),
+    "member_content",
+]
 
+UNREADABLE: tuple[type[Exception], ...] = (
+    *(BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(ValueError, OverflowError, RuntimeError, MemoryError),
+)
+if sys.version_info >= (3, 14):
+    from compression import zstd
+
+    UNREADABLE += (zstd.ZstdError,)
+else:
+    try:
+        # Importing it teaches zipfile the compression of Inspect's archives.
+        import zipfile_zstd  # noqa: F401
+        import zstandard
+
+        UNREADABLE += (zstandard.ZstdError,)
+    except ImportError:
+        # Archives of Zstandard are then refused with what to install.
+        pass
+
+ZIP_ZSTD = 93
+# What Zstandard packed is unpacked as a whole, whatever size was asked for: up to 128 MiB of 4 KiB.
+PACKED_PIECE = 4096
+DEFLATED_PIECE = 2**16
 # What the structure of JSON is made of, and how each of it changes the depth.
 QUOTE = ord('"')
 NO_MARKS = bytes(set(range(256)) - set(b'"[]{},'))
@@ -68,60 +97,112 @@ def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
     """
     try:
         with path.open("rb") as file:
-            yield from lines_of(file, path, limits)
+            for number in count(1):
+                content = file.readline(limits.line + 1)
+                if not content:
+                    return
+                place = f"{path}, line {number}"
+                if len(content) > limits.line:
+                    raise beyond(place, "line", "a longer line", limits)
+                if content.strip():
+                    yield Line(place, content, json_object(place, content, limits))
     except OSError as error:
-        got = f"a file that cannot be read ({error.strerror or error})"
-        raise FileError(str(path), got, "JSON Lines") from error
+        raise unreadable_file(path, error, "JSON Lines") from error
 
 
-def lines_of(file: BinaryIO, path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
-    r"""Objects of an open JSON Lines file; memory holds one line at a time.
+def json_file(path: Path, allowed: str, limits: Limits = LIMITS) -> Any:
+    """JSON of a file that is read at once.
 
     Parameters
     ----------
-    file : BinaryIO
-        Its bytes.
     path : Path
-        Its name, for messages.
+        File, not packed.
+    allowed : str
+        What it should be, for messages.
     limits : Limits, optional
-        As in `json_lines`.
+        Of its size, and of the JSON in it.
 
-    Yields
-    ------
-    Line
-        Each object with its place.
+    Returns
+    -------
+    Any
+        As of `json_value`.
 
     Raises
     ------
     InputError
-        If a line is no JSON object, or goes beyond a limit.
+        If it cannot be read, is empty, is no JSON, or goes beyond a limit.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.json")
+    ...     _ = path.write_bytes(b"[1]")
+    ...     json_file(path, "JSON")
+    [1]
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(limits.unpacked + 1)
+    except OSError as error:
+        raise unreadable_file(path, error, allowed) from error
+    if len(content) > limits.unpacked:
+        raise beyond(str(path), "unpacked", "a larger file", limits)
+    if not content.strip():
+        raise FileError(str(path), "an empty file", allowed)
+    return json_value(str(path), content, limits)
+
+
+def unreadable_file(path: Path, error: OSError, allowed: str) -> InputError:
+    """Error for a file that the system does not let read."""
+    got = f"a file that cannot be read ({error.strerror or error})"
+    return FileError(str(path), got, allowed)
+
+
+def member_content(archive: ZipFile, info: ZipInfo) -> bytes:
+    """Bytes of a member of an archive; never more than it declares, nor than a piece beyond that.
+
+    Parameters
+    ----------
+    archive : ZipFile
+        Open for reading.
+    info : ZipInfo
+        Of the member.
+
+    Returns
+    -------
+    bytes
+        All of them.
+
+    Raises
+    ------
+    BadZipFile
+        If they are not what the archive says; or another of ``UNREADABLE``.
 
     Examples
     --------
     >>> import io
-    >>> [line.record for line in lines_of(io.BytesIO(b'{"doc_id": 0}'), Path("a.jsonl"))]
-    [{'doc_id': 0}]
+    >>> archive = ZipFile(io.BytesIO(), "w")
+    >>> archive.writestr("a", b"text")
+    >>> member_content(archive, archive.getinfo("a"))
+    b'text'
     """
-    name, longest = str(path), limits.line + 1
-    for number in count(1):
-        content = file.readline(longest)
-        if not content:
-            return
-        place = f"{name}, line {number}"
-        if len(content) > limits.line:
-            raise beyond(place, "line", "a longer line", limits)
-        if content.strip():
-            yield Line(place, content, parse_line(place, content, limits))
+    # Of these a few bytes are unpacked to gigabytes, whatever is asked for.
+    if info.compress_type in (ZIP_BZIP2, ZIP_LZMA):
+        raise BadZipFile("a member that is neither stored, deflated nor compressed by Zstandard")
+    piece = PACKED_PIECE if info.compress_type == ZIP_ZSTD else DEFLATED_PIECE
+    with archive.open(info) as member:
+        return b"".join(iter(lambda: member.read(piece), b""))
 
 
-def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
-    """JSON object of some bytes, or an error that names their place.
+def json_object(place: str, content: Any, limits: Limits = LIMITS) -> dict[str, Any]:
+    """JSON object of some bytes, or one that is read already; else an error with its place.
 
     Parameters
     ----------
     place : str
         File, and line or member, for the message.
-    content : bytes
+    content : bytes or any value
         A JSON object.
     limits : Limits, optional
         Of its nesting and its values.
@@ -134,29 +215,29 @@ def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str,
     Raises
     ------
     InputError
-        If the bytes are anything else, or go beyond a limit.
+        If it is anything else, or goes beyond a limit.
 
     Examples
     --------
-    >>> parse_line("a.json", b"[1]")
+    >>> json_object("a.json", b"[1]")
     Traceback (most recent call last):
     hmetad.InputError: a.json: Expected a JSON object, got a list.
     """
-    record = json_value(place, content, limits)
+    record = json_value(place, content, limits) if isinstance(content, bytes) else content
     if not isinstance(record, dict):
         raise FileError(place, f"a {type(record).__name__}", "a JSON object")
     return record
 
 
-def json_value(place: str, content: bytes, limits: Limits = LIMITS) -> Any:
-    """JSON of some bytes from outside; all JSON of logs is read here.
+def json_value(place: str, content: bytes | str, limits: Limits = LIMITS) -> Any:
+    """JSON of some bytes or text from outside; all JSON of logs is read here.
 
     Nesting and number of values are counted in the text, before memory is taken for them.
 
     Parameters
     ----------
     place, content, limits
-        As in `parse_line`.
+        As in `json_object`.
 
     Returns
     -------
@@ -173,6 +254,8 @@ def json_value(place: str, content: bytes, limits: Limits = LIMITS) -> Any:
     >>> json_value("a.json", b"[1, NaN]")
     [1, nan]
     """
+    if isinstance(content, str):
+        content = content.encode("utf-8", "surrogatepass")
     try:
         if len(content) > min(limits.nesting, limits.values):
             check_structure(place, content, limits)
@@ -200,29 +283,22 @@ def check_structure(place: str, content: bytes, limits: Limits) -> None:
         inside = (np.cumsum(is_quote) + is_inside) % 2
         steps = STEPS[block[(inside == 0) & ~is_quote]]
         depths = depth + np.cumsum(steps, dtype=np.int64)
-        nesting = int(depths.max(initial=0))
         values += int((steps >= 0).sum())
         if values > limits.values:
             raise beyond(place, "values", "more values in one JSON text", limits)
-        if nesting > limits.nesting:
+        if depths.max(initial=0) > limits.nesting:
             raise beyond(place, "nesting", "JSON that is nested deeper", limits)
         is_inside, depth = int(inside[-1]), int(depths[-1]) if depths.size else depth
 
 
 def structure_marks(content: bytes) -> bytes:
-    """Quotes, brackets and commas of a JSON text; no quote that is escaped."""
-    text = as_utf8(content)
+    """Quotes, brackets and commas of a JSON text in any encoding; no quote that is escaped."""
+    encoding, text = json.detect_encoding(content), content
+    if not encoding.startswith("utf-8"):
+        text = content.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
     if b"\\" in text:
         text = text.replace(rb"\\", b"").replace(rb"\"", b"")
     return text.translate(None, NO_MARKS)
-
-
-def as_utf8(content: bytes) -> bytes:
-    """JSON text in UTF-8, in whichever encoding it came."""
-    encoding = json.detect_encoding(content)
-    if encoding.startswith("utf-8"):
-        return content
-    return content.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
 
 
 def no_json(place: str, content: bytes, error: Exception) -> InputError:
@@ -232,15 +308,9 @@ def no_json(place: str, content: bytes, error: Exception) -> InputError:
         allowed = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
         return FileError(place, "a longer number", allowed)
     step = "Perhaps it was cut off while it was written or copied; copy it again."
-    if not begins_as_json(content):
+    if not BEGINNING.match(content[:OPENING].decode(json.detect_encoding(content), "replace")):
         step = (
             "It does not begin as JSON does. A table, such as CSV, is read by "
             "`hmetad import table`, and by logs.read_trials."
         )
     return FileError(place, f"text that is no JSON ({reason})", "a JSON object", step)
-
-
-def begins_as_json(content: bytes) -> bool:
-    """Whether the first sign of a text may begin JSON, or there is none."""
-    opening = content[:OPENING].decode(json.detect_encoding(content), "replace")
-    return BEGINNING.match(opening) is not None

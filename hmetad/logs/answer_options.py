@@ -1,15 +1,18 @@
-"""What the probabilities of all options say of an answer: three numbers that may be its confidence.
+"""Probabilities of the options of an answer, and three numbers of them that may be its confidence.
 
-DataFrame of questions with the probability of every option → the same with a column for each
-signal. Source: Li & Ma (2020) for the best two options; Shannon (1948) for the entropy.
+Log-likelihoods of options, or of letters → probabilities; DataFrame of questions with the
+probability of every option → the same with a column for each signal.
+Source: lm-evaluation-harness for the softmax and the lengths that divide; Li & Ma (2020) for the
+best two options; Shannon (1948) for the entropy.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from hmetad.base.arguments import check_inputs
@@ -25,14 +28,23 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, check_roles
 from hmetad.counts.noticed import add_notices
-from hmetad.logs.lines import json_value
+from hmetad.logs.choices import Normalise
+from hmetad.logs.json_files import json_value
+from hmetad.logs.statements import as_number
 from hmetad.rows.tables import TableLike, rows_of
 
-__all__ = ["SIGNALS", "signals"]
+__all__ = [
+    *("LARGEST_LOG_PROBABILITY", "OPTION_METRICS", "SIGNALS", "letter_confidence"),
+    *("log_likelihood", "option_confidence", "option_probabilities", "signals"),
+]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 
+# Rounding may lead past 0.
+LARGEST_LOG_PROBABILITY = 1e-6
+# Metrics of multiple choice, by what divides the log-likelihoods.
+OPTION_METRICS = {"none": "acc", "characters": "acc_norm", "bytes": "acc_bytes"}
 # What readers call the answer, in the order in which it is looked for.
 ANSWERS = ("chosen", "answer", "response")
 SIGNALS = ("top_probability", "lead", "minus_entropy")
@@ -41,6 +53,98 @@ OPTIONS = "options"
 MOST_OPTIONS = 200_000_000
 # Decimals that are kept: what is equal on paper stays equal, as .7 - .2 and .6 - .1.
 DECIMALS = 12
+
+
+def option_confidence(
+    log_likelihoods: Sequence[float],
+    texts: Sequence[str] = (),
+    unit: Normalise = "none",
+    delimiter: str = " ",
+) -> dict[str, Any]:
+    """Fields of a sample whose options were compared: the most probable one is the answer.
+
+    In another unit than none, log-likelihoods are divided by the lengths of the options' texts.
+    """
+    lengths = None if unit == "none" else option_lengths(texts, unit, delimiter)
+    if lengths is not None and not lengths.all():
+        return {"missing": "an option without text"}
+    probabilities = option_probabilities(log_likelihoods, lengths).tolist()
+    if math.isnan(probabilities[0]):
+        return {"missing": "log-likelihoods are not finite"}
+    chosen = int(np.argmax(probabilities))
+    return {"chosen": chosen, "probabilities": probabilities, "confidence": probabilities[chosen]}
+
+
+def option_probabilities(log_likelihoods: ArrayLike, lengths: ArrayLike | None = None) -> Floats:
+    r"""Probability of each option, given that one of them is said, (..., options).
+
+    Log-likelihoods :math:`\ell_i` (nat; -inf is an option that cannot be said) and lengths
+    :math:`n_i` (1 by default) give :math:`p_i = e^{\ell_i / n_i} / \sum_j e^{\ell_j / n_j}`; NaN in
+    all options where a log-likelihood is NaN or positively infinite, or all of them are -inf.
+    Divided by their lengths, options are ranked as acc_norm ranks them.
+
+    Examples
+    --------
+    >>> option_probabilities(np.log([0.2, 0.1, 0.1])).round(3)
+    array([0.5 , 0.25, 0.25])
+    """
+    values = np.asarray(log_likelihoods, dtype=np.float64)
+    if lengths is not None:
+        values = values / np.asarray(lengths, dtype=np.float64)
+    top = values.max(axis=-1, keepdims=True)
+    known = np.isfinite(top)
+    odds = np.exp(np.where(known, values, 0) - np.where(known, top, 0))
+    return np.where(known, odds / odds.sum(axis=-1, keepdims=True), np.nan)
+
+
+def letter_confidence(
+    tokens: Mapping[str, Any], letters: Sequence[str], written: str
+) -> dict[str, Any]:
+    """Fields of a sample whose answer is a letter: probabilities of all, and of the one written.
+
+    `tokens` are log-probabilities by token: "A" and " A" are the same letter, and letters that are
+    not there have probability 0.
+    """
+    totals = dict.fromkeys(letters, 0.0)
+    for text, value in tokens.items():
+        if text.strip() in totals:
+            number = as_number(value)
+            is_log_probability = number <= LARGEST_LOG_PROBABILITY
+            totals[text.strip()] += math.exp(number) if is_log_probability else math.nan
+    logs = [-math.inf if total == 0 else math.log(total) for total in totals.values()]
+    probabilities = option_probabilities(logs).tolist()
+    if math.isnan(probabilities[0]):
+        return {"missing": "confidence: log-probabilities are not finite"}
+    return {"probabilities": probabilities, "confidence": probabilities[letters.index(written)]}
+
+
+def option_lengths(texts: Sequence[str], unit: Normalise, delimiter: str = " ") -> Floats:
+    """Length of each option in characters, or bytes of UTF-8, without the delimiter before it.
+
+    Examples
+    --------
+    >>> option_lengths([" Zürich", " Bern"], "bytes")
+    array([7., 4.])
+    """
+    bare = [text.removeprefix(delimiter) for text in texts]
+    if unit == "bytes":
+        return np.array([len(text.encode("utf-8", "surrogatepass")) for text in bare], dtype=float)
+    return np.array([*map(len, bare)], dtype=float)
+
+
+def log_likelihood(value: Any) -> float | None:
+    """Log-likelihood, which logs hold as text, NaN included; None for what is no number."""
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+# Signals
 
 
 @check_inputs(skip=("trials",))
@@ -184,12 +288,10 @@ def probability_matrix(
 
 def option_list(argument: str, value: Any) -> list[float]:
     """Probabilities of one question; none for a missing value."""
-    if value is None or (isinstance(value, float) and np.isnan(value)) or value is pd.NA:
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
         return []
     try:
-        is_text = isinstance(value, str)
-        content = value.encode("utf-8", "surrogatepass") if is_text else b""
-        options = json_value(argument, content) if is_text else value
+        options = json_value(argument, value) if isinstance(value, str) else value
         if isinstance(options, str | bytes | Mapping):
             raise TypeError(type(options).__name__)
         return [np.nan if p is None else float(p) for p in options]
