@@ -68,7 +68,7 @@ MOST_LINES = {
     "mle": 2203,
     "plots": 1776,
     "report": 3494,
-    "rows": 1565,
+    "rows": 1564,
     "simulate": 1188,
     "specs": 1444,
     "studies": 2265,

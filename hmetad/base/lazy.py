@@ -12,7 +12,7 @@ from importlib import import_module
 from operator import attrgetter
 from types import ModuleType
 
-__all__ = ["attach", "homes_in", "import_on_call", "import_without"]
+__all__ = ["attach", "homes_in", "import_on_call", "import_without", "postpone"]
 
 
 def attach(package: str, file: str) -> tuple[list[str], object, object]:
@@ -67,8 +67,7 @@ def import_on_call(module: str, name: str) -> Callable[..., object]:
 
     def function(*args: object, **kwargs: object) -> object:
         """Call it."""
-        value: object = attrgetter(name)(import_module(module))(*args, **kwargs)
-        return value
+        return attrgetter(name)(import_module(module))(*args, **kwargs)
 
     return function
 
@@ -77,8 +76,20 @@ class Postponed(ModuleType):
     """Stands for a module, which is imported when one of its names is first used."""
 
     def __getattr__(self, name: str) -> object:
-        """The module's own."""
+        """Return a name of the module."""
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
         return getattr(import_module(self.__name__), name)
+
+
+def postpone(*names: str) -> None:
+    """Import modules only when one of their names is first used.
+
+    For a process that may end before it needs them. Modules that are to be imported without them
+    begin with ``from __future__ import annotations``, so that annotations do not use the names.
+    """
+    for name in names:
+        sys.modules.setdefault(name, Postponed(name))
 
 
 def import_without(name: str, other: str) -> ModuleType:
@@ -93,11 +104,8 @@ def import_without(name: str, other: str) -> ModuleType:
     -------
     module
     """
-    if name in sys.modules or other in sys.modules:
-        return import_module(name)
-    stand_in = sys.modules[other] = Postponed(other)
-    try:
-        return import_module(name)
-    finally:
-        if sys.modules.get(other) is stand_in:
-            del sys.modules[other]
+    postpone(other)
+    module = import_module(name)
+    if isinstance(sys.modules[other], Postponed):
+        del sys.modules[other]
+    return module

@@ -4,6 +4,8 @@ DataArray, Dataset or DataTree → list of Notice, and back: a result with more 
 The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF keeps.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -166,8 +168,7 @@ def with_notices[Result: (xr.DataArray, xr.Dataset, xr.DataTree)](
     """
     said = notice_attrs([*notices(obj), *new])
     copy = obj.copy(deep=False)
-    if said:
-        copy.attrs = {**obj.attrs, **said}
+    copy.attrs = {**obj.attrs, **said}
     return copy
 
 
@@ -311,5 +312,4 @@ def first_few(names: Iterable[str], separator: str = "; ") -> str:
     """
     names = [*names]
     text = separator.join(names[:NAMED])
-    more = len(names) - NAMED
-    return f"{text} and {more} more" if more > 0 else text
+    return text if len(names) <= NAMED else f"{text} and {len(names) - NAMED} more"

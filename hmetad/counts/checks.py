@@ -3,6 +3,8 @@
 Count table or number → the same, or InputError that says what to do next.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -201,10 +203,9 @@ def refuse_impossible_counts(counts: xr.DataArray) -> None:
     values = counts.to_numpy()
     if values.dtype.kind not in "iuf":
         raise KindError("counts", f"values of type {values.dtype}", "numbers of trials")
-    is_number = values >= 0
-    if not is_number.all():
+    if not (values >= 0).all():
         step = "Leave out cells without trials, or give them counts of 0."
-        raise TooFewError("counts", f"{values[~is_number][0]:g}", "counts of 0 or more", step)
+        raise TooFewError("counts", f"{values[~(values >= 0)][0]:g}", "counts of 0 or more", step)
 
 
 def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ Names of columns, or distinct rows of trials with the number n of trials that ea
 names as tables have them, labels, notices; or InputError that says what to do next.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -622,11 +624,10 @@ def label_codes(labels: Mapping[Any, int], number: int = 2) -> dict[Any, int]:
 
 def code_steps(suspects: Mapping[Any, int]) -> tuple[str, ...]:
     """Next steps of an error: which values look like codes, and how to declare them."""
-    if not suspects:
-        return ()
     named = ", ".join(map(code_text, suspects))
     ways = (f"missing_codes=[{named}]", f"--missing-codes {named.replace(', ', ',')}")
-    return tuple(f"{looks_like_codes(suspects)}: if so, give {way}." for way in ways)
+    steps = tuple(f"{looks_like_codes(suspects)}: if so, give {way}." for way in ways)
+    return steps if suspects else ()
 
 
 def looks_like_codes(suspects: Mapping[Any, int]) -> str:

@@ -472,7 +472,7 @@ def refuse_one_rated_response(
 
 def complete_rows(
     groups: pd.DataFrame, n: Ints, empty: pd.DataFrame | None = None
-) -> tuple[*Tally, list[Notice]]:
+) -> tuple[pd.DataFrame, Ints, list[Notice]]:
     """Rows without a missing value that matters, and a notice of what was dropped and why."""
     missing = (groups.isna() if empty is None else empty).to_numpy()
     incomplete = missing.any(axis=1)

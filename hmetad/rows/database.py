@@ -5,6 +5,8 @@ Nothing but what is named can be read through it, and what does not fit into its
 temporary folder, which is removed.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import tempfile

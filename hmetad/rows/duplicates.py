@@ -3,6 +3,8 @@
 Paths, or a DataFrame of rows → list of Notice; nothing is dropped.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections import Counter, defaultdict

@@ -4,6 +4,8 @@ Paths → `Rows`, or the DataFrame of one file. DuckDB reads the columns in use 
 reads; those of a text are copied to Parquet once.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -211,7 +213,7 @@ class FileSource(Source):
 
     def decoded(self, found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         """Values of the columns, where `found` has them as DuckDB does."""
-        frame = found.set_axis([*columns], axis=1)
+        frame = super().decoded(found, columns)
         if self.files[0].suffix == ".jsonl":
             own = [name for name in columns if name not in self.files[0].folders]
             return frame.assign(**{name: self.json_values(frame[name]) for name in own})
@@ -238,12 +240,6 @@ class FileSource(Source):
             for name in texts
         }
         return frame.assign(**typed)
-
-    def head(self, columns: Sequence[str], most: int | None) -> pd.DataFrame:
-        """The first rows."""
-        with self.opened(columns) as table:
-            limit = "" if most is None else f"LIMIT {most}"
-            return self.decoded(table.frame(f"FROM trials {limit}"), columns)
 
     def json_values(self, texts: pd.Series) -> pd.Series:
         """Values of the JSON of a column."""

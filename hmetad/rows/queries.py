@@ -4,6 +4,8 @@ Rows and queries → answers. DuckDB groups the rows, wherever they are; what is
 as taking codes for missing ones, is done to the different ones that it finds.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -46,9 +48,9 @@ __all__ = [
     "regrouped",
 ]
 
-Tally = tuple[pd.DataFrame, NDArray[np.int64]]
+type Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 # Different values of a column → a number for each.
-Levels = Callable[[pd.Index], NDArray[np.float64]]
+type Levels = Callable[[pd.Index], NDArray[np.float64]]
 type Query = Distinct | Sample | Spread
 
 MOST_ROWS = 5_000_000
@@ -140,9 +142,15 @@ class Source(ABC):
     ) -> AbstractContextManager[Opened]:
         """Columns for SQL; `levels` may give numbers for the values of the last one."""
 
-    @abstractmethod
+    def decoded(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
+        """Values of the columns, where `found` has them as they were opened."""
+        return found.set_axis([*columns], axis=1)
+
     def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
         """The first rows, or all."""
+        with self.opened(columns) as table:
+            limit = "" if most is None else f"LIMIT {most}"
+            return self.decoded(table.frame(f"FROM trials {limit}"), columns)
 
     # Most sources have nothing to prepare.
     def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:  # noqa: B027
@@ -189,14 +197,14 @@ class Rows:
         """Columns that may be looked at without being named."""
         return [name for name in self.columns if self.names.get(name, name) not in self.costly]
 
-    def rename(self, names: Mapping[str, str]) -> "Rows":
+    def rename(self, names: Mapping[str, str]) -> Rows:
         """The same rows, columns renamed: {old: new}."""
         new = {new: self.names.get(old, old) for old, new in names.items()}
         columns = tuple(names.get(name, name) for name in self.columns)
         kept = {name: old for name, old in self.names.items() if name in columns}
         return replace(self, columns=columns, names=kept | new)
 
-    def spelled(self, names: Iterable[object]) -> "Rows":
+    def spelled(self, names: Iterable[object]) -> Rows:
         """The same rows, columns under the names that are asked for, whose case does not matter.
 
         Parameters
@@ -228,7 +236,7 @@ class Rows:
                 raise ColumnError("column", repr(name), "a column of the trials", step)
         return [self.names.get(name, name) for name in wanted]
 
-    def without(self, codes: Sequence[Any], columns: Iterable[str]) -> "Rows":
+    def without(self, codes: Sequence[Any], columns: Iterable[str]) -> Rows:
         """The same rows, values that are codes missing in some columns; "1" is 1.
 
         Parameters
@@ -241,7 +249,7 @@ class Rows:
         more = {name: frozenset(self.codes.get(name, ())) | known for name in own}
         return replace(self, codes={**self.codes, **more}) if known else self
 
-    def with_points(self, columns: Iterable[str]) -> "Rows":
+    def with_points(self, columns: Iterable[str]) -> Rows:
         """The same rows, "0,85" read as 0.85 in some columns: of files, and of pandas."""
         return replace(self, points=self.points | {self.names.get(x, x) for x in columns})
 

@@ -3,6 +3,8 @@
 DataFrame of pandas, Polars or Dask, Arrow table or dataset, relation of DuckDB, or paths → `Rows`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -214,20 +216,8 @@ class StreamSource(Source):
             )
             select = f"SELECT {chosen} FROM stream AS own({own})"
             renew = register if self.is_read_once else None
-            yield Opened(
-                connection, *described(connection, select, len(columns)), decoded, renew=renew
-            )
-
-    def head(self, columns: Sequence[str], most: int | None) -> pd.DataFrame:
-        """The first rows."""
-        with self.opened(columns) as table:
-            limit = "" if most is None else f"LIMIT {most}"
-            return decoded(table.frame(f"FROM trials {limit}"), columns)
-
-
-def decoded(found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """What SQL found, under the names of the columns."""
-    return found.set_axis([*columns], axis=1)
+            select, kinds = described(connection, select, len(columns))
+            yield Opened(connection, select, kinds, self.decoded, renew=renew)
 
 
 class PartitionSource(Source):

@@ -3,6 +3,8 @@
 Column of texts → column of their values, of one type for all of its rows.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from typing import Any
