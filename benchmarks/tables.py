@@ -33,7 +33,7 @@ PARTS = 8
 KINDS = (
     *("duckdb's own", "parquet", "csv", "jsonl", "folder", "pattern", "pandas", "arrow"),
     *("arrow dataset", "polars", "duckdb", "dask"),
-    *("parquet, 4 quantiles", "csv, 4 quantiles"),
+    *("parquet, 4 quantiles", "folder, 4 quantiles", "csv, 4 quantiles"),
 )
 
 
@@ -104,7 +104,7 @@ def table_of(kind: str, folder: Path) -> Any:
         "dask": lambda: dd.read_parquet(folder / "parts"),
         "duckdb's own": lambda: None,
     }
-    return makers[kind]()
+    return makers[own]()
 
 
 def peak() -> float:

@@ -66,6 +66,8 @@ class Opened:
         What SQL found in the first columns, and their names → their values under these names.
     weight : str, optional
         SQL for how many rows each stands for; by default 1.
+    parts : tuple of str, optional
+        SQL for the rows of each file, where there are several.
     renew : callable, optional
         Registers again a table that can be read once only.
     """
@@ -75,6 +77,7 @@ class Opened:
     kinds: tuple[str, ...]
     decode: Callable[[pd.DataFrame, Sequence[Any]], pd.DataFrame]
     weight: str | None = None
+    parts: tuple[str, ...] = ()
     renew: Callable[[], object] | None = None
 
     def frame(self, sql: str) -> pd.DataFrame:

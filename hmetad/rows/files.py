@@ -175,8 +175,9 @@ class FileSource(Source):
         """The columns for SQL."""
         if self.copied is None or not {*columns} <= {*self.copied.columns}:
             with self.reading() as connection:
-                select = " UNION ALL ".join(file.select(columns) for file in self.files)
-                yield Opened(connection, *described(connection, select, len(columns)), self.labels)
+                parts = tuple(file.select(columns) for file in self.files)
+                found = described(connection, " UNION ALL ".join(parts), len(columns))
+                yield Opened(connection, *found, self.labels, parts=parts)
             return
         copied = self.copied
         places = [copied.columns.index(name) for name in columns]

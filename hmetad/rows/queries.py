@@ -59,6 +59,8 @@ PLAIN_KINDS = frozenset(["boolean", "categorical", "empty", "floating", "integer
 # Under a name that nobody gives.
 N = "\x1fn"
 LARGEST_HASH = 2**64 - 1
+# More rows than a file has.
+MOST_OF_PART = 2**40
 # Rows that `first_rows` gives unless more or fewer are asked for.
 MOST_FIRST = 2**19
 # Bins of equal width in which numbers are counted before they are ranked.
@@ -458,7 +460,11 @@ def sample_of(table: Opened, most: int) -> pd.DataFrame:
     chosen = f"SELECT {', '.join(table.places)}, {table.weight or 1} AS n FROM"
     if number <= most:
         return table.frame(f"{chosen} trials")
-    numbered = "SELECT *, row_number() OVER () AS place FROM trials"
+    # Rows are numbered as they come in each part; of all parts together DuckDB would keep all rows.
+    numbered = " UNION ALL ".join(
+        f"SELECT *, row_number() OVER () + {part * MOST_OF_PART} AS place FROM ({select})"
+        for part, select in enumerate(table.parts or ["FROM trials"])
+    )
     cut = int(LARGEST_HASH * (most / number))
     return table.frame(f"{chosen} ({numbered}) WHERE hash(place) <= {cut}")
 

@@ -664,3 +664,21 @@ def test_what_is_scanned_is_what_is_read(written):
         frame = scan_table(path, text=["model"]).frame(["model", "rating", "confidence"])
         expected = read_table(path, text=["model"])[["model", "rating", "confidence"]]
         pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+
+
+def test_a_sample_of_several_files_needs_little_memory(tmp_path, monkeypatch):
+    """Numbering the rows of all files together, DuckDB would keep every row."""
+    for part in range(2):
+        rows = (
+            f"SELECT range % 7 AS a, random() AS b, 'text ' || range AS c FROM range({2 * 10**6})"
+        )
+        duckdb.sql(rows).write_parquet(str(tmp_path / f"{part}.parquet"))
+    monkeypatch.setattr("hmetad.rows.database.MEMORY", "40MiB")
+    monkeypatch.setattr("hmetad.rows.database.usable_cpus", lambda: 2)
+    # There is no place for what does not fit into memory.
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    query = queries.Sample(("a", "b", "c"), 1000)
+    sample, n = scan_table(tmp_path).ask([query])[0]
+    assert 800 < len(sample) < 1200
+    assert (n == 1).all()
+    assert 0.4 < sample["b"].mean() < 0.6
