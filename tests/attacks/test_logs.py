@@ -93,8 +93,9 @@ OBJECTS = 48 * 10**6
 BOMB = {"samples/1.json": b'{"id": 1, "a": [' + b"{}," * (OBJECTS // 3) + b"{}]}"}
 # 18 MB that compress to next to nothing.
 ROWS = b"a,b\n" + b"1,1\n" * (45 * 10**5)
-NAMES = [f"c{i}" for i in range(100_000)]
-ALL_NAMES = {sign: f"{sign.join(NAMES)}\n{sign.join('1' * 100_000)}\n".encode() for sign in ",\t"}
+NAMES = [f"c{i}" for i in range(12_000)]
+ALL_NAMES = {sign: f"{sign.join(NAMES)}\n{sign.join('1' * 12_000)}\n".encode() for sign in ",\t"}
+ONE_ROW = json.dumps(dict.fromkeys(NAMES, 1)).encode()
 MANY_COLUMNS = "Expected at most 10,000"
 LONG = b"x" * (3 * MEBIBYTE)
 # File, content, limits, what is said, and the MiB of memory that it may take.
@@ -111,24 +112,13 @@ LARGE = [
         *(r"Expected at most 20 \(limit 'members'\), got 31 members", 2),
     ),
     *[(f"t.csv{x}", ROWS, None, "more than 200 times its size", 150) for x in PACKERS],
-    # Reading these took over 60 s. To write a Parquet file of 100,000 takes longer.
-    ("t.csv", ALL_NAMES[","], None, rf"{MANY_COLUMNS}, got 100,000 columns", 150),
-    ("t.tsv", ALL_NAMES["\t"], None, rf"{MANY_COLUMNS}, got 100,000 columns", 150),
-    ("t.csv.gz", ALL_NAMES[","], None, rf"{MANY_COLUMNS}, got 100,000 columns", 150),
-    (
-        "t.jsonl",
-        json.dumps(dict.fromkeys(NAMES, 1)).encode(),
-        None,
-        rf"{MANY_COLUMNS}, got 100,000 columns",
-        150,
-    ),
-    (
-        "t.parquet",
-        pa.table({n: [1] for n in NAMES[:12_000]}),
-        None,
-        rf"{MANY_COLUMNS}, got 12,000 columns",
-        150,
-    ),
+    # Reading 100,000 of these took over 60 s.
+    *[
+        (name, ALL_NAMES[sign], None, rf"{MANY_COLUMNS}, got 12,000 columns", 150)
+        for name, sign in (("t.csv", ","), ("t.tsv", "\t"), ("t.csv.gz", ","))
+    ],
+    ("t.jsonl", ONE_ROW, None, rf"{MANY_COLUMNS}, got 12,000 columns", 150),
+    ("t.parquet", pa.table({n: [1] for n in NAMES}), None, f"{MANY_COLUMNS}, got 12", 150),
     ("t.csv", b"a,b\n1," + LONG + b"\n", None, "a line of over 2,097,152 bytes", 150),
 ]
 

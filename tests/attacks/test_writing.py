@@ -128,15 +128,6 @@ def test_writers_leave_all_as_it_was_wherever_they_fail(step, error, out, monkey
         assert untouched(out), suffix
 
 
-def test_a_fit_that_does_not_fit_is_still_there(out):
-    fit = made_fit(["a", "b"], ["x"], draws=50)
-    with largest_file(1000), pytest.raises(OSError, match=r"fit\.nc"):
-        hmetad.save_fit(fit, out / "fit.nc")
-    assert untouched(out)
-    path = hmetad.save_fit(fit, out / "fit.nc")
-    assert hmetad.load_fit(path).equals(as_saved(fit))
-
-
 @pytest.mark.parametrize("place", ["temporary", "home", "here", "nowhere"])
 def test_a_fit_that_cannot_be_saved_is_kept_elsewhere(place, out, monkeypatch):
     fit, saved = made_fit(["a", "b"], ["x"], draws=50), hmetad.save_fit
@@ -408,43 +399,3 @@ def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
     for _ in range(10):
         said = said_at_the_end(number, moments.uniform(0, 0.3), code, "plan")
         assert "nothing was written" in said
-
-
-# A disk of its own, which takes the rights of root
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 200 kB, and how to make it read-only."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a disk")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("state", ["full", "read-only"])
-@pytest.mark.parametrize("name", [*WRITERS, "fit.nc", "study"])
-def test_writers_on_a_disk_that_is_full_or_read_only(name, state, inputs, small_disk):
-    old = small_disk / (name if name in WRITERS else "fit.nc")
-    old.write_text(OLD)
-    if state == "full":
-        with pytest.raises(OSError, match="No space"):
-            (small_disk / "filling").write_bytes(b"x" * 10**6)
-    else:
-        again = ["mount", "-o", "remount,ro", str(small_disk)]
-        subprocess.run(again, check=True)
-    line = f"{WRITERS.get(name)} -o {small_disk}/{name}"
-    if name == "fit.nc":
-        line = f"fit trials.csv --draws 100 --seed 1 -o {small_disk}/{name}"
-    elif name == "study":
-        line = f"reproduce meyen2025 --out {small_disk}"
-    status, _, said = shell(f"cd {inputs} && hmetad {line}")
-    assert status == 2, said
-    assert said.splitlines()[-1].startswith("hmetad: "), said
-    assert "Traceback" not in said
-    assert old.read_text() == OLD
-    assert {path.name for path in small_disk.iterdir()} <= {old.name, "filling"}

@@ -66,13 +66,6 @@ def test_the_table_is_labelled_as_agreed():
         xr.testing.assert_identical(same, count_trials(trials, by="model"))
 
 
-def test_cells_are_sorted_by_the_columns_in_their_order():
-    subject = np.tile([10, 9, 2], 134)[:400]
-    counts = count_trials(frame(subject=subject), by=["model", "subject"])
-    first, second = ["GPT-5 | 2", "GPT-5 | 9", "GPT-5 | 10"], ["Mistral | 2", "Mistral | 9"]
-    assert counts["cell"].to_numpy().tolist() == [*first, *second, "Mistral | 10"]
-
-
 def test_a_categorical_keeps_its_own_order_and_an_unbalanced_design_is_just_fewer_cells():
     level = pd.Categorical(np.tile(["low", "high"], 200), ["low", "high", "never"], ordered=True)
     counts = count_trials(frame(level=level), by="level")
@@ -115,11 +108,6 @@ def test_what_was_done_is_recorded_in_attrs_that_files_keep(tmp_path):
     read = xr.load_dataarray(tmp_path / "counts.nc", engine="h5netcdf")
     xr.testing.assert_equal(read, counts)
     assert read.attrs == counts.attrs
-
-
-def test_integers_that_became_floats_read_as_integers_in_the_cell():
-    counts = count_trials(frame(subject=np.tile([-0.0, 2.0], 200)), by="subject")
-    assert counts["cell"].to_numpy().tolist() == ["0", "2"]
 
 
 def test_k_as_given_makes_room_for_unused_ratings():
@@ -212,17 +200,11 @@ def test_a_full_table_has_nothing_to_say():
 
 
 def test_empty_ratings_are_noticed_with_their_cells():
-    counts = from_nr(
-        [[40, 0, 9, 9], [40, 20, 9, 9]], [[9, 0, 0, 60], [9, 9, 9, 60]], who=["a", "b"]
-    )
-    assert codes(counts) == []
-    counts = from_nr(
-        [[49, 0, 0, 9], [40, 20, 9, 9]], [[9, 0, 0, 60], [9, 9, 9, 60]], who=["a", "b"]
-    )
+    other, second = [40, 20, 9, 9], [[9, 0, 0, 60], [9, 9, 9, 60]]
+    assert codes(from_nr([[40, 0, 9, 9], other], second, who=["a", "b"])) == []
+    counts = from_nr([[49, 0, 0, 9], other], second, who=["a", "b"])
     assert codes(counts) == ["empty-ratings", "all-one-rating"]
-    assert (
-        noticed(counts, "empty-ratings").cells == noticed(counts, "all-one-rating").cells == ("a",)
-    )
+    assert {notice.cells for notice in notices(counts)} == {("a",)}
     assert noticed(counts, "empty-ratings").severity == "info"
 
 
@@ -319,22 +301,15 @@ def test_vectors_survive_the_round_trip(vectors):
     assert counts.dtype == np.int64
 
 
-def test_several_rows_without_coordinates_are_numbered():
-    counts = from_nr([NR_S1, NR_S1], [NR_S2, NR_S2])
-    assert counts["cell"].to_numpy().tolist() == ["1", "2"]
-    assert set(counts.coords) == {"cell", "stimulus", "response", "rating"}
-
-
 def test_coordinates_may_be_scalars_or_one_per_cell():
-    counts = from_nr([NR_S1] * 2, [NR_S2] * 2, model=["GPT-5", "Mistral"], task="A")
+    numbered = from_nr([NR_S1] * 2, [NR_S2] * 2)
+    assert numbered["cell"].to_numpy().tolist() == ["1", "2"]
+    assert set(numbered.coords) == {"cell", "stimulus", "response", "rating"}
+    models = pd.Series(["GPT-5", "Mistral"], index=[7, 8])
+    counts = from_nr([NR_S1] * 2, [NR_S2] * 2, model=models, task="A")
     assert counts["cell"].to_numpy().tolist() == ["GPT-5 | A", "Mistral | A"]
     assert counts["task"].to_numpy().tolist() == ["A", "A"]
     assert json.loads(counts.attrs["by"]) == ["model", "task"]
-
-
-@pytest.mark.parametrize("values", [pd.Series(["a", "b"], index=[7, 8]), np.array(["a", "b"])])
-def test_coordinates_may_be_a_series_or_an_array(values):
-    assert from_nr([NR_S1] * 2, [NR_S2] * 2, who=values)["who"].to_numpy().tolist() == ["a", "b"]
 
 
 def test_two_cells_cannot_have_the_same_coordinates():
@@ -364,14 +339,11 @@ def test_what_is_no_vector_of_counts_is_refused(first, second, message):
 
 
 @pytest.mark.parametrize("values", [["a"], ["a", "b", "c"], [["a", "b"]]])
-def test_a_coordinate_of_the_wrong_length_is_refused(values):
-    with pytest.raises(InputError, match=r"coords 'who'.*one value for each of 2 cells"):
-        from_nr([NR_S1] * 2, [NR_S2] * 2, who=values)
-
-
-def test_reserved_names_are_refused_as_coordinates():
+def test_a_coordinate_of_the_wrong_length_or_a_reserved_name_is_refused(values):
     with pytest.raises(InputError, match=r"coords: .*got 'rating'"):
         from_nr(NR_S1, NR_S2, rating="a")
+    with pytest.raises(InputError, match=r"coords 'who'.*one value for each of 2 cells"):
+        from_nr([NR_S1] * 2, [NR_S2] * 2, who=values)
 
 
 def test_ratings_that_are_mostly_unused_are_a_warning():
@@ -381,7 +353,10 @@ def test_ratings_that_are_mostly_unused_are_a_warning():
     assert "sparse-ratings" not in [notice.code for notice in notices(full)]
 
 
-def test_cells_come_in_natural_order():
+def test_cells_come_in_natural_order_by_the_columns_in_their_order():
+    floats = count_trials(frame(subject=np.tile([10.0, 2.0], 200)), by=["model", "subject"])
+    order = ["GPT-5 | 2", "GPT-5 | 10", "Mistral | 2", "Mistral | 10"]
+    assert floats["cell"].to_numpy().tolist() == order
     names = ["s10", "s2", "s1", "b3", "s2b"]
     trials = pd.DataFrame(
         {

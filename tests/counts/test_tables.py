@@ -116,18 +116,6 @@ def test_several_words_for_the_same_are_one_and_recorded():
     assert json.loads(counts.attrs["labels"]) == [["error", "wrong"], ["correct", "right"]]
 
 
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
-@pytest.mark.parametrize("column", ["correct", "confidence", "model"])
-def test_incomplete_rows_are_dropped_counted_and_noticed(column, missing):
-    trials = marked().astype({column: object})
-    trials.loc[3:4, column] = missing
-    counts = count_correct(trials, by="model")
-    assert counts.sum() == 398
-    assert counts.attrs["rows_dropped"] == 2
-    message = f"2 of 400 rows dropped for a missing value, in {column} (2)."
-    assert message in [x.message for x in notices(counts) if x.code == "rows-dropped"]
-
-
 NEITHER = [
     (["right", "maybe"], r"correct column 'correct': .*Expected T.*, got 'maybe' \(200 trials\)"),
     ([1, 2], r"Decide for each trial.*got 2 \(200 trials\)"),
@@ -144,16 +132,11 @@ NEITHER = [
     [
         *[(marked().assign(correct=x * 200), {}, message) for x, message in NEITHER],
         *[(x, {}, r"trials.*got") for x in ([1, 2], pd.DataFrame())],
-        (marked(confidence=np.linspace(0, 1, 400)), {}, "bin_confidence"),
         (marked(), {"correct": "corect"}, r"correct: .*Did you mean 'correct'.*got 'corect'"),
         (marked(), {"confidence": "correct"}, "correct, confidence: .*got 'correct' 2 times"),
-        (marked(), {"by": "correct"}, r"by: .*Rename the column.*got 'correct'"),
-        (marked(), {"by": "modell"}, r"by: .*Did you mean 'model'.*got 'modell'"),
         (marked(), {"by": {"who": "modell"}}, r"column for 'who': .*Did you mean 'model'.*got "),
         (marked(), {"by": {"who": "model", "llm": "model"}}, "which is named 'who' already"),
-        (marked(), {"by": ["model", "model"]}, "^by: .*got 'model' 2 times"),
         (marked(), {"ratings": 3}, "confidence column 'confidence': .*got 4 "),
-        (marked(), {"ratings": 0}, "ratings: .*got 0"),
     ],
 )
 def test_what_cannot_be_counted_by_right_and_wrong_is_refused(trials, arguments, message):
