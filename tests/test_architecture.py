@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2071,
     "counts": 2953,
     "likelihood": 3529,
-    "logs": 2733,
+    "logs": 2694,
     "measures": 2858,
     "mle": 2203,
     "plots": 1776,

@@ -16,14 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import (
-    ChoiceError,
-    NumberError,
-    ShapeError,
-    TakenError,
-    TooFewError,
-    TooManyError,
-)
+from hmetad.base.errors import ChoiceError, NumberError, ShapeError, TakenError, TooManyError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, check_roles
@@ -63,25 +56,35 @@ def option_confidence(
 ) -> dict[str, Any]:
     """Fields of a sample whose options were compared: the most probable one is the answer.
 
-    In another unit than none, log-likelihoods are divided by the lengths of the options' texts.
+    In another unit than none, log-likelihoods are divided by the lengths of the options' texts in
+    characters, or bytes of UTF-8, without the delimiter before them, as acc_norm ranks options.
+
+    Examples
+    --------
+    >>> option_confidence([-7.0, -4.0], [" Zürich", " Bern"], "bytes")["probabilities"]
+    [0.5, 0.5]
     """
-    lengths = None if unit == "none" else option_lengths(texts, unit, delimiter)
-    if lengths is not None and not lengths.all():
-        return {"missing": "an option without text"}
-    probabilities = option_probabilities(log_likelihoods, lengths).tolist()
+    values = np.asarray(log_likelihoods, dtype=np.float64)
+    if unit != "none":
+        bare = [text.removeprefix(delimiter) for text in texts]
+        coded = [text.encode("utf-8", "surrogatepass") for text in bare]
+        lengths = [*map(len, coded if unit == "bytes" else bare)]
+        if 0 in lengths:
+            return {"missing": "an option without text"}
+        values = values / lengths
+    probabilities = option_probabilities(values).tolist()
     if math.isnan(probabilities[0]):
         return {"missing": "log-likelihoods are not finite"}
     chosen = int(np.argmax(probabilities))
     return {"chosen": chosen, "probabilities": probabilities, "confidence": probabilities[chosen]}
 
 
-def option_probabilities(log_likelihoods: ArrayLike, lengths: ArrayLike | None = None) -> Floats:
+def option_probabilities(log_likelihoods: ArrayLike) -> Floats:
     r"""Probability of each option, given that one of them is said, (..., options).
 
-    Log-likelihoods :math:`\ell_i` (nat; -inf is an option that cannot be said) and lengths
-    :math:`n_i` (1 by default) give :math:`p_i = e^{\ell_i / n_i} / \sum_j e^{\ell_j / n_j}`; NaN in
-    all options where a log-likelihood is NaN or positively infinite, or all of them are -inf.
-    Divided by their lengths, options are ranked as acc_norm ranks them.
+    Log-likelihoods :math:`\ell_i` (nat; -inf is an option that cannot be said) give
+    :math:`p_i = e^{\ell_i} / \sum_j e^{\ell_j}`; NaN in all options where a log-likelihood is NaN
+    or positively infinite, or all of them are -inf.
 
     Examples
     --------
@@ -89,8 +92,6 @@ def option_probabilities(log_likelihoods: ArrayLike, lengths: ArrayLike | None =
     array([0.5 , 0.25, 0.25])
     """
     values = np.asarray(log_likelihoods, dtype=np.float64)
-    if lengths is not None:
-        values = values / np.asarray(lengths, dtype=np.float64)
     top = values.max(axis=-1, keepdims=True)
     known = np.isfinite(top)
     odds = np.exp(np.where(known, values, 0) - np.where(known, top, 0))
@@ -116,20 +117,6 @@ def letter_confidence(
     if math.isnan(probabilities[0]):
         return {"missing": "confidence: log-probabilities are not finite"}
     return {"probabilities": probabilities, "confidence": probabilities[letters.index(written)]}
-
-
-def option_lengths(texts: Sequence[str], unit: Normalise, delimiter: str = " ") -> Floats:
-    """Length of each option in characters, or bytes of UTF-8, without the delimiter before it.
-
-    Examples
-    --------
-    >>> option_lengths([" Zürich", " Bern"], "bytes")
-    array([7., 4.])
-    """
-    bare = [text.removeprefix(delimiter) for text in texts]
-    if unit == "bytes":
-        return np.array([len(text.encode("utf-8", "surrogatepass")) for text in bare], dtype=float)
-    return np.array([*map(len, bare)], dtype=float)
 
 
 def log_likelihood(value: Any) -> float | None:
@@ -280,7 +267,7 @@ def probability_matrix(
     off = np.isinf(matrix) | (matrix < 0)
     if off.any():
         step = "Log-probabilities become probabilities by numpy.exp."
-        raise TooFewError(argument, f"{matrix[off][0]:g}", "finite numbers of 0 or more", step)
+        raise NumberError(argument, f"{matrix[off][0]:g}", "finite numbers of 0 or more", step)
     if np.isnan(matrix).all():
         raise ShapeError(argument, "no probability in any row", "one for each option of a question")
     return matrix, names

@@ -14,21 +14,20 @@ from hmetad.base.arguments import of_type
 from hmetad.base.checks import with_submit
 from hmetad.base.errors import ChoiceError, NumberError, UnknownError, nearest
 from hmetad.counts.columns import Codes
-from hmetad.logs.decimals import Decimal
 from hmetad.logs.kinds import READERS
-from hmetad.logs.limits import Limits, as_limits
+from hmetad.logs.limits import LIMITS, Limits, as_limits
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import Wording, as_number, compile_pattern, stated_wording
 
-__all__ = ["Choices", "Normalise", "Runs", "Source", "make_choices", "of_task"]
+__all__ = ["Choices", "Decimal", "Normalise", "Runs", "Source", "make_choices", "of_task"]
 
+Decimal = Literal["comma", "point"]
 Runs = Literal["latest", "all"]
 Normalise = Literal["none", "characters", "bytes"]
 Source = Literal["completion", "score", "metadata", "store", "logprobs"]
 
 # What has a check elsewhere.
 CHECKED = ("limits", "missing_codes")
-USUAL_LIMITS = Limits()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ class Choices:
     delimiter: str | None = None
     decimal: Decimal | None = None
     missing_codes: Codes = ()
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = LIMITS
     executor: Any = None
 
     @property

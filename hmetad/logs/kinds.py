@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from hmetad.base.errors import FileError
@@ -52,47 +51,45 @@ STATED = ("threshold", "field", "pattern", "words", "scale", "executor")
 LOG = ("task", *STATED, "limits")
 TABLE = ("columns", "path_columns", "delimiter", "decimal", "grades", "missing_codes")
 
-READERS: Mapping[str, Reader] = MappingProxyType(
-    {
-        "lm-eval": Reader(
-            "sample logs of lm-evaluation-harness (--log_samples)",
-            "read_lm_eval",
-            ("samples_*.jsonl",),
-            (*LOG, "runs", "answer_filter", "metric", "normalise", "answer_pattern"),
-        ),
-        "inspect": Reader(
-            "logs of Inspect, .eval or .json",
-            "read_inspect",
-            # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
-            ("*.eval", f"{DATE}T*.json"),
-            (*LOG, "scorer", "grades", "source"),
-        ),
-        "lighteval": Reader(
-            "details of lighteval (--save-details), .parquet",
-            "read_lighteval",
-            (f"details_*_{DATE}t*.parquet",),
-            ("task", *STATED, "runs", "metric", "normalise", "answer_pattern"),
-        ),
-        "helm": Reader(
-            "runs of HELM: a folder with scenario_state.json",
-            "read_helm",
-            ("scenario_state.json",),
-            (*LOG, "metric", "answer_pattern"),
-        ),
-        "matlab": Reader(
-            "Matlab files of HMeta-d, .mat",
-            "read_matlab",
-            ("*.mat",),
-            ("columns", "limits", "executor"),
-        ),
-        "table": Reader(
-            "tables .csv, .tsv, .jsonl or .parquet",
-            "read_trials",
-            ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
-            (*TABLE, *STATED),
-        ),
-    }
-)
+READERS: Mapping[str, Reader] = {
+    "lm-eval": Reader(
+        "sample logs of lm-evaluation-harness (--log_samples)",
+        "read_lm_eval",
+        ("samples_*.jsonl",),
+        (*LOG, "runs", "answer_filter", "metric", "normalise", "answer_pattern"),
+    ),
+    "inspect": Reader(
+        "logs of Inspect, .eval or .json",
+        "read_inspect",
+        # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
+        ("*.eval", f"{DATE}T*.json"),
+        (*LOG, "scorer", "grades", "source"),
+    ),
+    "lighteval": Reader(
+        "details of lighteval (--save-details), .parquet",
+        "read_lighteval",
+        (f"details_*_{DATE}t*.parquet",),
+        ("task", *STATED, "runs", "metric", "normalise", "answer_pattern"),
+    ),
+    "helm": Reader(
+        "runs of HELM: a folder with scenario_state.json",
+        "read_helm",
+        ("scenario_state.json",),
+        (*LOG, "metric", "answer_pattern"),
+    ),
+    "matlab": Reader(
+        "Matlab files of HMeta-d, .mat",
+        "read_matlab",
+        ("*.mat",),
+        ("columns", "limits", "executor"),
+    ),
+    "table": Reader(
+        "tables .csv, .tsv, .jsonl or .parquet",
+        "read_trials",
+        ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
+        (*TABLE, *STATED),
+    ),
+}
 
 
 def known_kinds() -> str:

@@ -146,11 +146,11 @@ def described(path: Path, limits: Limits) -> LogFile:
     """Task and time from the name of a file, model and configuration from the results beside."""
     named = NAME.fullmatch(path.name)
     task, run = (named["task"], named["run"]) if named else (path.stem, "")
-    results: dict[str, Any] = {}
     beside = sorted(path.parent.iterdir()) if run else []
-    for file in (f for f in beside if f.name.endswith(f"_{run}.json") and f.is_file()):
+    written = [f for f in beside if f.name.endswith(f"_{run}.json") and f.is_file()]
+    results: dict[str, Any] = {}
+    for file in written[:1]:
         results = json_object(str(file), json_file(file, "results as JSON", limits))
-        break
     model = results.get("model_name") or path.absolute().parent.name
     config = as_dict(as_dict(results.get("configs")).get(task))
     return LogFile(path, safe_text(task), safe_text(model), run, str(path.parent), config)
@@ -291,10 +291,8 @@ def option_values(
     if len(scored) > 1:
         if choices.normalise != "none" and len(texts) != len(scored):
             got = f"{len(texts)} texts in 'arguments' for {len(scored)} options"
-            steps = (
-                "Give normalise='none', which needs no lengths.",
-                "Give --normalise none, which needs no lengths.",
-            )
+            ways = ("normalise='none'", "--normalise none")
+            steps = (f"Give {way}, which needs no lengths." for way in ways)
             raise FileError(place, got, "one for each", *steps)
         delimiter = file.config.get("target_delimiter")
         delimiter = delimiter if isinstance(delimiter, str) else " "
@@ -312,8 +310,8 @@ def generation_metric(sample: dict[str, Any], place: str) -> str:
         names = known if isinstance(known, list) else there
         got = f"none, for a sample with {', '.join(map(repr, names)) or 'no known metric'}"
         steps = (
-            "Choose with metric=. A task of perplexities has none: exclude it with task=.",
-            "Choose with --metric. A task of perplexities has none: exclude it with --task.",
+            f"Choose with {metric}. A task of perplexities has none: exclude it with {task}."
+            for metric, task in (("metric=", "task="), ("--metric", "--task"))
         )
         raise ChoiceError("metric", f"{got} ({place})", "the name of a metric", *steps)
     return there[0]
@@ -355,20 +353,17 @@ def target_option(target: Any, texts: Sequence[str]) -> int | str | None:
     """Number of the right option; text where there are several, or it is not known which."""
     if target is None:
         return None
+    text, number = str(target).strip(), target
+    digits = text.removeprefix("-")
+    if isinstance(target, str) and digits.isascii() and digits.isdigit() and len(digits) < 19:
+        number = int(text)
     # A number is always that of an option, even where the options are numbers themselves.
-    number = as_whole(target) if isinstance(target, str) else target
     if isinstance(number, int) and not isinstance(number, bool) and abs(number) < 2**63:
         return number
-    same = [i for i, text in enumerate(texts) if text.strip() == str(target).strip()]
+    same = [i for i, option in enumerate(texts) if option.strip() == text]
     if len(same) == 1:
         return same[0]
     return safe_text(target if isinstance(target, str) else json.dumps(target))
-
-
-def as_whole(text: str) -> int | str:
-    """Integer that a short text is, or the text."""
-    digits = text.strip().removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text
 
 
 COLUMNS = ("task", "model", "run", "filter", "doc_id", "repeat", "item", *ANSWERED)

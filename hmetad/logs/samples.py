@@ -28,22 +28,14 @@ from hmetad.logs.trials import Verdict, clip_text, of_each, safe_text, typed, ve
 from hmetad.rows.duplicates import file_notices, row_notices
 
 __all__ = [
-    *(
-        "ANSWERED",
-        "LONGEST_ANSWER",
-        "Format",
-        "Log",
-        "LogFile",
-        "Sample",
-        "chosen_runs",
-        "read_format",
-    ),
+    *("ANSWERED", "Format", "Log", "LogFile", "Sample", "chosen_runs", "read_format"),
     "read_log",
 ]
 
 LONGEST_ANSWER = 1000
 # Columns of most tools, after those that say which sample it is.
 ANSWERED = ("chosen", "target", "correct", "confidence", "option_probabilities", "answers")
+NOT_STATED = "no-confidence.text"
 CONTRADICTION = "the option chosen contradicts the metric"
 
 
@@ -236,17 +228,20 @@ def read_format(form: Format, path: str | Path, options: Mapping[str, Any]) -> p
     trials: list[Trial | None] = []
     remarks: dict[str, Any] = {}
     tasks = set()
-    for file, task, found, remark in of_each(read, files, choices.executor):
+    for file, task, some, remark in of_each(read, files, choices.executor):
         tasks.add(task)
-        if found is not None:
-            trials += found
+        if some is not None:
+            trials += some
             remarks[safe_text(file)] = remark
     if not remarks:
         raise unknown_task(choices.task, tasks, place)
     kept = [trial for trial in trials if trial is not None]
-    record, found_notices = form.record(choices, remarks)
-    attrs = {"duplicates": len(trials) - len(kept), "files": [*remarks], **record}
-    return trial_frame(form, kept, choices, attrs, found_notices)
+    record, found = form.record(choices, remarks)
+    attrs: dict[Any, Any] = {"duplicates": len(trials) - len(kept), "files": [*remarks]}
+    frame = trial_frame(form, kept, choices, add_notices(attrs | record, found))
+    same = [*file_notices(map(Path, remarks)), *row_notices(frame)]
+    frame.attrs = add_notices(frame.attrs, same)
+    return frame
 
 
 def unknown_task(task: str | None, tasks: Iterable[str], path: Path) -> InputError:
@@ -266,23 +261,19 @@ def part_of(
 
 
 def trial_frame(
-    form: Format,
-    trials: Sequence[Trial],
-    choices: Choices,
-    attrs: dict[Any, Any],
-    found: list[Notice],
+    form: Format, trials: Sequence[Trial], choices: Choices, attrs: dict[Any, Any]
 ) -> pd.DataFrame:
     """Trials as a table; attrs have what is missing by reason, and how confidence was stated."""
     columns = zip(form.columns, zip(*(one.row for one in trials), strict=True), strict=False)
-    frame = pd.DataFrame({name: typed(values) for name, values in columns})
+    frame, found = pd.DataFrame({name: typed(values) for name, values in columns}), []
     if len(frame) and (not form.text or choices.wording is None):
         of_two = (one is not None and len(one) == 2 for one in frame["option_probabilities"])
         found += [notice_of("confidence-of-the-choice")] if any(of_two) else []
     is_looked_for = choices.source is None and not choices.is_stated
     if is_looked_for and len(frame) and frame["confidence"].isna().all():
-        code = "no-confidence" if form.text else "no-confidence.text"
         # Without a place, field= and pattern= say what is read of the text.
-        found.append(notice_of(code, all=len(frame), **({"text": form.text} if form.text else {})))
+        code, place = ("no-confidence", {"text": form.text}) if form.text else (NOT_STATED, {})
+        found.append(notice_of(code, all=len(frame), **place))
     attrs["rejected"] = dict(Counter(reason for one in trials for reason in one.reasons))
     attrs = add_notices(attrs, found)
     statements = {row: one.statement for row, one in enumerate(trials) if one.statement is not None}
@@ -292,8 +283,7 @@ def trial_frame(
         confidence[list(statements)] = stated["confidence"]
         frame["confidence"] = confidence
         attrs = record_stated(attrs, stated)
-    same = [*file_notices(map(Path, attrs["files"])), *row_notices(frame)]
-    frame.attrs = add_notices(attrs, same)
+    frame.attrs = attrs
     return frame
 
 

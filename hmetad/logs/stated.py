@@ -165,12 +165,12 @@ def statement_frame(
     rejected = pd.Series(reasons, index=index, dtype="str")
     frame = pd.DataFrame({"confidence": confidence, "rejected": rejected}, index=index)
     said = Counter((one.said, why) for one, why in zip(statements, reasons, strict=True) if why)
-    frame.attrs = {"scale": name, "rejected": dict(Counter(filter(None, reasons)))}
-    frame.attrs["examples"] = [
+    examples = [
         {"said": text, "reason": reason, "count": count}
         for (text, reason), count in said.most_common(MOST_EXAMPLES)
     ]
-    frame.attrs = add_notices(frame.attrs, found)
+    attrs: dict[Any, Any] = {"scale": name, "rejected": dict(Counter(filter(None, reasons)))}
+    frame.attrs = add_notices(attrs | {"examples": examples}, found)
     return frame
 
 

@@ -158,14 +158,10 @@ def read_statement(value: Any, wording: Wording) -> Statement:
         for values in fields:
             several = [read_value(one, words) for one in values]
             read.append(agree_on(several, "several different confidences"))
-    return last_of(read) if read else unread_statement(value, absent(wording))
-
-
-def absent(wording: Wording) -> str:
-    """Reason for a value in which nothing is found."""
-    if wording.pattern is not None:
-        return "pattern not found"
-    return "not understood" if wording.field is None else f"no field {wording.field!r}"
+    if read:
+        return last_of(read)
+    reason = "not understood" if wording.field is None else f"no field {wording.field!r}"
+    return unread_statement(value, reason if pattern is None else "pattern not found")
 
 
 def last_of(statements: Sequence[Statement]) -> Statement:

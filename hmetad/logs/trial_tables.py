@@ -19,17 +19,9 @@ from hmetad.base.files import TABLES, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import as_text, listed, without_codes
 from hmetad.counts.noticed import add_notices
-from hmetad.logs.choices import Choices, make_choices
-from hmetad.logs.decimals import Decimal, with_decimal_commas
+from hmetad.logs.choices import Choices, Decimal, make_choices
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.stated import (
-    Scale,
-    bare_numbers,
-    bounds,
-    record_stated,
-    statement_frame,
-    unread_notices,
-)
+from hmetad.logs.stated import bare_numbers, bounds, record_stated, statement_frame, unread_notices
 from hmetad.logs.statements import fold_word, is_missing, read_statement
 from hmetad.logs.trials import Verdict, of_each, safe_text, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
@@ -37,6 +29,7 @@ from hmetad.rows.files import read_table
 from hmetad.rows.queries import columns_named
 from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, TEXTS, sniffed_delimiter, text_suffix, usual_delimiter
+from hmetad.rows.values import GAPS, NUMBER, THOUSANDS
 
 __all__ = ["read_trials"]
 
@@ -47,6 +40,8 @@ HOLE = re.compile(r"\{([^{}]*)\}")
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
 CODED = (*READ, "stimulus", "response")
+# "-3e-05", as programs write 0.00003 beside others with a comma: no thousands, and no point.
+POWER = re.compile(r"\s*[+-]?[0-9]+[eE][+-]?[0-9]+\s*")
 # Column of the names of several files.
 FILE = "file"
 # Types of columns of integers and truth values, with gaps.
@@ -131,7 +126,7 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         if "confidence" not in trials:
             raise ColumnError("confidence", "no such column", "a column to parse", *COLUMNS)
         said = trials["confidence"]
-        refuse_spoiled(trials, choices.scale)
+        refuse_spoiled(trials, choices)
         statements = [read_statement(value, choices.wording) for value in said]
         stated = statement_frame(statements, scale=choices.scale, index=said.index)
         trials, attrs = trials.assign(confidence=stated["confidence"]), record_stated(attrs, stated)
@@ -141,9 +136,9 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     return trials
 
 
-def refuse_spoiled(trials: pd.DataFrame, scale: Scale | None) -> None:
+def refuse_spoiled(trials: pd.DataFrame, choices: Choices) -> None:
     """Refuse to read numbers as those of a larger scale where a model's are all from 0 to 1."""
-    values = bare_numbers(trials["confidence"])
+    scale, values = choices.scale, bare_numbers(trials["confidence"])
     if scale is None or bounds(scale, values)[1] <= 1:
         return
     numbers = pd.Series(values, trials.index).dropna()
@@ -201,6 +196,49 @@ def one_table(
         raise ChoiceError("decimal", f"{decimal!r}, for {file}", "a text table", step)
     point: Literal[".", ","] = "," if decimal == "comma" else "."
     return read_table(file, delimiter=sign, decimal=point), sign
+
+
+def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Table with the numbers that decimal commas stand for, and the columns that have commas.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of a file whose columns are not separated by commas; it is not changed.
+
+    Returns
+    -------
+    table : DataFrame
+        Columns of text in which every filled value is a number with one decimal comma are numbers,
+        and some may be whole numbers times a power of ten, such as ``-3e-05``. Others stay as they
+        are, and so do those in which every comma may part thousands.
+    columns : dict of str to list of str
+        Under ``decimal_commas`` those that were read so; under ``undecided_commas`` those that stay
+        text, though some values look like numbers with a decimal comma. Neither where there are
+        none.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sure": ["0,85", None], "rt": ["1,234", "2,345"], "at": ["1,5", "2"]})
+    >>> numbers, columns = with_decimal_commas(table)
+    >>> numbers["sure"].tolist(), columns
+    ([0.85, nan], {'decimal_commas': ['sure'], 'undecided_commas': ['rt', 'at']})
+    """
+    numbers, undecided = {}, []
+    for name in table.columns:
+        if pd.api.types.is_numeric_dtype(table[name]):
+            continue
+        known = table[name].where(~table[name].isin(GAPS))
+        values = [value for value in known.dropna().tolist() if isinstance(value, str)]
+        commas = [one for one in values if NUMBER.fullmatch(one)]
+        rest = [one for one in values if not NUMBER.fullmatch(one)]
+        has_numbers = len(values) == known.notna().sum() and all(map(POWER.fullmatch, rest))
+        if has_numbers and not all(map(THOUSANDS.fullmatch, commas)):
+            numbers[name] = pd.to_numeric(known.str.strip().str.replace(",", "."))
+        elif commas:
+            undecided.append(name)
+    found = {"decimal_commas": [*numbers], "undecided_commas": undecided}
+    return table.assign(**numbers), {key: names for key, names in found.items() if names}
 
 
 def below_each_other(
