@@ -148,8 +148,7 @@ def test_a_count_table_needs_no_door():
         as_detection({}, acknowledge=ACKNOWLEDGEMENT)
 
 
-@pytest.mark.parametrize("d", [0.3, 1.0, 2.5])
-@pytest.mark.parametrize("ratings", [4, 8])
+@pytest.mark.parametrize(("d", "ratings"), [(0.3, 8), (2.5, 4)])
 def test_m_ratio_is_one_by_construction_however_good_confidence_is(d, ratings):
     counts = as_detection(gaussian_table(d, ratings), acknowledge=ACKNOWLEDGEMENT)
     fitted = fit_mle(counts)
@@ -219,8 +218,9 @@ def test_each_cell_may_have_its_own_cut(flipped):
     # Both responses with two ratings at least: five are in use.
     trials["confidence"] = np.tile([1, 2, 3, 4, 5], 80)
     trials["response"] = np.where((trials["confidence"] > cut) ^ flipped, "pos", "neg")
-    for by in ("model", ["model", "task"]):
-        with pytest.raises(InputError, match="rating alone determines, in every cell"):
+    trials["item"] = np.arange(400) // 4
+    for by in ("model", ["model", "task"], ["model", "item"]):
+        with pytest.raises(InputError, match="rating alone determines, in "):
             count_trials(trials, by=by)
     # Together they overlap.
     assert CUT not in codes(count_trials(trials))
@@ -251,15 +251,6 @@ def test_a_cut_of_confidence_is_noticed_where_its_quantiles_straddle_it():
     trials.loc[:3, "confidence"] = [0.01, 0.99, 0.01, 0.99]
     trials.loc[:3, "response"] = [1, 0, 1, 0]
     assert CUT not in codes(count_trials(trials, quantiles=4))
-
-
-def test_a_cut_is_seen_where_cells_are_items():
-    trials = frame(item=np.arange(400) // 4)
-    cut = np.where(trials["model"] == "GPT-5", 2, 3)
-    trials["confidence"] = np.tile([1, 2, 3, 4, 5], 80)
-    trials["response"] = np.where(trials["confidence"] > cut, "pos", "neg")
-    with pytest.raises(InputError, match="rating alone determines"):
-        count_trials(trials, by=["model", "item"])
 
 
 def test_a_handful_of_trials_is_no_proof_of_a_cut():
@@ -315,7 +306,7 @@ def test_folded_ratings_and_ordinary_ones_pass():
     assert CUT not in codes(count_trials(trials, by="model"))
 
 
-@pytest.mark.parametrize("labels", [(False, True), (0, 1), ("a", "b"), ("b", "a")])
+@pytest.mark.parametrize("labels", [(False, True), ("b", "a")])
 def test_a_stimulus_that_goes_with_correctness_is_refused(labels):
     trials = answers()
     trials["answer"] = np.where(trials["correct"], labels[1], labels[0])
@@ -335,12 +326,9 @@ def test_a_stimulus_that_goes_with_correctness_by_nature_is_left_alone():
     trials = frame()
     trials["correct"] = trials["stimulus"] == trials["response"]
     assert count_trials(trials).sum() == 400
-
-
-def test_few_trials_do_not_show_what_the_stimulus_goes_with():
+    # Few trials do not show it.
     trials = frame(6, stimulus=["neg", "pos"] * 3, response=["neg", "pos", "pos"] * 2)
-    trials["accuracy"] = trials["stimulus"] == "pos"
-    assert count_trials(trials).sum() == 6
+    assert count_trials(trials.assign(accuracy=trials["stimulus"] == "pos")).sum() == 6
 
 
 def test_no_real_data_are_refused(shared):

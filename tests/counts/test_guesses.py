@@ -62,12 +62,9 @@ def test_two_columns_with_names_of_confidence_are_not_sure():
     found = facts(TABLE.assign(certainty=1.5))
     assert found["confidence"] == ("Confidence", False)
     assert facts(TABLE)["confidence"] == ("Confidence", True)
-
-
-def test_what_no_column_is_named_like_is_said():
-    found = facts(TABLE.rename(columns={"Confidence": "button"}))
-    assert found["confidence"] == (None, False)
-    assert "levels" not in found
+    unnamed = facts(TABLE.rename(columns={"Confidence": "button"}))
+    assert unnamed["confidence"] == (None, False)
+    assert "levels" not in unnamed
 
 
 def test_a_column_named_accuracy_that_holds_shares_is_no_correctness():
@@ -101,6 +98,8 @@ def test_a_response_that_is_never_shown_stands_for_no_answer(none):
     response.iloc[:5] = none
     found = facts(TABLE.assign(Response=response))
     assert found["missing_codes"] == ({"response": [none]}, True)
+    agrees = np.random.default_rng(2).integers(0, 2, len(TABLE))
+    assert facts(TABLE.assign(Accuracy=agrees))["labels"] == ([1, 2], False)
     assert len(trials_of(TABLE.assign(Response=response))) == len(TABLE) - 5
 
 
@@ -115,12 +114,6 @@ def test_correctness_tells_which_code_of_the_response_is_which():
     assert trials_of(turned)["correct"].tolist() == RIGHT.tolist()
 
 
-def test_correctness_that_is_no_agreement_makes_labels_unsure():
-    rng = np.random.default_rng(2)
-    found = facts(TABLE.assign(Accuracy=rng.integers(0, 2, len(TABLE))))
-    assert found["labels"] == ([1, 2], False)
-
-
 def test_a_stimulus_in_degrees_is_told_by_its_side_and_said_to_be_unsure():
     side = TABLE["Stimulus"].map({1: -1, 2: 1})
     table = TABLE.assign(Stimulus=side * np.linspace(0.5, 45, len(TABLE)))
@@ -131,16 +124,11 @@ def test_a_stimulus_in_degrees_is_told_by_its_side_and_said_to_be_unsure():
     assert trials_of(told)["stimulus"].tolist() == TABLE["Stimulus"].tolist()
 
 
-def test_several_options_are_as_many_labels():
-    rng = np.random.default_rng(3)
-    stimulus = rng.integers(0, 4, len(TABLE))
-    response = np.where(RIGHT, stimulus, (stimulus + 1) % 4)
-    found = facts(TABLE.assign(Stimulus=stimulus, Response=response))
-    assert found["labels"] == ([0, 1, 2, 3], True)
-
-
-def test_answers_on_a_continuum_are_no_labels():
+def test_several_options_are_as_many_labels_and_answers_on_a_continuum_are_none():
     rng = np.random.default_rng(4)
+    shown = rng.integers(0, 4, len(TABLE))
+    four = TABLE.assign(Stimulus=shown, Response=np.where(RIGHT, shown, (shown + 1) % 4))
+    assert facts(four)["labels"] == ([0, 1, 2, 3], True)
     table = TABLE.assign(Stimulus=rng.uniform(0, 180, len(TABLE)))
     table = table.assign(Response=rng.uniform(0, 180, len(TABLE)))
     found = facts(table)
@@ -155,6 +143,8 @@ def test_answers_on_a_continuum_are_no_labels():
 
 def test_few_values_are_levels_and_many_are_quantiles():
     assert facts(TABLE)["levels"] == ([1, 2, 3, 4], True)
+    silent = np.random.default_rng(5).permutation(TABLE["Confidence"])
+    assert facts(TABLE.assign(Confidence=silent))["levels"] == ([1, 2, 3, 4], False)
     shares = TABLE.assign(Confidence=TABLE["Confidence"] + np.linspace(0, 0.9, len(TABLE)))
     assert facts(shares)["quantiles"] == (4, True)
     tenths = TABLE.assign(Confidence=TABLE["Confidence"] + np.arange(len(TABLE)) % 4 / 10)
@@ -183,12 +173,6 @@ def test_a_scale_that_falls_with_accuracy_is_turned_and_said_to_be_unsure():
     assert trials_of(table)["confidence"].tolist() == TABLE["Confidence"].tolist()
 
 
-def test_confidence_that_tells_nothing_of_accuracy_may_run_either_way():
-    rng = np.random.default_rng(5)
-    found = facts(TABLE.assign(Confidence=rng.permutation(TABLE["Confidence"])))
-    assert found["levels"] == ([1, 2, 3, 4], False)
-
-
 # --- rows that are no trials ------------------------------------------------------------------
 
 
@@ -205,12 +189,9 @@ def test_rows_of_training_and_catch_trials_are_left_out(name, values, left_out):
     stage = np.where(np.arange(len(TABLE)) % 120 < 20, *values)
     table = TABLE.assign(**{name: stage})
     assert facts(table)["leave_out"] == ({name: left_out}, True)
+    most = np.where(np.arange(len(TABLE)) % 120 < 20, 0, 1)
+    assert facts(TABLE.assign(Training=most))["leave_out"] == ({"Training": [1]}, False)
     assert len(trials_of(table)) == 600
-
-
-def test_a_column_of_training_that_most_rows_have_is_not_sure():
-    stage = np.where(np.arange(len(TABLE)) % 120 < 20, 0, 1)
-    assert facts(TABLE.assign(Training=stage))["leave_out"] == ({"Training": [1]}, False)
 
 
 def test_a_short_block_zero_may_be_training():
@@ -253,7 +234,3 @@ def test_a_file_that_cannot_be_counted_is_refused_in_one_line(tmp_path, change, 
         public.load_trials(file)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_four_people_are_enough():
-    assert trials_of(made_table(people=4))["subject"].nunique() == 4

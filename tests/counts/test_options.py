@@ -63,6 +63,8 @@ def test_labels_are_kept_in_the_order_that_is_given_unseen_ones_too():
     padded = count_trials(trials, options=5)
     assert padded["stimulus"].values.tolist() == ["A", "B", "C", "unseen 1", "unseen 2"]
     assert padded.sum() == len(trials)
+    assert "unseen-options" in {x.code for x in notices(padded)}
+    assert "unseen-options" not in {x.code for x in notices(count_trials(trials, options=3))}
 
 
 def test_numbers_as_labels_become_text_and_fifty_options_are_counted():
@@ -137,19 +139,13 @@ def test_a_column_of_numbers_of_options_tells_cells_apart(by):
     assert sorted(json.loads(counts.attrs["by"])) == ["model", "options"]
 
 
-def test_a_column_of_a_file_has_numbers_of_options(tmp_path):
-    trials = letters(options=4, n=np.tile([3, 5], 200)).rename(columns={"n": "options"})
-    trials.to_csv(tmp_path / "trials.csv", index=False)
-    counts = count_correct(tmp_path / "trials.csv", options="options")
-    assert counts["options"].values.tolist() == [3, 5]
-    assert counts["cell"].values.tolist() == ["3", "5"]
-
-
 @pytest.mark.parametrize(
     ("n", "said"), [(1, "1"), (0, "0"), (2.5, "2.5"), ("four", "'four'"), (True, "True")]
 )
 def test_numbers_that_no_task_has_are_refused(n, said):
     trials = letters(n=n)
+    with pytest.raises(InputError, match="whole numbers of options"):
+        simulate_counts(2.0, trials=100, seed=1, likelihood="alternatives", options=2.5)
     with pytest.raises(InputError, match=rf"options: .*Expected whole.*, got {said} in column 'n'"):
         count_correct(trials, options="n")
     if not isinstance(n, str):
@@ -166,14 +162,6 @@ def test_a_column_that_is_not_there_or_means_something_else_is_refused():
         count_correct(trials, by="options", options="n")
     with pytest.raises(InputError, match="does not go with a column 'options' in by"):
         count_correct(trials, by="options", options=4)
-
-
-def test_files_keep_both_kinds_of_tables(tmp_path):
-    full = count_trials(letters(model=np.repeat(["x", "y"], 200)), by="model", options=4)
-    for number, counts in enumerate((full, type2_counts(full))):
-        path = tmp_path / f"{number}.nc"
-        counts.to_netcdf(path)
-        xr.testing.assert_identical(xr.open_dataarray(path).load(), counts)
 
 
 # From the full table to right and wrong
@@ -229,15 +217,11 @@ def test_measures_of_right_and_wrong_take_every_table():
     assert measured["options"].values.tolist() == [4]
 
 
-def test_trials_of_every_table_are_drawn():
+def test_rows_and_columns_of_a_table_have_one_order():
     full = count_trials(letters(), options=4)
     draws = resample(full, auroc2, n=50, seed=1)
     assert draws.sizes == {"cell": 1, "draw": 50}
     assert draws["auroc2"].std() > 0
-
-
-def test_rows_and_columns_of_a_table_have_one_order():
-    full = count_trials(letters(), options=4)
     with pytest.raises(InputError, match=r"Expected the same.*responses .* for stimuli "):
         resample(full.isel(response=[1, 0, 2, 3]), auroc2, n=5)
 
@@ -264,12 +248,6 @@ def test_questions_of_one_cell_are_said_to_differ_in_difficulty_where_there_is_a
     assert "mixed-items" not in [one.code for one in notices(alone)]
     by_item = count_correct(trials, by="item", options=4)
     assert "mixed-items" not in [one.code for one in notices(by_item)]
-
-
-@pytest.mark.parametrize("options", [2.5, 3.9])
-def test_parts_of_an_option_are_not_simulated(options):
-    with pytest.raises(InputError, match="whole numbers of options"):
-        simulate_counts(2.0, trials=100, seed=1, likelihood="alternatives", options=options)
 
 
 @pytest.mark.parametrize("options", ["4", "A,B,C,D"])
@@ -313,11 +291,6 @@ def test_fewer_options_than_letters_are_refused():
     # Answers in words need not be options.
     spoken = trials.assign(response=[f"word {i}" for i in range(len(trials))])
     assert count_correct(spoken, options=3)["options"] == 3
-
-
-def test_an_option_that_no_trial_has_is_noticed():
-    assert "unseen-options" in {x.code for x in notices(count_trials(letters(), options=5))}
-    assert "unseen-options" not in {x.code for x in notices(count_trials(letters(), options=4))}
 
 
 def test_a_rating_below_half_is_no_fault_where_there_are_more_options():
