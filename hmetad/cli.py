@@ -6,90 +6,154 @@ interrupt in 130, termination in 143.
 
 import atexit
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from hmetad.base.errors import InputError
+from hmetad.base.errors import FileError, InputError
+from hmetad.base.lazy import import_on_call, postpone
 from hmetad.base.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
-from hmetad.commands import (
-    compare,
-    fit,
-    import_log,
-    measures,
-    notices,
-    plan,
-    reliability,
-    report,
-    reproduce,
-    select,
-)
-from hmetad.commands.options import (
-    KNOWN,
-    Command,
-    Group,
-    as_command,
-    option_name,
-)
-from hmetad.report.terminal import say
+from hmetad.commands.options import KNOWN, PLAIN, as_command, option_name
 
-__all__ = ["app", "main", "outcome"]
+__all__ = ["COMMANDS", "app", "main", "outcome"]
 
 INTERRUPTED = 130
 PACKAGE = str(Path(__file__).parent)
-COMMANDS: dict[str, Callable[..., Any]] = {
-    "import lm-eval": import_log.import_lm_eval,
-    "import inspect": import_log.import_inspect,
-    "import lighteval": import_log.import_lighteval,
-    "import helm": import_log.import_helm,
-    "import matlab": import_log.import_matlab,
-    "import table": import_log.import_table,
-    "import dataset": import_log.import_dataset,
-    "measures": measures.measures,
-    "reliability": reliability.reliability,
-    "fit": fit.fit,
-    "estimates": fit.estimates,
-    "compare": compare.compare,
-    "select": select.select,
-    "report": report.report,
-    "models": fit.models,
-    "notices": notices.notices,
-    "plan trials": plan.plan_trials,
-    "plan groups": plan.plan_groups,
-    "reproduce": reproduce.reproduce,
+# Summary of each command, in the order of the work.
+COMMANDS = {
+    "import": "Convert evaluation logs, tables and public data sets to trials.",
+    "import lm-eval": "Convert sample logs of lm-evaluation-harness to trials.",
+    "import inspect": "Convert logs of Inspect, .eval or .json, to trials.",
+    "import lighteval": "Convert details of lighteval, .parquet, to trials.",
+    "import helm": "Convert runs of HELM to trials.",
+    "import matlab": "Convert Matlab files of HMeta-d, .mat, to trials.",
+    "import table": "Convert tables to trials, or guess what their columns are.",
+    "import dataset": "Fetch a public data set, and write its trials.",
+    "fit": "Fit a Bayesian meta-d′ model, individual or hierarchical, and save it.",
+    "measures": "Compute d′, AUROC2, meta-d′, calibration and other measures of each cell.",
+    "compare": "Compare models, conditions or groups, and decide each difference by a ROPE.",
+    "report": "Write a report of one fit, or of all fits in a folder.",
+    "estimates": "Fit a hierarchical model (meta-analysis) to estimates with standard errors.",
+    "select": "Compare ten models of how confidence arises, fitted to each participant.",
+    "reliability": "Estimate the reliability of measures, from halves of trials or sessions.",
+    "plan": "Plan a study by simulation: its trials, or its participants.",
+    "plan trials": "Plan the number of trials of single cells, by simulation.",
+    "plan groups": "Plan the number of participants of a hierarchical model, by simulation.",
+    "models": "List the models that hmetad fit has (model cards).",
+    "notices": "Explain notices: what a code means, and what to do about it.",
+    "reproduce": "Recompute a paper, and compare each published number with ours.",
 }
-
-
+MORE_HELP = {
+    "import": "\n\nThe kind may be omitted if the name of the file shows it: hmetad import "
+    "run.eval -o trials.csv.",
+    "plan": "",
+}
+# Modules of commands that are not called like the first word of the command.
+MODULES = {"import": "import_log", "estimates": "fit", "models": "fit"}
 # Help without boxes: in 80 columns their frames leave no room for words.
-PLAIN_HELP: dict[str, Any] = {"cls": Group, "rich_markup_mode": None}
+PLAIN_HELP: dict[str, Any] = {"rich_markup_mode": None}
+named_kind: Callable[..., Any] = import_on_call("hmetad.commands.import_log", "named_kind")
+say: Callable[..., Any] = import_on_call("hmetad.report.terminal", "say")
+
+
+class Commands(Mapping[str, Any]):
+    """Commands of a group by name, each imported and built when it is used."""
+
+    def __init__(self, group: str) -> None:
+        paths = [(path, *path.rpartition(" ")) for path in COMMANDS]
+        self.paths = {name: path for path, parent, _, name in paths if parent == group}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, name: str) -> Any:
+        path = self.paths[name]
+        if path in MORE_HELP:
+            kind = ImportGroup if path == "import" else Group
+            return kind(name=path, help=COMMANDS[path] + MORE_HELP[path], **PLAIN_HELP)
+        first = path.split()[0]
+        module = import_module(f"hmetad.commands.{MODULES.get(first, first)}")
+        command, examples = as_command(getattr(module, re.sub("[ -]", "_", path)))
+        built = typer.Typer(add_completion=False, **PLAIN_HELP)
+        # \b keeps lines as they are.
+        built.command(name, cls=Command, epilog=f"\b\nExamples:\n{examples}")(command)
+        return typer.main.get_command(built)
+
+
+class ReadableHelp:
+    """Help that has no types of Python, and breaks no line within a name."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Help as it is printed."""
+        # It stands before a class of typer, which has the method.
+        text: str = super().get_help(ctx)  # type: ignore[misc]
+        text = re.sub(r" <[a-z\[\]]+>", lambda found: " " * len(found[0]), text)
+        return text.translate(PLAIN)
+
+
+class Command(ReadableHelp, TyperCommand):
+    """A command."""
+
+
+class Group(ReadableHelp, TyperGroup):
+    """Commands, whose help is printed if none is named."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = Commands(self.name or "")  # type: ignore[assignment]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments that are left for the command."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def list_commands(self, _: Any) -> list[str]:
+        """Names of the commands."""
+        return [*self.commands]
+
+    def format_commands(self, _: Any, formatter: Any) -> None:
+        """Write names and summaries, without importing the commands."""
+        paths = Commands(self.name or "").paths
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[path]) for name, path in paths.items()])
+
+
+class ImportGroup(Group):
+    """A command for each kind of log; the name of a file may stand for its kind."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments that are left for the command."""
+        if args and args[0].startswith("-") and args[0] != "--help":
+            step = "Write: hmetad import PATH -o trials.csv."
+            raise FileError("KIND", args[0], "a kind of log, or the path, before options", step)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first argument, or of the kind of log that it names."""
+        is_kind = args[0] in self.commands
+        return super().resolve_command(ctx, args if is_kind else [named_kind(args), *args])
+
+
 app = typer.Typer(
-    **PLAIN_HELP,
+    cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     invoke_without_command=True,
+    **PLAIN_HELP,
 )
-IMPORT_HELP = (
-    "Convert evaluation logs, tables and public data sets to trials. The kind may be left out if "
-    "the name of the file shows it: hmetad import run.eval -o trials.csv."
-)
-GROUPS = {
-    "import": typer.Typer(
-        **{**PLAIN_HELP, "cls": import_log.ImportGroup},
-        help=IMPORT_HELP,
-        short_help="Convert logs, tables and data sets to trials.",
-    ),
-    "plan": typer.Typer(
-        **PLAIN_HELP, help="Plan a study, by simulation: its trials, or its people."
-    ),
-}
 
 
 @app.callback()
@@ -102,26 +166,12 @@ def options(
         raise typer.Exit
 
 
-for name, command in COMMANDS.items():
-    function, examples = as_command(command)
-    # Typer cuts a sentence short that is not given as one; \b keeps lines as they are.
-    first = (function.__doc__ or "").partition("\n")[0]
-    group, _, own = name.rpartition(" ")
-    parent = GROUPS[group] if group else app
-    parent.command(
-        own,
-        cls=Command,
-        short_help=first,
-        epilog=f"\b\nExamples:\n{examples}",
-    )(function)
-
-for name, commands in GROUPS.items():
-    app.add_typer(commands, name=name)
-
-
 def main() -> NoReturn:
     """Run the command line, and end the process with its status."""
     begin_command()
+    postpone("pandas", "xarray")
+    # No command has arrays of Dask, which xarray would import to recognise them.
+    sys.modules["dask"] = None  # type: ignore[assignment]
     end(outcome(sys.argv[1:]))
 
 

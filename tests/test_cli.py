@@ -5,7 +5,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from inspect import cleandoc
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_an_interrupt_ends_with_status_130_and_leaves_nothing(tmp_path, name):
 
 
 def test_the_command_starts_without_the_libraries_that_count():
-    heavy = ("numpy", "pandas", "xarray", "scipy", "matplotlib")
+    heavy = ("numpy", "pandas", "xarray", "scipy", "matplotlib", "rich", "pydantic")
     code = f"import sys, hmetad.cli; print([x for x in {heavy} if x in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -98,9 +97,21 @@ def readme_lines():
     return [line for block in blocks for line in lines_of(block)]
 
 
+def commands_of(group, *above):
+    """Every command, with the names that lead to it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, *above, name)
+        else:
+            yield " ".join((*above, name)), command
+
+
+BUILT = dict(commands_of(get_command(app)))
+
+
 def example_lines():
     """Command lines at the foot of each command's help."""
-    return [line for command in COMMANDS.values() for line in lines_of(cleandoc(command.__doc__))]
+    return [line for command in BUILT.values() for line in lines_of(command.epilog)]
 
 
 def test_the_readme_shows_the_commands_it_speaks_of():
@@ -114,6 +125,13 @@ def test_every_command_line_that_is_shown_can_be_parsed(line):
         name, *line = line
         command = command.commands[name]
     command.make_context(name, line)
+
+
+def test_groups_list_what_the_help_of_each_command_begins_with():
+    assert {name: COMMANDS[name] for name in BUILT} == {
+        name: command.help.translate(PLAIN).partition("\n")[0] for name, command in BUILT.items()
+    }
+    assert set(COMMANDS) == {*BUILT, "import", "plan"}
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -132,7 +150,7 @@ def test_help_fits_its_width_and_says_all_there_is_of_each_option_without_a_brok
     for parameter in command.params:
         assert parameter.help
         assert " ".join(parameter.help.translate(PLAIN).split()) in words
-    assert (f"hmetad {name}" in examples) == bool(name)
+    assert (f"hmetad {name}" in examples) == (name in BUILT)
 
 
 # What the columns and ratings of a file are; and what is drawn, printed and written.
@@ -142,18 +160,7 @@ SHARED = {
 }
 
 
-def commands_of(group, *above):
-    """Every command, with the names that lead to it."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands_of(command, *above, name)
-        else:
-            yield " ".join((*above, name)), command
-
-
-@pytest.mark.parametrize(
-    "command", [pytest.param(one, id=name) for name, one in commands_of(get_command(app))]
-)
+@pytest.mark.parametrize("command", [pytest.param(one, id=name) for name, one in BUILT.items()])
 def test_a_command_has_few_options_of_its_own(command):
     options = [one for one in command.params if one.param_type_name == "option"]
     own = [one for one in options if not str(one.metavar).startswith("COLUMN")]

@@ -154,7 +154,7 @@ class CompareOptions(PrintOptions):
 
 
 def compare(asked: CompareOptions) -> None:
-    r"""Compare models, conditions or groups, and judge each difference by a ROPE.
+    r"""Compare models, conditions or groups, and decide each difference by a ROPE.
 
     Examples
     --------

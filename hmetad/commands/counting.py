@@ -4,52 +4,53 @@ Path of trials and options → count table.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.base.errors import ColumnError, ConflictError, EmptyError, LabelError, nearest
-from hmetad.commands.options import (
-    TrialOptions,
-    columns_of,
-    options_named,
-    parse_by,
-    split,
-)
+from hmetad.base.errors import ColumnError, ConflictError, EmptyError, LabelError
+from hmetad.base.lazy import import_on_call
+from hmetad.commands.options import TrialOptions, columns_of, options_named, parse_by, split
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from hmetad.counts.columns import Trials
     from hmetad.rows.queries import Rows
 
-__all__ = [
-    "are_numbers",
-    "count_file",
-    "count_scanned",
-    "quantile_ratings",
-    "scan_trials",
-    "warnings_said",
-]
+__all__ = ["are_numbers", "count_file", "count_scanned", "quantile_ratings", "scan_trials"]
 
+trials_in_use: Callable[..., Any] = import_on_call("hmetad.counts.columns", "trials_in_use")
 # More are likely percentages.
 MOST_RATINGS = 20
 
 
-def scan_trials(asked: TrialOptions, by: Sequence[str], columns: Mapping[str, str]) -> "Rows":
-    """Trials of files, not yet read, with grouping columns as text.
+def scan_trials(
+    asked: TrialOptions,
+    by: Iterable[str],
+    correct: str | None = None,
+    covariates: Sequence[str] = (),
+    others: Sequence[str] = (),
+) -> "Trials":
+    """Trials of files, not yet read, whose columns have the names that are in use.
 
-    `columns` are the others in use, by role, in which codes are missing values.
+    Grouping columns are text; `others` group nothing.
     """
     asked.refuse_idle(quantiles_within="" if asked.quantiles else "with --quantiles")
-    text = [*columns_of(by), *asked.quantiles_within]
-    rows = hmetad.logs.scan_table(asked.file, text=text)
-    rows = rows.spelled([*columns.values(), *text])
+    within = asked.quantiles_within
+    rows = hmetad.logs.scan_table(asked.file, text=[*columns_of(by), *within])
+    roles = {"correct": correct_column(rows, asked, correct)}
+    if roles["correct"] is None:
+        roles = {"stimulus": asked.stimulus, "response": asked.response}
+    roles |= {"confidence": asked.confidence}
+    groupings = {"by": parse_by(by), "covariates": covariates}
     codes = split(asked.missing_codes)
-    rows = hmetad.counts.without_codes(rows, codes, columns, split([asked.labels]))
-    return rows.with_points([columns["confidence"]])
+    labels = split([asked.labels])
+    found: Trials = trials_in_use(rows, roles, groupings, None, [*within, *others], codes, labels)
+    return found
 
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:
@@ -64,25 +65,23 @@ def are_numbers(trials: "Rows", confidence: str) -> bool:
 
 def count_file(
     asked: TrialOptions,
-    by: Sequence[str],
+    by: Iterable[str],
     covariates: Sequence[str] = (),
     correct: str | None = None,
 ) -> "xr.DataArray":
     """Count table of files; with a column of right and wrong, a type-2 table."""
-    columns = {"stimulus": asked.stimulus, "response": asked.response} if not correct else {}
-    columns |= {"correct": correct} if correct else {}
-    trials = scan_trials(asked, by, {**columns, "confidence": asked.confidence})
-    correct = judged_column(trials, asked, correct)
-    return count_scanned(trials, asked, by, covariates=covariates, correct=correct)
+    trials = scan_trials(asked, by, correct, covariates)
+    return count_scanned(trials.rows, trials, asked, trials.by)
 
 
-def judged_column(trials: "Rows", asked: TrialOptions, correct: str | None) -> str | None:
+def correct_column(rows: "Rows", asked: TrialOptions, correct: str | None) -> str | None:
     """Column of right or wrong: the one named, or "correct" of options without a stimulus."""
-    has_some = {asked.stimulus, asked.response} & {*trials.columns}
-    if correct is not None or has_some or "correct" not in trials.columns:
+    columns = {name.casefold() for name in map(str, rows.columns)}
+    has_some = {asked.stimulus.casefold(), asked.response.casefold()} & columns
+    if correct is not None or has_some or "correct" not in columns:
         return correct
     if not options_of(asked):
-        step = "If trials say only right or wrong: --correct correct, and for M --options 4."
+        step = "If trials have only correct or incorrect: --correct correct, for M --options 4 too."
         raise ColumnError("--stimulus", repr(asked.stimulus), "a column of the trials", step)
     return "correct"
 
@@ -106,41 +105,30 @@ def parsed_options(text: str, correct: str | None) -> int | str | list[str] | No
 
 
 def count_scanned(
-    trials: "Rows | pd.DataFrame",
-    asked: TrialOptions,
-    by: Sequence[str],
-    *,
-    covariates: Sequence[str] = (),
-    correct: str | None = None,
+    table: "Rows | pd.DataFrame", trials: "Trials", asked: TrialOptions, by: Sequence[str]
 ) -> "xr.DataArray":
-    """Count table of trials; with a column of right and wrong, a type-2 table."""
-    for name in asked.quantiles_within:
-        if name not in trials.columns:
-            step = nearest(name, trials.columns)
-            raise ColumnError("--quantiles-within", repr(name), "a column of the trials", step)
+    """Count table of trials, all or some; with a column of right and wrong, a type-2 table."""
+    options = parsed_options(options_of(asked), trials.roles.get("correct"))
     shared: dict[str, Any] = {
-        "by": parse_by(by),
-        "confidence": asked.confidence,
+        **trials.roles,
+        "by": by,
         "ratings": asked.ratings,
         "levels": asked.levels or None,
         "quantiles": asked.quantiles,
         "quantiles_within": [*asked.quantiles_within],
+        "options": options,
     }
-    options = shared["options"] = parsed_options(options_of(asked), correct)
     typed = {"labels": "--options"} if isinstance(options, list) else {}
     with warnings_said(), options_named(typed):
-        if correct is not None:
-            if covariates:
-                raise ConflictError("--covariates", "--correct")
-            return hmetad.count_correct(trials, correct=correct, **shared)
-        return hmetad.count_trials(
-            trials,
-            covariates=covariates,
-            stimulus=asked.stimulus,
-            response=asked.response,
-            labels=split([asked.labels]) or None,
-            **shared,
-        )
+        if "correct" not in trials.roles:
+            more: dict[str, Any] = {
+                "covariates": trials.covariates,
+                "labels": split([asked.labels]) or None,
+            }
+            return hmetad.count_trials(table, **shared, **more)
+        if trials.covariates:
+            raise ConflictError("--covariates", "--correct")
+        return hmetad.count_correct(table, **shared)
 
 
 def quantile_ratings(confidence: "pd.Series", ratings: int) -> "pd.Series":

@@ -21,7 +21,6 @@ from hmetad.base.errors import (
     ChoiceError,
     ColumnError,
     ConflictError,
-    FileError,
     NumberError,
     OutputError,
     UnknownError,
@@ -31,7 +30,6 @@ from hmetad.base.files import write_together
 from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, rows_of, writable_file
 from hmetad.commands.counting import quantile_ratings
 from hmetad.commands.options import (
-    Group,
     Limit,
     MissingCodes,
     PrintOptions,
@@ -51,7 +49,6 @@ if TYPE_CHECKING:
     from hmetad.base.notice import Notice
 
 __all__ = [
-    "ImportGroup",
     "import_dataset",
     "import_helm",
     "import_inspect",
@@ -287,22 +284,6 @@ class LmEvalImport(LightevalImport):
 
     answer_filter: str | None = None
     limit: Limit = None
-
-
-class ImportGroup(Group):
-    """A command for each kind of log; the name of a file may stand for its kind."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Arguments that are left for the command."""
-        if args and args[0].startswith("-") and args[0] != "--help":
-            step = "Write: hmetad import PATH -o trials.csv."
-            raise FileError("KIND", args[0], "a kind of log, or the path, before options", step)
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the first argument, or of the kind of log that it names."""
-        is_kind = args[0] in self.commands
-        return super().resolve_command(ctx, args if is_kind else [named_kind(args), *args])
 
 
 def named_kind(args: Sequence[str]) -> str:

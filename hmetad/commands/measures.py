@@ -33,7 +33,6 @@ from hmetad.commands.options import (
     Output,
     cell_heading,
     columns_of,
-    parse_by,
 )
 from hmetad.text.names import column_name, in_percent
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from hmetad.base.notice import Notice
+    from hmetad.counts.columns import Trials
     from hmetad.report.page.report import Report
     from hmetad.rows.queries import Rows
 
@@ -100,20 +100,9 @@ class MeasuresOptions(CellOptions):
         return self.output.suffix if self.output else ""
 
     @property
-    def answered(self) -> list[str]:
-        """Columns without which a trial has no answer."""
-        judged = [self.correct] if self.correct else [self.stimulus, self.response]
-        return [*judged, self.confidence]
-
-    @property
     def resampled(self) -> dict[str, Any]:
         """How trials are drawn again."""
         return {"n": self.draws, "cluster": self.cluster, "seed": self.seed}
-
-    @property
-    def compared(self) -> dict[str, Any]:
-        """Columns of cells, and the one whose levels are compared."""
-        return {"by": parse_by(self.by), "over": self.over}
 
 
 @dataclass(frozen=True)
@@ -123,14 +112,27 @@ class Request:
     Parameters
     ----------
     options : MeasuresOptions
-    trials : Rows or DataFrame
+    trials : Trials
+    table : Rows or DataFrame
+        All trials, or those of common items.
     is_exact : bool
         Whether confidence is taken as it is.
     """
 
     options: MeasuresOptions
-    trials: "Rows | pd.DataFrame"
+    trials: "Trials"
+    table: "Rows | pd.DataFrame"
     is_exact: bool
+
+    @property
+    def compared(self) -> dict[str, Any]:
+        """Columns of cells, and the one whose levels are compared."""
+        return {"by": self.trials.by, "over": self.options.over}
+
+    @property
+    def answered(self) -> list[str]:
+        """Columns without which a trial has no answer."""
+        return [*self.trials.roles.values()]
 
     @property
     def has_draws(self) -> bool:
@@ -210,31 +212,24 @@ def refuse_without_stimulus(options: MeasuresOptions) -> None:
 
 def requested(options: MeasuresOptions) -> Request:
     """Trials that options are about, not yet read where all are taken."""
-    own = ("correct",) if options.correct else ("stimulus", "response")
-    used = {name: getattr(options, name) for name in (*own, "confidence")}
-    trials = scan_trials(options, options.by, used).spelled((options.cluster or "").split(","))
-    has_some = {options.stimulus, options.response} & {*trials.columns}
-    is_right = options.correct is None and not has_some and "correct" in trials.columns
-    if is_right and options.options:
-        return requested(replace(options, correct="correct"))
-    if is_right:
-        step = "If trials say only right or wrong: --correct correct."
-        raise ColumnError("--stimulus", repr(options.stimulus), "a column of the trials", step)
+    cluster = (options.cluster or "").split(",")
+    trials = scan_trials(options, options.by, options.correct, others=cluster)
+    options = replace(options, correct=trials.roles.get("correct"))
     are_rated = options.quantiles or options.ratings or options.levels
-    is_exact = bool(
-        options.correct is not None and not are_rated and are_numbers(trials, options.confidence)
-    )
+    has_numbers = options.correct is not None and not are_rated
+    is_exact = has_numbers and are_numbers(trials.rows, options.confidence)
     if options.missing != "drop" and options.common_items:
         raise ConflictError("--common-items", "--missing wrong")
     if options.missing != "drop" and not is_exact:
         step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
         raise ChoiceError("--missing", "'wrong' with ratings", "'drop'", step)
+    request = Request(options, trials, trials.rows, is_exact)
     if not options.common_items:
-        return Request(options, trials, is_exact)
+        return request
     shared = hmetad.measures.common_items(
-        trials, **options.compared, item=options.cluster, answered=options.answered
+        trials.rows, **request.compared, item=options.cluster, answered=request.answered
     )
-    return Request(options, shared, is_exact)
+    return replace(request, table=shared)
 
 
 def needs_of_options(asked: Request) -> dict[str, str]:
@@ -256,34 +251,27 @@ def needs_of_options(asked: Request) -> dict[str, str]:
 
 def measured_exactly(asked: Request) -> Measured:
     """Measures of trials whose confidence is taken as it is."""
-    options, trials = asked.options, asked.trials
-    shared: dict[str, Any] = {
-        **options.compared,
-        "correct": options.correct,
-        "confidence": options.confidence,
-        "missing": options.missing,
-    }
+    options, table = asked.options, asked.table
+    shared: dict[str, Any] = {**asked.compared, **asked.trials.roles, "missing": options.missing}
     ci_prob, draws = options.ci_prob, None
     if asked.has_draws:
-        draws = hmetad.measures.resample_trials(trials, **shared, **options.resampled)
+        draws = hmetad.measures.resample_trials(table, **shared, **options.resampled)
         result = hmetad.measures.resample_trials_interval(
-            trials, **shared, ci_prob=ci_prob, draws=draws
+            table, **shared, ci_prob=ci_prob, draws=draws
         )
     else:
-        result = hmetad.measures.measure_trials(trials, **shared, ci_prob=ci_prob)
+        result = hmetad.measures.measure_trials(table, **shared, ci_prob=ci_prob)
     titled: dict[str, Any] = {**shared, "title": title_of(options), "ci_prob": ci_prob}
-    page = partial(measures_page, trials, **titled, draws=draws)
-    return Measured(result, draws, page)
+    return Measured(result, draws, partial(measures_page, table, **titled, draws=draws))
 
 
 def measured_counts(asked: Request) -> Measured:
     """Measures of trials that are counted by rating."""
-    options, grouping, cluster = asked.options, parse_by(asked.options.by), list[str]()
+    options, table, by = asked.options, asked.table, asked.trials.by
+    cluster = list[str]()
     if asked.has_draws:
-        whole = options.cluster
-        cluster = hmetad.measures.unit_columns(asked.trials, by=grouping, cluster=whole)
-    by = [*options.by, *cluster]
-    counts = count_scanned(asked.trials, options, by, correct=options.correct)
+        cluster = hmetad.measures.unit_columns(table, by=by, cluster=options.cluster)
+    counts = count_scanned(table, asked.trials, options, [*by, *cluster])
     statistic = partial(
         hmetad.measure,
         meta_d=options.meta_d or bool(options.options),
@@ -296,12 +284,11 @@ def measured_counts(asked: Request) -> Measured:
     if asked.has_draws:
         draws = hmetad.resample(counts, statistic, **options.resampled | {"cluster": cluster})
         measured = hmetad.resample_interval(counts, statistic, ci_prob=options.ci_prob, draws=draws)
-        found = hmetad.measures.repeated_items(
-            asked.trials, by=grouping, cluster=options.cluster or cluster or None
-        )
+        units = options.cluster or cluster or None
+        found = hmetad.measures.repeated_items(table, by=by, cluster=units)
         if options.options and cluster:
             # Cells of single items cannot show what those of all items do.
-            pooled_table = count_scanned(asked.trials, options, options.by, correct=options.correct)
+            pooled_table = count_scanned(table, asked.trials, options, by)
             found += [one for one in hmetad.notices(pooled_table) if one.code in OF_WHOLE_CELLS]
     else:
         measured = statistic(pooled)
@@ -326,9 +313,7 @@ def unequal_items(asked: Request) -> "list[Notice]":
     options = asked.options
     if options.cluster is not None and asked.has_draws:
         return []
-    found = hmetad.measures.unequal_answers(
-        asked.trials, **options.compared, answered=options.answered
-    )
+    found = hmetad.measures.unequal_answers(asked.table, **asked.compared, answered=asked.answered)
     # People need not have equal numbers of trials.
     is_judged = options.correct is not None
     return [one for one in found if is_judged or "no column" not in one.message]

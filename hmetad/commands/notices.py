@@ -41,7 +41,9 @@ class NoticeOptions(PrintOptions):
 
 
 def notices(asked: NoticeOptions) -> None:
-    """Explain notices: what a code means, and what to do about it; or print those of a fit.
+    """Explain notices: what a code means, and what to do about it.
+
+    For fits and draws (.nc), print their notices in full.
 
     Examples
     --------

@@ -19,7 +19,6 @@ from textwrap import indent
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from hmetad.base.errors import ChoiceError, ConflictError, InputError, NumberError, UnusedError
 
@@ -29,11 +28,9 @@ __all__ = [
     "CellOptions",
     "Chains",
     "CiProb",
-    "Command",
     "Correction",
     "FixedSeed",
     "Format",
-    "Group",
     "Limit",
     "MissingCodes",
     "Options",
@@ -209,29 +206,6 @@ class CellOptions(TrialOptions):
 
     by: tuple[str, ...] = ()
     options: str = ""
-
-
-class ReadableHelp:
-    """Help that has no types of Python, and breaks no line within a name."""
-
-    def get_help(self, ctx: Any) -> str:
-        """Help as it is printed."""
-        # It stands before a class of typer, which has the method.
-        text: str = super().get_help(ctx)  # type: ignore[misc]
-        text = re.sub(r" <[a-z\[\]]+>", lambda found: " " * len(found[0]), text)
-        return text.translate(PLAIN)
-
-
-class Command(ReadableHelp, TyperCommand):
-    """A command."""
-
-
-class Group(ReadableHelp, TyperGroup):
-    """Commands, whose help is printed if none is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Arguments that are left for the command."""
-        return super().parse_args(ctx, args or ["--help"])
 
 
 def as_command(function: Callable[..., Any]) -> tuple[Callable[..., Any], str]:

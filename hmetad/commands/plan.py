@@ -224,7 +224,7 @@ def plan_trials(asked: TrialPlanOptions) -> None:
 
 
 def plan_groups(asked: GroupPlanOptions) -> None:
-    r"""Plan the number of people of a hierarchical model, by simulation.
+    r"""Plan the number of participants of a hierarchical model, by simulation.
 
     Examples
     --------

@@ -77,7 +77,7 @@ class ReliabilityOptions(CellOptions):
 
 
 def reliability(asked: ReliabilityOptions) -> None:
-    """Estimate how reliable each person's measures are, from halves of trials or sessions.
+    """Estimate the reliability of measures, from halves of trials or sessions.
 
     Examples
     --------

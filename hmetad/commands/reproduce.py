@@ -80,7 +80,7 @@ class ReproduceOptions(PrintOptions):
 
 
 def reproduce(asked: ReproduceOptions) -> int:
-    """Recompute a paper, and set each printed number beside ours.
+    """Recompute a paper, and compare each published number with ours.
 
     Exit status 0 if every number agrees or its difference is explained, else 1.
 

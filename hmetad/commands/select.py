@@ -77,7 +77,7 @@ class SelectOptions(TrialOptions):
 
 
 def select(asked: SelectOptions) -> None:
-    """Compare ten models of how confidence arises, fitted to each person.
+    """Compare ten models of how confidence arises, fitted to each participant.
 
     Examples
     --------

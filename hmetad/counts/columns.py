@@ -123,10 +123,10 @@ def trials_in_use(
     """
     rows = rows_of(table, text=text_columns(groupings["by"]))
     rows = named_rows(rows, roles.values(), *groupings.values(), n, *others)
-    rows = without_codes(rows, missing_codes, roles, labels).with_points([roles["confidence"]])
     names = {argument: column_names(argument, given) for argument, given in groupings.items()}
     grouping = [(argument, name) for argument, own in names.items() for name in own]
     check_roles(rows.columns, [*roles.items(), *grouping])
+    rows = without_codes(rows, missing_codes, roles, labels).with_points([roles["confidence"]])
     return Trials(rows, roles, names["by"], names.get("covariates", []), n)
 
 

@@ -51,7 +51,7 @@ REFUSED = {
     "fit trials.csv -o fit.csv": "a name that ends in .nc",
     "fit trials.csv -o folder.nc": "a file",
     "fit trials.csv --draws many": "Invalid value for '--draws'",
-    "measures heads.csv --by model": "right or wrong: --correct correct.",
+    "measures heads.csv --by model": "correct or incorrect: --correct correct",
     "measures heads.csv --correct corect": "Did you mean 'correct'",
     f"{JUDGED} --meta-d": "--meta-d does not go with --correct",
     f"{JUDGED} --by item --interval --cluster item": "Leave item out of --by",
