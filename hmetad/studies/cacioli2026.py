@@ -51,8 +51,6 @@ class Deposit:
     # Of TriviaQA, by model, temperature: what `bootstrap` gives; below, the share of trials
     # below the cut at T = 1; ratings_above, how many ratings the bins leave above it.
     withdrawn: xr.Dataset
-    # M at T = 1 by model, variant.
-    robustness: xr.DataArray
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def analyse_deposit(data: str | Path, seed: int) -> Deposit:
         for model, own in zip(file_of(NAME)["models"], of_models, strict=True)
     ]
     pipeline = xr.concat(by_model, "model", combine_attrs="drop_conflicts")
-    return Deposit(tables, measures_of(tables, of_measures), pipeline, robustness_of_bins(tables))
+    return Deposit(tables, measures_of(tables, of_measures), pipeline)
 
 
 def of_model(tables: xr.DataArray, model: str, dataset: str = "TriviaQA") -> xr.DataArray:
@@ -137,26 +135,13 @@ def at_temperatures(tables: xr.DataArray, seed: int) -> xr.Dataset:
     """Withdrawn analysis of a model, the edges of T = 1 held over temperatures."""
     own = tables.sel(cell=tables["temperature"].isin(file_of(NAME)["labels"]["temperature"]))
     reference = own.sel(cell=own["temperature"] == 1.0).isel(cell=0).sum("correct").to_numpy()
-    edges, cut = withdrawn.nearest_edges(reference, ratings=4)
+    edges, cut = withdrawn.nearest_edges(reference, withdrawn.RATINGS)
     counts = withdrawn_counts(withdrawn.merge_bins(own, edges), cut)
     # Ratings that the bins cannot give are empty, and ½ in each of them would be a pretence.
     found, _ = withdrawn.bootstrap(counts, "loglinear", seed=seed)
     below = reference.cumsum()[edges[cut - 1] - 1] / reference.sum()
     result = found.assign(below=below, ratings_above=len(edges) + 1 - cut)
     return cells_as(result, "temperature").drop_vars("dataset")
-
-
-def robustness_of_bins(tables: xr.DataArray) -> xr.DataArray:
-    """M at T = 1: numbers of ratings (R1), unequal variance (R2), equal widths (R3), NQ (R4)."""
-    at_one, found, m_of = tables.sel(cell=tables["temperature"] == 1.0), {}, withdrawn.m_of
-    for model in file_of(NAME)["models"]:
-        own = of_model(at_one, model)
-        found[model] = {f"K = {K}": m_of(own, K) for K in withdrawn.RATINGS} | {
-            "unequal variance": m_of(own, s="estimate"),
-            "equal width": m_of(own, None),
-            "NQ": m_of(of_model(at_one, model, "NQ")),
-        }
-    return xr.DataArray(pd.DataFrame.from_dict(found, "index"), dims=("model", "variant"))
 
 
 # --- print beside ours --------------------------------------------------------------------------
@@ -446,21 +431,14 @@ def deposit_contents(deposit: Deposit) -> dict[str, Any]:
     return {
         "deposit_withdrawn": rows_of(at_one, "model"),
         "deposit_h3": rows_of(h3(found), "model"),
-        "deposit_robustness": variants(deposit.robustness),
         "measures": over_temperature({label: own[name] for label, name in panels.items()}),
         "measures_said": ends({"AUROC2": own["auroc2"], "I₂ʳ": own["less_null"]}),
         "loss": rows_of(own.sel(temperature=1.0).assign(published), "model"),
     }
 
 
-def variants(m: xr.DataArray) -> pd.DataFrame:
-    """M by model and variant of the analysis."""
-    table = m.transpose("model", "variant").to_series().unstack(sort=False)
-    return table.rename_axis("Model").reset_index()
-
-
 def simulation_contents(simulation: withdrawn.Simulation) -> dict[str, Any]:
-    """Truth, what both analyses find of it, and what H3 and the robustness of M say there."""
+    """Truth, what both analyses find of it, and what H3 says there."""
     truth, real, mapped = (
         part.sel(temperature=1.0)
         for part in (simulation.truth, simulation.real, simulation.withdrawn)
@@ -491,14 +469,13 @@ def simulation_contents(simulation: withdrawn.Simulation) -> dict[str, Any]:
 
 
 def one_analysis(simulation: withdrawn.Simulation, name: str) -> dict[str, Any]:
-    """H3 and the robustness of M by one of the analyses; how many intervals cover the truth."""
+    """H3 by one of the analyses; how many intervals cover the truth."""
     found, truth = getattr(simulation, name), simulation.truth["m_ratio"]
     return {
         "name": name,
         "analysis": withdrawn.ANALYSES[name],
         "covering": int(((found["lower"] <= truth) & (truth <= found["upper"])).sum()),
         "found_h3": rows_of(h3(found), "model"),
-        "found_robustness": variants(simulation.robustness[name]),
     }
 
 

@@ -83,7 +83,7 @@ def survey_sets(
 
     A set is kept in the folder as soon as it is done: with `resume` a run that was ended goes on.
     """
-    study, engine = (import_module(f"hmetad.studies.{part}") for part in (name, "populations"))
+    study = import_module(f"hmetad.studies.{name}")
     known = study.set_names()
     for one in sets:
         if one not in known:
@@ -92,11 +92,11 @@ def survey_sets(
     options = {"seed": seed, "resume": resume, "progress": progress}
     chosen = list(dict.fromkeys(sets)) or known
     if workers == 1:
-        populations = engine.survey(chosen, out, **options)
+        populations = study.survey(chosen, out, **options)
     else:
         # A process that has threads must not be forked.
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
-            populations = engine.survey(chosen, out, executor=executor, **options)
+            populations = study.survey(chosen, out, executor=executor, **options)
     report = study.report_of(populations, seed)
     files = {"populations.csv": csv_frame(populations), "report.html": report.html()}
     made = f"# hmetad reproduce {name}, hmetad {version('hmetad')}, {date.today():%Y-%m-%d}\n"

@@ -5,6 +5,7 @@ its hypotheses. Path of the deposit → its counts in 20 bins. Seed → simulate
 known, and what the analysis by the decision and the withdrawn analysis find of it.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass
 from functools import partial
@@ -18,11 +19,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from hmetad.base.errors import ChoiceError, NumberError
+from hmetad.base.errors import ChoiceError
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.ratings import bin_confidence
 from hmetad.counts.resample import resample
 from hmetad.counts.tables import ACKNOWLEDGEMENT, as_detection, type2_counts
+from hmetad.datasets import registry
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
@@ -33,12 +35,10 @@ __all__ = ["Simulation", "analyse_simulation", "h1", "h3", "pairwise", "withdraw
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Correction = float | Literal["none", "loglinear"]
-type Scale = float | Literal["estimate"]
 
-NAME = "cacioli2026"
+NAME, DATA = "cacioli2026", "cacioli2026_calibration"
 
 SAMPLES = 10_000
-RATINGS = (3, 4, 6)
 # Of M, beyond which print leaves an estimate out.
 LARGEST = 10.0
 
@@ -64,6 +64,7 @@ BIAS = (0.1, -0.1, 0.2, 0.0)
 LOSS = 0.2
 # Levels of confidence: so many, so close that ratings by quantile have as many trials.
 LEVELS, STEP_OF_LEVELS = 200, 0.016
+RATINGS = 4
 MANY = 10**9
 CURVE_M = np.arange(0.2, 1.61, 0.1)
 CURVE_D = (1.0, 1.5, 2.0)
@@ -84,12 +85,12 @@ def withdrawn_counts(table: xr.DataArray, cut: int | None = None) -> xr.DataArra
     return as_detection(table, acknowledge=ACKNOWLEDGEMENT, cut=cut)
 
 
-def estimates(counts: xr.DataArray, correction: Correction = 0.5, s: Scale = 1.0) -> xr.Dataset:
+def estimates(counts: xr.DataArray, correction: Correction = 0.5) -> xr.Dataset:
     """Maximum-likelihood d′, meta-d′ and M; M is NaN where print leaves it out as unstable.
 
     The correction is what is added to every rating, ½ in print.
     """
-    fitted = fit_mle(counts, correction=correction, s=s)
+    fitted = fit_mle(counts, correction=correction)
     names = ["dprime", "meta_d", "meta_d_se", "m_ratio", "m_ratio_se"]
     return fitted[names].assign(m_ratio=fitted["m_ratio"].where(abs(fitted["m_ratio"]) <= LARGEST))
 
@@ -139,20 +140,6 @@ def merge_bins(table: xr.DataArray, edges: list[int]) -> xr.DataArray:
     sums = np.add.reduceat(values.to_numpy(), [0, *edges], axis=-1)
     fewer = values.isel(rating=slice(len(edges) + 1))
     return fewer.copy(data=sums).assign_coords(rating=np.arange(1, len(edges) + 2))
-
-
-def m_of(
-    table: xr.DataArray,
-    ratings: int | None = 4,
-    correction: Correction = "loglinear",
-    s: Scale = 1.0,
-) -> float:
-    """M of the withdrawn analysis of a cell, with ratings by quantiles, or with all the bins."""
-    edges, cut = nearest_edges(table.sum(["cell", "correct"]).to_numpy(), ratings or 4)
-    if ratings is None:
-        edges, cut = list(range(1, table.sizes["rating"])), edges[cut - 1]
-    counts = withdrawn_counts(merge_bins(table, edges), cut)
-    return float(estimates(counts, correction, s)["m_ratio"].item())
 
 
 # --- hypotheses -----------------------------------------------------------------------------------
@@ -267,20 +254,22 @@ def ranks(values: xr.Dataset) -> pd.DataFrame:
 def read_deposit(data: str | Path) -> xr.DataArray:
     """Type-2 table of the deposited counts of the four models, in 20 bins.
 
-    Raises InputError if there is no such file, or it holds something else.
+    Raises InputError if there is no such file, or it is another one.
     """
     path = deposited_file(Path(data))
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ChoiceError("data", f"{path}, which is no JSON", "roc_data.json", STEP) from error
-    numbers = file_of(NAME)
+    content, (pinned,) = path.read_bytes(), registry()[DATA]["files"]
+    found = hashlib.sha256(content).hexdigest()
+    if found != pinned["sha256"]:
+        allowed = f"the file with SHA-256 {pinned['sha256']}"
+        raise ChoiceError("data", f"{path} with SHA-256 {found}", allowed, STEP)
+    published, numbers = json.loads(content), file_of(NAME)
     models, datasets = (
         zip(numbers[what], numbers["deposit"][what], strict=True) for what in ("models", "datasets")
     )
     values, places = [], []
     for (model, key), (dataset, name), t in product(models, datasets, TEMPERATURES):
-        values.append(counts_at(content, (key, name, str(t)), path))
+        cell = published[key][name][str(t)]
+        values.append([cell["noise_counts"], cell["signal_counts"]])
         places.append((dataset, model, t))
     dataset, model, temperature = zip(*places, strict=True)
     return table_of(np.array(values), dataset=dataset, model=model, temperature=temperature)
@@ -297,29 +286,6 @@ def deposited_file(path: Path) -> Path:
     raise ChoiceError("data", got, "the file roc_data.json", STEP)
 
 
-def counts_at(content: Any, keys: tuple[str, str, str], path: Path) -> list[list[int]]:
-    """Wrong and right answers by bin of one model, data set and temperature."""
-    entry = content
-    for key in keys:
-        entry = entry.get(key, {}) if isinstance(entry, dict) else {}
-    named = ("noise_counts", "signal_counts")
-    sides: list[Any] = [entry.get(name) if isinstance(entry, dict) else None for name in named]
-    if not all(map(is_counts, sides)):
-        got = f"{path}, without noise_counts and signal_counts at {', '.join(keys)}"
-        raise NumberError("data", got, f"two lists of {BINS} numbers of trials there", STEP)
-    return [[int(count) for count in side] for side in sides]
-
-
-def is_counts(side: object) -> bool:
-    """Whether it is a list with a whole number of at least 0 for each bin."""
-    # JSON has 1.0 for what NumPy counted in floats; NaN and Infinity leave NaN.
-    return (
-        isinstance(side, list)
-        and len(side) == BINS
-        and all(type(x) in (int, float) and x >= 0 and x % 1 == 0 for x in side)
-    )
-
-
 # --- known truth ----------------------------------------------------------------------------------
 
 
@@ -333,8 +299,6 @@ class Simulation:
     real: xr.Dataset
     # The same with correctness in the place of the stimulus; auroc2.
     withdrawn: xr.Dataset
-    # real and withdrawn: M at T = 1 by model, variant.
-    robustness: xr.Dataset
     # M of the withdrawn analysis without sampling error, by dprime, m_ratio (the true one).
     curve: xr.DataArray
 
@@ -342,8 +306,7 @@ class Simulation:
 def analyse_simulation(seed: int) -> Simulation:
     """Simulate trials of four models, and analyse them by their decision and without it."""
     drawn, by_decision, by_correctness = np.random.SeedSequence(seed).generate_state(3).tolist()
-    trials = simulated_trials(drawn)
-    decided, judged = count_both(trials, 4)
+    decided, judged = count_both(simulated_trials(drawn))
     real, _ = bootstrap(decided, seed=by_decision)
     mapped, _ = bootstrap(withdrawn_counts(judged), seed=by_correctness)
     mapped = mapped.assign(auroc2=auroc2(judged))
@@ -352,7 +315,6 @@ def analyse_simulation(seed: int) -> Simulation:
         truth=true_values(),
         real=cells_as(real, *dims),
         withdrawn=cells_as(mapped, *dims),
-        robustness=robustness_of_trials(trials[trials["temperature"] == 1.0]),
         curve=expected_mapping(),
     )
 
@@ -396,45 +358,22 @@ def simulated_trials(seed: int) -> pd.DataFrame:
     return trials.assign(correct=trials["stimulus"] == trials["response"])
 
 
-def count_both(trials: pd.DataFrame, ratings: int, method: str = "quantile") -> list[xr.DataArray]:
-    """Count table with K ratings, and type-2 table with 2K: edges are those of T = 1, per model."""
+def count_both(trials: pd.DataFrame) -> list[xr.DataArray]:
+    """Count table with 4 ratings, and type-2 table with 8: edges are those of T = 1, per model."""
     stated, tables = trials.groupby("model", group_keys=False)["confidence"], []
     by = ["model", "temperature"]
-    for number, count in ((ratings, count_trials), (2 * ratings, count_correct)):
-        rating = stated.transform(held_edges, trials["temperature"], number, method)
-        rated = trials.assign(rating=rating)
+    for number, count in ((RATINGS, count_trials), (2 * RATINGS, count_correct)):
+        rated = trials.assign(rating=stated.transform(held_edges, trials["temperature"], number))
         tables.append(count(rated, by=by, confidence="rating", ratings=number))
     return tables
 
 
-def held_edges(
-    confidence: pd.Series, temperature: pd.Series, ratings: int, method: str
-) -> pd.Series:
-    """Ratings of one model's trials, by quantiles or by equal widths of its confidence at T = 1."""
+def held_edges(confidence: pd.Series, temperature: pd.Series, ratings: int) -> pd.Series:
+    """Ratings of one model's trials, by quantiles of its confidence at T = 1."""
     reference = confidence[temperature.loc[confidence.index] == 1.0]
-    within = np.arange(1, ratings) / ratings
-    if method == "quantile":
-        # A level is on one side of an edge: equal confidence has equal ratings.
-        edges = np.unique(np.quantile(reference, within, method="higher"))
-    else:
-        edges = reference.min() + within * (reference.max() - reference.min())
+    # A level is on one side of an edge: equal confidence has equal ratings.
+    edges = np.unique(np.quantile(reference, np.arange(1, ratings) / ratings, method="higher"))
     return bin_confidence(confidence, len(edges) + 1, method="edges", edges=edges.tolist())
-
-
-def robustness_of_trials(trials: pd.DataFrame) -> xr.Dataset:
-    """M by number of ratings (R1), with unequal variance (R2) and by equal widths (R3)."""
-    variants: dict[str, tuple[int, str, Scale]] = {
-        **{f"K = {K}": (K, "quantile", 1.0) for K in RATINGS},
-        "unequal variance": (4, "quantile", "estimate"),
-        "equal width": (4, "width", 1.0),
-    }
-    found = []
-    for ratings, method, s in variants.values():
-        decided, judged = count_both(trials, ratings, method)
-        both = {"real": decided, "withdrawn": withdrawn_counts(judged)}
-        m = {name: estimates(table, s=s)["m_ratio"].drop_attrs() for name, table in both.items()}
-        found.append(cells_as(xr.Dataset(m), "model"))
-    return xr.concat(found, pd.Index(list(variants), name="variant"), join="exact")
 
 
 def expected_mapping() -> xr.DataArray:
@@ -444,6 +383,11 @@ def expected_mapping() -> xr.DataArray:
     tables = type2_counts(
         simulate_counts(d.ravel(), 0.0, m.ravel(), trials=MANY, gaps=gaps, seed=0)
     )
-    values = [m_of(tables.isel(cell=[i]), correction=0.5) for i in range(d.size)]
+    values = []
+    for i in range(d.size):
+        table = tables.isel(cell=[i])
+        edges, cut = nearest_edges(table.sum(["cell", "correct"]).to_numpy(), RATINGS)
+        found = estimates(withdrawn_counts(merge_bins(table, edges), cut))
+        values.append(found["m_ratio"].item())
     coords = {"dprime": list(CURVE_D), "m_ratio": CURVE_M}
     return xr.DataArray(np.reshape(values, d.shape), coords, ("dprime", "m_ratio"))

@@ -11,8 +11,8 @@ import xarray as xr
 
 import hmetad
 from hmetad.base.errors import InputError
-from hmetad.studies import confidence_database, populations
-from hmetad.studies.populations import describe_set, populations_of, survey
+from hmetad.studies import confidence_database
+from hmetad.studies.confidence_database import describe_set, populations_of, survey
 
 
 def rows_of(name, n=2):
@@ -43,7 +43,7 @@ def described(monkeypatch):
         names.append(name)
         return [{**row, "seconds": float(seed)} for row in rows_of(name)]
 
-    monkeypatch.setattr(populations, "describe_set", describe)
+    monkeypatch.setattr(confidence_database, "describe_set", describe)
     return names
 
 
