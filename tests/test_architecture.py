@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1471,
-    "bayes": 5417,
+    "bayes": 5416,
     "commands": 2768,
     "compare": 2071,
     "counts": 2953,
-    "likelihood": 3529,
+    "likelihood": 3476,
     "logs": 2694,
     "measures": 2858,
     "mle": 2203,
-    "plots": 1776,
+    "plots": 1749,
     "report": 3494,
     "rows": 1564,
     "simulate": 1188,
-    "specs": 1444,
+    "specs": 1415,
     "studies": 2194,
 }
 # Public modules and small folders that count as part of a room.

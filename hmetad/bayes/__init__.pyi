@@ -14,7 +14,7 @@ from hmetad.bayes.store import load_draws as load_draws
 from hmetad.bayes.store import load_source as load_source
 from hmetad.bayes.store import save_draws as save_draws
 from hmetad.bayes.store import thin_draws as thin_draws
-from hmetad.specs.difficulty import by_difficulty as by_difficulty
+from hmetad.specs.loading import by_difficulty as by_difficulty
 from hmetad.specs.loading import card_names as card_names
 from hmetad.specs.loading import model_of as model_of
 from hmetad.specs.spec import spec_of as spec_of

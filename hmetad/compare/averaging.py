@@ -406,7 +406,7 @@ def average_cells(
         levels = list(dict.fromkeys(levels))
         shared = [s for s in levels if all((s, one) in place for one in compared)]
         if not shared:
-            step = f"Leave out what is in few levels of {', '.join(pool.columns)}."
+            step = f"Omit levels of {over} that few levels of {', '.join(pool.columns)} have."
             raise TooFewError("pool", "no level with all that is ranked", "one at least", step)
         places = np.array([[place[s, one] for one in compared] for s in shared])
         named, share = shared_levels(places, shared, missing[places], pool, len(design))

@@ -87,8 +87,11 @@ def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.Data
     if isinstance(draws, ONE_FIT):
         values = one_variable(draws, var, names)
         if set(values.dims) == set(SAMPLE_DIMS):
-            step = "`decide` judges it as it is."
-            raise LevelError("var", f"{values.name}, one number", "a quantity with levels", step)
+            got, steps = (
+                f"{values.name}, one number",
+                ("`decide` takes it as it is.", "Omit --over."),
+            )
+            raise LevelError("var", got, "a quantity with levels", *steps)
         return as_cells(values)
     if len(draws) < 2:
         raise TooFewError("draws", f"{len(draws)} fits in a mapping", "two fits or more")
@@ -295,12 +298,14 @@ def design_of(
         raise ChoiceError("within", repr(over), "coordinates other than over")
     if over in cells.coords and cells[over].attrs.get("role") == "covariate":
         got = f"{over!r}, a covariate with {len(np.unique(cells[over]))} values"
-        step = (
-            f"Judge its coefficient, {getattr(cells, 'name', '')}_{over}, without over; contrast "
-            f"predict(fit, cells) at values of it; or, if it is a factor, count by it or write "
-            f"C({over}) in the formula."
+        own = f"{getattr(cells, 'name', '')}_{over}"
+        of_factor = f"or, if it is a factor, count by it or write C({over}) in the formula."
+        steps = (
+            f"Take its coefficient, var={own!r}, without over; contrast predict(fit, cells); "
+            f"{of_factor}",
+            f"Take its coefficient, --var {own}, without --over; compare with --new; {of_factor}",
         )
-        raise LevelError("over", got, "a factor, which has levels to compare", step)
+        raise LevelError("over", got, "a factor, which has levels to compare", *steps)
     design = pd.DataFrame({name: cell_levels(cells, name) for name in (over, *within)})
     twice = design.duplicated(keep=False).to_numpy()
     if twice.any():

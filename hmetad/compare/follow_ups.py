@@ -126,7 +126,8 @@ def contrasts_of(decisions: Decisions, level: str, other: str) -> pd.DataFrame:
     """Contrasts of two levels, each as the first minus the other, with the ROPE of that."""
     table = decisions.table()
     if "left" not in table:
-        raise SourceError("decisions", "those on no contrasts", "contrasts", "Add over (--over).")
+        steps = ("Call contrast with over=.", "Add --over.")
+        raise SourceError("decisions", "those on no contrasts", "contrasts", *steps)
     table = table.assign(rope_lower=decisions.rope[0], rope_upper=decisions.rope[1])
     left, right = table["left"].astype(str), table["right"].astype(str)
     levels = list(dict.fromkeys([*left, *right]))

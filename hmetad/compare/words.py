@@ -14,13 +14,7 @@ from typing import Any, Literal
 from hmetad.base.untrusted import read_attr
 
 __all__ = [
-    "BROUGHT",
-    "COLUMNS",
-    "Column",
-    "correction_words",
-    "headings",
-    "pool_words",
-    "ranked_words",
+    *("BROUGHT", "COLUMNS", "Column", "correction_words", "headings", "pool_words", "ranked_words"),
 ]
 
 MOST_SHARES = 8

@@ -18,17 +18,8 @@ from hmetad.base.frozen import FrozenMapping
 from hmetad.likelihood.priors import Prior
 
 __all__ = [
-    "NUMPY",
-    "TWO_ALTERNATIVES",
-    "Array",
-    "Arrays",
-    "Choice",
-    "Family",
-    "Formula",
-    "OutcomeLayout",
-    "Parameter",
-    "Quantity",
-    "Values",
+    *("NUMPY", "TWO_ALTERNATIVES", "Array", "Arrays", "Choice", "Family", "Formula"),
+    *("OutcomeLayout", "Parameter", "Quantity", "Values"),
 ]
 
 # Arrays of NumPy or PyTensor: readable likelihoods use only what both have.

@@ -18,22 +18,10 @@ from hmetad.likelihood.family import NUMPY, Array, Arrays, Parameter, Quantity, 
 from hmetad.likelihood.priors import Prior
 
 __all__ = [
-    "CRITERION",
-    "EVIDENCE",
-    "FREE_CRITERIA",
-    "FREE_CRITERIA_QUANTITIES",
-    "LOG_GAP",
-    "LOG_SQRT_2PI",
-    "RESPONSE_SIGN",
-    "TYPE1",
-    "TYPE1_QUANTITIES",
-    "criteria_gaps",
-    "criteria_quantities",
-    "log_interval_area",
-    "log_likelihood",
-    "log_rating_shares",
-    "over_cells",
-    "type2_criteria",
+    *("CRITERION", "EVIDENCE", "FREE_CRITERIA", "FREE_CRITERIA_QUANTITIES", "LOG_GAP"),
+    *("LOG_SQRT_2PI", "RESPONSE_SIGN", "TYPE1", "TYPE1_QUANTITIES", "criteria_gaps"),
+    *("criteria_quantities", "log_interval_area", "log_likelihood", "log_rating_shares"),
+    *("over_cells", "type2_criteria"),
 ]
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)

@@ -27,17 +27,8 @@ from hmetad.plots.style import (
 )
 
 __all__ = [
-    "backdrop",
-    "bars",
-    "intervals",
-    "limit_across",
-    "line_with_band",
-    "line_with_whiskers",
-    "name_columns",
-    "name_rows",
-    "row_texts",
-    "whiskers",
-    "wilson",
+    *("backdrop", "bars", "intervals", "limit_across", "line_with_band", "line_with_whiskers"),
+    *("name_columns", "name_rows", "row_texts", "whiskers", "wilson"),
 ]
 
 # Share of a row that several intervals in it take.

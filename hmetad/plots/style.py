@@ -23,27 +23,9 @@ from hmetad.base.errors import TooManyError
 from hmetad.text.escape import visible
 
 __all__ = [
-    "BAND",
-    "COLORS",
-    "FAINT",
-    "HATCHES",
-    "INK",
-    "LINES",
-    "MARKERS",
-    "SOFT",
-    "drawable",
-    "dress",
-    "finish",
-    "legend_columns",
-    "look_of",
-    "name_axes",
-    "new_axes",
-    "nothing_to_draw",
-    "on_lines",
-    "put_legend",
-    "reference_line",
-    "room",
-    "told_apart",
+    *("BAND", "COLORS", "FAINT", "HATCHES", "INK", "LINES", "MARKERS", "SOFT", "drawable", "dress"),
+    *("finish", "legend_columns", "look_of", "name_axes", "new_axes", "nothing_to_draw"),
+    *("on_lines", "put_legend", "reference_line", "room", "told_apart"),
 ]
 
 INK, SOFT, FAINT, BAND = "#1d2329", "#56606b", "#d5dae0", "#e6eaee"

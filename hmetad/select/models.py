@@ -27,8 +27,7 @@ from hmetad.compare.model_comparison import model_frequencies
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
 from hmetad.specs.design import cell_table, refuse_other_tables
-from hmetad.specs.difficulty import by_difficulty
-from hmetad.specs.loading import load_model
+from hmetad.specs.loading import by_difficulty, load_model
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["Candidate", "Selection", "candidates", "chosen_models", "select_models"]

@@ -60,18 +60,8 @@ from hmetad.specs.formula import (
 from hmetad.specs.spec import ModelSpec
 
 __all__ = [
-    "Block",
-    "Design",
-    "Labels",
-    "Term",
-    "cell_table",
-    "checked_counts",
-    "designs_of",
-    "given_of",
-    "left_out_level",
-    "parse_design",
-    "places_of",
-    "reference_level",
+    *("Block", "Design", "Labels", "Term", "cell_table", "checked_counts", "designs_of"),
+    *("given_of", "left_out_level", "parse_design", "places_of", "reference_level"),
     "refuse_other_tables",
 ]
 
@@ -81,7 +71,10 @@ type Labels = NDArray[np.str_] | None
 # All that a formula can reach beside the columns and the transforms of formulae.
 REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
 MAX_COLUMNS = 10_000
-COUNT_CORRECT = "Count by count_correct(trials, options=...), or take the card alternatives_biased."
+COUNT_CORRECT = (
+    "Count correct answers and their number of options, by count_correct(trials, options=...) or "
+    "--correct and --options; or take the card alternatives_biased."
+)
 ONE_AT_A_TIME = Lock()
 
 
@@ -127,8 +120,8 @@ def checked_counts(
     """Count table in its own order of dims, all labelled, or why it cannot be modelled."""
     layout = spec.record.layout
     if not spec.record.has_ratings:
-        step = "bayes.fit_estimates fits it."
-        raise ModelError("model", "a model of estimates", "a model of counts", step)
+        steps = ("bayes.fit_estimates fits it.", "hmetad estimates fits it.")
+        raise ModelError("model", "a model of estimates", "a model of counts", *steps)
     refuse_other_tables(counts, layout, may_be_weighted=may_be_weighted)
     shown = counts.sum(layout.answers)
     is_shown = (shown > 0).sum(layout.given) if layout.given else (shown > 0).astype(int)
@@ -497,8 +490,11 @@ class Evaluation:
         """Raise where an expression names what no cell has, or what a cell lacks."""
         known = {str(name) for name in self.cells.columns}
         for name in sorted({*names} - known):
-            step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
-            raise ColumnError(self.argument, repr(name), "columns of the cells", step)
+            steps = (
+                f"{nearest(name, known)} Others come by {way}."
+                for way in ("count_trials(by=..., covariates=...)", "--by and --covariates")
+            )
+            raise ColumnError(self.argument, repr(name), "columns of the cells", *steps)
         for name in sorted(names):
             lacking = int(self.cells[name].isna().sum())
             if lacking:

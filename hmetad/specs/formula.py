@@ -23,16 +23,8 @@ from formulae.token import Token
 from hmetad.base.errors import FormulaError, TakenError, nearest
 
 __all__ = [
-    "Expression",
-    "GroupTerm",
-    "ParsedFormula",
-    "block_factors",
-    "describe_terms",
-    "formula_columns",
-    "level_columns",
-    "parse_formula",
-    "quote",
-    "term_names",
+    *("Expression", "GroupTerm", "ParsedFormula", "block_factors", "describe_terms"),
+    *("formula_columns", "level_columns", "parse_formula", "quote", "term_names"),
 ]
 
 MAX_LENGTH = 2000

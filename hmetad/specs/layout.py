@@ -22,17 +22,8 @@ from hmetad.specs.formula import parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
 
 __all__ = [
-    "LINK_EXP",
-    "LINK_FOLDED",
-    "LINK_IDENTITY",
-    "LINK_LOGISTIC",
-    "BlockLayout",
-    "FormulaLayout",
-    "Layout",
-    "Variable",
-    "dim_names",
-    "layout_of",
-    "pooled_over",
+    *("LINK_EXP", "LINK_FOLDED", "LINK_IDENTITY", "LINK_LOGISTIC", "BlockLayout", "FormulaLayout"),
+    *("Layout", "Variable", "dim_names", "layout_of", "pooled_over"),
 ]
 
 type Integers = NDArray[np.int64]
@@ -344,7 +335,7 @@ def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:
     sds = {one.name for one in draft.variables if one.role == "sd"}
     # HMeta-d's SD of criteria is a hyperparameter.
     hyper = [own for p in spec.record.parameters for own in p.hyperpriors.items()]
-    sds |= {spec.named(name) for name, prior in hyper if prior.is_positive and "sigma" in name}
+    sds |= {spec.named(name) for name, prior in hyper if prior.is_positive}
     for name, prior in spec.priors.items():
         allowed = ""
         if (prior.dist == "LKJ") != (defaults[name].dist == "LKJ"):

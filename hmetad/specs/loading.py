@@ -1,9 +1,11 @@
 """Model cards as files: find one, read it, change it and check it.
 
-Name of a card, or path of a TOML file → ModelSpec whose priors are those of its own variables.
+Name of a card, or path of a TOML file → ModelSpec whose priors belong to its own variables; with a
+count table → the model that fits it, or the one whose cells differ in difficulty alone.
 """
 
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,14 +14,18 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import (
+    CardError,
     ChoiceError,
     InputError,
     RepeatError,
+    TooFewError,
     TooManyError,
     UnknownError,
     nearest,
 )
 from hmetad.likelihood.registry import REGISTERED
+from hmetad.specs.design import cell_table, refuse_other_tables
+from hmetad.specs.formula import quote
 from hmetad.specs.spec import (
     ModelSpec,
     as_priors,
@@ -28,7 +34,10 @@ from hmetad.specs.spec import (
     with_changes,
 )
 
-__all__ = ["as_model", "card_names", "load_model", "model_of", "models_folder", "names_with_prior"]
+__all__ = [
+    *("as_model", "by_difficulty", "card_names", "load_model", "model_of", "models_folder"),
+    "names_with_prior",
+]
 
 MAX_BYTES = 100_000
 MAX_LINE = 4_000
@@ -72,7 +81,8 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
         refuse_unknown_names(spec)
     except InputError as error:
         argument = f"model {path.stem!r}, {error.argument}"
-        raise InputError(argument, error.got, error.allowed, error.next_step) from error
+        steps = error.next_step, error.shell_step
+        raise CardError(argument, error.got, error.allowed, *steps) from error
     if not changes:
         return spec
     changed = with_changes(spec, **changes)
@@ -85,6 +95,90 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
 def as_model(model: str | Path | ModelSpec) -> ModelSpec:
     """The model itself, or that of a card, by its name or path."""
     return model if isinstance(model, ModelSpec) else load_model(model)
+
+
+@check_inputs(skip=("counts",))
+def by_difficulty(
+    model: str | ModelSpec,
+    counts: xr.DataArray,
+    *,
+    subject: str = "subject",
+    difficulty: str | None = "difficulty",
+    pooled: bool = True,
+) -> ModelSpec:
+    """Formulas by which d′ alone changes with difficulty, and a person keeps all else.
+
+    A person does not know how difficult the next stimulus is, so that one criterion of the
+    response, one set of type-2 criteria and one process of confidence serve all difficulties.
+
+    Parameters
+    ----------
+    model : str or ModelSpec
+        Name or path of a card, or what `load_model` returned; its own formulas are replaced.
+    counts : DataArray
+        Count table, with the columns below as coordinates of its cells.
+    subject : str, optional
+        Column of the people.
+    difficulty : str or None, optional
+        Column of the difficulties, whose values are taken as levels. None where there is one.
+    pooled : bool, optional
+        True: people are drawn from a population, for `fit`. False: each has values of its own, for
+        `fit_mle`, or for `fit` without a population.
+
+    Returns
+    -------
+    ModelSpec
+
+    Raises
+    ------
+    InputError
+        If a column is not among the coordinates of the cells, or has one value.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> coords = {"subject": ["1", "1", "2", "2"], "level": ["easy", "hard"] * 2}
+    >>> counts = simulate_counts([2.0, 1.0, 1.8, 0.9], coords=coords, seed=1)
+    >>> model = by_difficulty("wev", counts, difficulty="level")
+    >>> model.formula["dprime"], model.formula["log_noise"]
+    ('0 + level + (0 + level || subject)', '1 + (1 | subject)')
+    >>> by_difficulty("wev", counts, difficulty="level", pooled=False).formula["log_noise"]
+    '0 + subject'
+    """
+    spec = as_model(model)
+    refuse_other_tables(counts, spec.record.layout)
+    cells = cell_table(counts)
+    columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
+    for argument, name in columns.items():
+        if name not in cells:
+            names = list(map(str, cells))
+            allowed = ", ".join(names) or "a column that was counted by"
+            raise UnknownError(argument, repr(name), allowed, nearest(name, names))
+    if difficulty is not None and cells[difficulty].nunique() < 2:
+        got, steps = (
+            f"{difficulty!r} with one value",
+            ("Give difficulty=None.", "Omit --difficulty."),
+        )
+        raise TooFewError("difficulty", got, "two difficulties or more", *steps)
+    if cells.duplicated([*columns.values()]).any():
+        got = f"several cells with the same {' and '.join(columns.values())}"
+        step = "Take one task or condition at a time: "
+        steps = (f"{step}counts.sel(...).", f"{step}omit the other rows of the file.")
+        raise ChoiceError("counts", got, "one cell for each", *steps)
+    level, group = None if difficulty is None else quote(difficulty), quote(subject)
+    names = [p.name for p in spec.record.parameters if p.has_formula]
+    has_people, formula = cells[subject].nunique() > 1, dict[str, str]()
+    if pooled and has_people:
+        formula = dict.fromkeys(names, f"1 + (1 | {group})")
+        if level:
+            formula["dprime"] = f"0 + {level} + (0 + {level} || {group})"
+    elif level:
+        own = f"0 + {group}" if has_people else "1"
+        # d′ has no formula: every cell has its own.
+        formula = {name: own for name in names if name != "dprime"}
+    priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
+    bare = replace(spec, formula={}, priors={} if formula else priors)
+    return replace(bare, formula=formula, factors=tuple(columns.values()))
 
 
 @check_inputs(skip=("counts",))
@@ -195,7 +289,7 @@ def card_path(name_or_path: str | Path) -> Path:
     else:
         hint = nearest(name, names)
         if name in REGISTERED:
-            hint = f"{name!r} is a likelihood: ModelSpec('mine', likelihood={name!r})."
+            hint = f"{name!r} is a likelihood: write a card that has likelihood = {name!r}."
     raise UnknownError("model", got, "a card's name, or its path", hint)
 
 

@@ -21,15 +21,8 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.formula import block_factors, parse_formula, term_names
 
 __all__ = [
-    "CORRELATION",
-    "ModelSpec",
-    "as_priors",
-    "formula_variables",
-    "free_priors",
-    "refuse_unknown_fields",
-    "refuse_unknown_priors",
-    "spec_of",
-    "variables_with_prior",
+    *("CORRELATION", "ModelSpec", "as_priors", "formula_variables", "free_priors"),
+    *("refuse_unknown_fields", "refuse_unknown_priors", "spec_of", "variables_with_prior"),
     "with_changes",
 ]
 
@@ -153,18 +146,16 @@ class ModelSpec:
             allowed = "numbers, text, and lists or tables of them"
             raise CardError("example", repr(self.example)[:80], allowed) from None
         results = self.record.results
+        taken = {"cell", "chain", "draw", *self.record.layout.sizes(2), *results}
         for variable, name in self.names.items():
-            argument, step = f"name of {variable}", "Choose another in [names]."
-            allowed = "a name without '/' that is no dim and no result"
-            if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
-                allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
-                raise CardError(argument, repr(name)[:80], allowed, step)
+            argument, is_text = f"name of {variable}", name.isprintable() and "/" not in name
+            allowed = f"a name of 1 to {MAX_NAME} characters without '/', no dim and no result"
             if name != variable and variable in results:
                 said = "Results cannot be renamed; group terms and their SDs can."
-                raise CardError(argument, repr(name), f"{variable!r} itself", said)
-            taken = {"cell", "chain", "draw", *self.record.layout.sizes(2), *results}
-            if name != variable and name in taken:
-                raise CardError(argument, repr(name), allowed, step)
+                raise CardError(argument, repr(name)[:80], f"{variable!r} itself", said)
+            is_taken = name != variable and name in taken
+            if is_taken or not is_text or not 0 < len(name) <= MAX_NAME:
+                raise CardError(argument, repr(name)[:80], allowed, "Choose another in [names].")
         for own in self.record.parameters:
             dist = self.priors[own.name].dist if own.name in self.priors else "Normal"
             if (own.prior_centre or own.truncated_at) and dist != "Normal":
@@ -250,12 +241,9 @@ def with_changes(
     refuse_wrong_kinds({"formula": new_formulas})
     old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_parameters}
     of_m, now = (one.record.parameter_of_interest for one in (spec, bare))
+    is_same = bare.likelihood == spec.likelihood
     # M on another scale is pooled as before.
-    if (
-        bare.likelihood == spec.likelihood
-        and of_m in spec.formula
-        and now in bare.formula_parameters
-    ):
+    if is_same and of_m in spec.formula and now in bare.formula_parameters:
         old_formulas[now] = spec.formula[of_m]
     changed = replace(bare, formula={**old_formulas, **new_formulas})
     without_prior = {*spec.parameters} - {*changed.parameters} | {*new_formulas}

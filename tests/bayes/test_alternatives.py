@@ -10,13 +10,9 @@ from hmetad.base.errors import InputError
 from hmetad.base.notice import notices
 from hmetad.bayes import (
     add_groups,
-    draw_prior,
-    model_of,
-    posterior_bytes,
     predict_measures,
     predicted_counts,
 )
-from hmetad.bayes.model import pymc_model
 from hmetad.bayes.program import build_program
 from hmetad.counts.tables import type2_counts
 from hmetad.likelihood.family import NUMPY
@@ -46,17 +42,6 @@ def fitted(request):
     return counts, hmetad.fit(counts, draws=500, chains=2, **QUIET)
 
 
-def test_the_default_card_is_that_of_the_table(fitted):
-    counts, fit = fitted
-    has_stimulus = "stimulus" in counts.dims
-    assert fit.attrs["model"] == ("alternatives_biased" if has_stimulus else "alternatives")
-    assert fit.attrs["method"] == "importance"
-    assert fit.attrs["density"] == "compiled"
-    spec = model_of(counts, None)
-    assert spec.choices.get("options", "3") == "3"
-    assert hmetad.bayes.spec_of(fit).choices == spec.choices
-
-
 def test_the_posterior_is_near_the_maximum_and_the_truth(fitted):
     counts, fit = fitted
     mle = hmetad.fit_mle(counts)
@@ -66,16 +51,6 @@ def test_the_posterior_is_near_the_maximum_and_the_truth(fitted):
         assert (abs(mean - truth) < 4 * sd).all(), name
         assert (abs(mean - mle[name]) < 0.5 * sd).all(), name
         np.testing.assert_allclose(sd, mle[f"{name}_se"], rtol=0.2)
-
-
-def test_chains_agree_with_importance_sampling(fitted):
-    counts, fit = fitted
-    chains = hmetad.fit(counts, method="nuts", draws=500, chains=2, **QUIET)
-    for name in ("m_ratio", "dprime"):
-        one, other = (x["posterior"][name] for x in (fit, chains))
-        away = one.mean(["chain", "draw"]) - other.mean(["chain", "draw"])
-        # Each mean has an error of some SD/√500.
-        assert (abs(away) < 0.25 * one.std(["chain", "draw"])).all(), name
 
 
 def test_labels_are_those_of_the_table_everywhere(fitted, tmp_path):
@@ -103,58 +78,6 @@ def test_predicted_counts_have_the_numbers_of_trials(fitted):
     axes = hmetad.plots.fit(predicted)
     assert len(axes) == 2
     assert axes[0].get_xlabel() in ("", "rating")
-
-
-def test_trials_are_left_out(fitted):
-    counts, fit = fitted
-    left_out = hmetad.loo(fit)
-    assert left_out.n_data_points == int(counts.sum())
-    # About as many as there are parameters.
-    number = sum(
-        int(np.prod(hmetad.bayes.spec_of(fit).record.shape(p.name, 4)))
-        for p in hmetad.bayes.spec_of(fit).record.parameters
-    )
-    assert left_out.p == pytest.approx(2 * number, rel=0.25)
-
-
-def test_measures_of_the_counts_that_are_expected(fitted):
-    counts, fit = fitted
-    expected = predict_measures(fit, ["auroc2", "share_right"])
-    observed = hmetad.measure(counts)
-    for name in expected:
-        near = expected[name].mean(["chain", "draw"])
-        np.testing.assert_allclose(near, observed[name], atol=0.03)
-
-
-def test_pymc_has_the_same_density(fitted):
-    counts, fit = fitted
-    program = build_program(counts, hmetad.bayes.spec_of(fit))
-    model = pymc_model(program)
-    rng = np.random.default_rng(1)
-    differences = []
-    for _ in range(3):
-        point = {
-            x.name: program.start.values[x.name]
-            + rng.normal(0, 0.2, program.start.values[x.name].shape)
-            for x in model.free_RVs
-        }
-        x = np.empty(program.layout.size)
-        for free in program.layout.free:
-            x[free.elements] = point[free.name]
-        differences.append(
-            sum(model.point_logps(point, round_vals=10).values()) - program.log_density(x)[0]
-        )
-    # But for multinomial coefficients.
-    np.testing.assert_allclose(differences, differences[0], atol=1e-6)
-
-
-def test_numbers_drawn_from_the_prior():
-    for kind in DESIGNS:
-        counts = table(kind)
-        drawn = draw_prior(counts, draws=20, seed=1)["prior_predictive"]["counts"]
-        answers = [dim for dim in counts.dims if dim not in ("cell", "stimulus")]
-        assert (drawn.sum(answers) == counts.sum(answers)).all()
-        assert posterior_bytes(counts, model_of(counts, None).record) > 0
 
 
 def test_a_population_of_observers():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from arviz_stats import ess
 from scipy.signal import lfilter
 
 from hmetad import ModelSpec, contrast, decide, notices, predict, rank
@@ -87,50 +86,6 @@ def test_draws_of_which_none_varies_have_no_rhat(good):
     (notice,) = chain_notices(fake_fit(np.zeros_like(good)))
     assert (notice.code, notice.severity) == ("rhat", "error")
     assert "dprime" in notice.message
-
-
-def autocorrelated(rng, chains=2, draws=10_000):
-    """Chains that agree and hold few effective draws: AR(1) with ρ = .97."""
-    noise = rng.normal(size=(chains, draws + 500))
-    return lfilter([1], [1, -0.97], noise)[:, 500:]
-
-
-def population_fit(is_slow):
-    """A fit of a population and three cells, the second of which has few effective draws."""
-    rng = np.random.default_rng(4)
-    cells = rng.normal(size=(2, 10_000, 3))
-    cells[..., 1] = autocorrelated(rng)
-    mean = autocorrelated(rng) if is_slow else rng.normal(size=(2, 10_000))
-    posterior = xr.Dataset(
-        {"log_m_Intercept": (("chain", "draw"), mean + 5)}
-        | {"log_m": (("chain", "draw", "cell"), cells)},
-        coords={"cell": [*"abc"], "subject": ("cell", [*"abc"])},
-    )
-    stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((2, 10_000), dtype=bool))})
-    observed = xr.Dataset({"counts": table_of([*"abc"], subject=[*"abc"])})
-    groups = {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
-    tree = xr.DataTree.from_dict(groups)
-    spec = ModelSpec("population", formula={"log_m": "1 + (1 | subject)"})
-    tree.attrs = {"spec": spec.to_json()}
-    return noticed(tree)
-
-
-@pytest.mark.parametrize("is_slow", [True, False])
-def test_a_population_that_fails_beside_one_of_its_cells_gets_no_verdict(is_slow):
-    fit = population_fit(is_slow)
-    posterior = fit["posterior"].to_dataset()
-    # The referee: ArviZ, of the very draws that are judged.
-    assert (float(ess(posterior)["log_m_Intercept"]) < 400) is is_slow
-    assert float(ess(posterior)["log_m"][1]) < 400
-    said = {notice.cells: notice.message for notice in notices(fit)}
-    assert ("log_m_Intercept" in said.get((), "")) is is_slow
-    assert "log_m:" in said[("b",)]
-    assert "Verdicts on these cells only are withheld" in said[("b",)]
-    cells = decide(fit["posterior"]["log_m"], rope=(-0.1, 0.1)).table()
-    assert cells["withheld"].tolist() == ["", "ess", ""]
-    population = predict(fit)["log_m"]
-    judged = decide(population, rope=(-0.1, 0.1)).table()
-    assert judged["verdict"].tolist() == ["unreliable" if is_slow else "different"]
 
 
 def apart(shape):

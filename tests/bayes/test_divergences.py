@@ -6,13 +6,11 @@ import xarray as xr
 
 from hmetad import (
     contrast,
-    count_trials,
     decide,
     fit,
     notices,
     predict,
     simulate_counts,
-    simulate_trials,
 )
 from hmetad.bayes.convergence import divergence_notices
 from hmetad.bayes.fitted import Fitted
@@ -81,15 +79,6 @@ def test_steps_too_long_for_all_are_nobodys(seed):
     assert "Attributed to: p0" in said.message
     judged = decide(contrast(found, var="log_m", over="subject"), rope=ROPE).table()
     assert judged["withheld"].str.contains("divergences").all()
-
-
-def test_a_fit_without_a_person_says_nothing_of_them():
-    who = {"subject": ["a", "b", "c", "odd"]}
-    trials = simulate_trials([1.5, 1.2, 1.8, 9], trials=300, coords=who, seed=1)
-    counts = count_trials(trials, by=["subject"], ratings=4)
-    assert "odd" in {cell for one in notices(counts) for cell in one.cells}
-    without = drawn(counts.drop_sel(cell=["odd"]), 1, draws=50, tune=50)
-    assert "odd" not in {cell for one in notices(without) for cell in one.cells}
 
 
 def test_a_step_of_one_who_has_several_cells_counts_once():

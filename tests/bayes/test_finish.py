@@ -74,14 +74,6 @@ def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_lo
 
 
 @pytest.mark.integration
-def test_predictions_of_the_person_are_withheld_and_those_of_others_are_not(on_log):
-    who = {"subject": [*"ef"], "group": ["y", "y"]}
-    judged = decide(predict(on_log, who, group_terms=True)["log_m"], rope=(-0.1, 0.1))
-    withheld = judged.table()["withheld"].str.contains("meta-d-sign")
-    assert withheld.tolist() == [False, True]
-
-
-@pytest.mark.integration
 def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_log):
     draws = contrast(on_log, var="log_m_group", over="group")
     assert said(draws, "negative-in-population", "warning")
@@ -166,22 +158,6 @@ def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_ne
         judged = decide(contrast(draws, var=name, over="task", within="subject"), rope=(-0.1, 0.1))
         rows = judged.table().set_index("subject")["withheld"].str.contains("no-errors")
         assert rows[rows].index.tolist() == ([] if is_judged else ["e", "f"])
-
-
-@pytest.mark.integration
-def test_predictions_of_one_who_never_errs_say_so_and_those_of_the_population_do_not(
-    with_one_who_never_errs,
-):
-    draws = with_one_who_never_errs
-    who = {"subject": [*"eeff"], "task": ["x", "y"] * 2}
-    table = report.estimate_table(predict(draws, who, group_terms=True))
-    assert table["m_ratio"].isna().tolist() == [False, True, True, True]
-    population = report.estimate_table(predict(draws))
-    assert population["m_ratio"].notna().all()
-    judged = decide(contrast(predict(draws), var="log_m", over="task"), rope=(-0.1, 0.1))
-    assert "no-errors" not in judged.table()["withheld"].item()
-    judged = decide(contrast(draws, var="log_m_task", over="task"), rope=(-0.1, 0.1))
-    assert "no-errors" not in judged.table()["withheld"].item()
 
 
 def test_items_of_an_observer_are_looked_at_together():

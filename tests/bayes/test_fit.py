@@ -6,13 +6,10 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
-from hmetad.base.errors import InputError
 from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit, refuse_undefined
 from hmetad.bayes.model import without_remarks
-from hmetad.bayes.predict import predict
 from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.likelihood.priors import Prior
@@ -116,42 +113,11 @@ def test_a_dprime_that_is_not_clearly_positive_is_a_warning():
     assert "meta-d-sign" in found
 
 
-def test_a_fit_survives_the_disk(two_cells, tmp_path):
-    path = tmp_path / "fit.nc"
-    two_cells.to_netcdf(path, engine="h5netcdf")
-    with xr.open_datatree(path, engine="h5netcdf") as loaded:
-        xr.testing.assert_identical(
-            loaded["posterior"].to_dataset().load(), two_cells["posterior"].to_dataset()
-        )
-        assert notices(loaded) == notices(two_cells)
-
-
 def test_the_same_seed_gives_the_same_draws():
     counts = from_nr(*A)
     options = {"draws": 20, "tune": 50, "chains": 2, "random_seed": 4, **QUIET}
     one, same = (fit(counts, **options)["posterior"]["m_ratio"].values for _ in range(2))
     np.testing.assert_array_equal(one, same)
-
-
-def test_a_seed_that_was_not_given_can_be_read_back():
-    options = {"draws": 20, "tune": 50, "chains": 2, **QUIET}
-    first = fit(from_nr(*A), **options)
-    again = fit(from_nr(*A), **options, random_seed=int(first.attrs["seed"]))
-    np.testing.assert_array_equal(first["posterior"]["c"], again["posterior"]["c"])
-
-
-@pytest.mark.integration
-def test_new_cells_with_a_column_called_like_a_parameter_are_refused():
-    counts = from_nr(*zip(A, A, strict=True), size=[1.0, 2.0])
-    drawn = fit(counts, formula="1 + size", draws=20, tune=20, chains=1, random_seed=1, **QUIET)
-    with pytest.raises(InputError, match=r"by: .*got 'm_ratio'"):
-        predict(drawn, {"size": [1.5], "m_ratio": [1.0]})
-
-
-def test_too_few_draws_are_an_error_notice():
-    short = fit(from_nr(*A), draws=30, tune=30, chains=2, random_seed=1, **QUIET)
-    severities = {notice.code: notice.severity for notice in notices(short)}
-    assert severities["ess"] == "error"
 
 
 @pytest.mark.integration
@@ -166,17 +132,6 @@ def test_a_prior_of_the_caller_is_used_and_recorded():
 def test_truncated_chains_are_an_interruption(two_cells):
     with pytest.raises(KeyboardInterrupt):
         refuse_undefined(two_cells, load_model("individual"), 1001, "nuts")
-
-
-def test_predict_gives_the_cells_asked_for(two_cells):
-    only = predict(two_cells, ["good | 7"])
-    assert only["cell"].values.tolist() == ["good | 7"]
-    assert set(only.data_vars) >= {"dprime", "c", "meta_d", "m_ratio", "log_m"}
-    np.testing.assert_array_equal(
-        only["m_ratio"], two_cells["posterior"]["m_ratio"].sel(cell=["good | 7"])
-    )
-    with pytest.raises(InputError, match="Did you mean"):
-        predict(two_cells, ["good | 8"])
 
 
 def test_without_progress_a_fit_is_silent_but_for_warnings(caplog):

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import run
-from saved import as_saved
 
 import hmetad
 from hmetad.base.errors import InputError
@@ -20,7 +18,6 @@ from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
 from hmetad.plots import correlations
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.fit_report import fit_report
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 from hmetad.specs.spec import ModelSpec, with_changes
@@ -78,11 +75,6 @@ def test_what_is_left_out_follows_from_the_rest(whole, without):
         np.testing.assert_allclose(cells[name].values, values.values, rtol=1e-12)
 
 
-def test_single_cells_are_predicted_by_their_labels(whole, without):
-    one = predict(without, ["s1 | i2"], group_terms=True)["log_m"]
-    np.testing.assert_allclose(one, whole["posterior"]["log_m"].sel(cell=["s1 | i2"]), rtol=1e-12)
-
-
 def test_observers_without_an_item_are_at_an_average_item(whole):
     posterior = whole["posterior"].to_dataset()
     found = predict(whole, {"subject": ["s0", "s2"]}, group_terms=True)["log_m"]
@@ -132,28 +124,11 @@ def test_a_fit_is_read_whose_renamed_correlation_the_cells_do_not_have(tmp_path)
     assert "rho" not in again["posterior"]
 
 
-def test_it_is_saved_and_read_as_it_is(without, tmp_path):
-    again = hmetad.load_fit(hmetad.save_fit(without, tmp_path / "fit.nc"))
-    xr.testing.assert_identical(again, as_saved(without))
-
-
 def test_the_notice_says_what_to_do_and_is_no_trouble(whole, without):
     (said,) = [one for one in hmetad.notices(without) if one.code == "cells-not-kept"]
     assert said.severity == "info"
     assert "28 cells" in said.message
     assert "cells-not-kept" not in {one.code for one in hmetad.notices(whole)}
-
-
-def test_cross_validation_computes_what_it_needs(whole, without):
-    # The relative efficiency of the draws is estimated from other variables.
-    assert hmetad.loo(without).elpd == pytest.approx(hmetad.loo(whole).elpd, abs=0.5)
-
-
-def test_tables_and_reports_have_observers_in_the_place_of_cells(without):
-    assert Fitted.of(without).columns_of_levels == ["subject", "item"]
-    assert len(estimate_table(without)) == SUBJECTS * ITEMS
-    page = fit_report(without).html()
-    assert "average level" in page
 
 
 def test_levels_are_those_of_the_factor_with_few_groups(without, monkeypatch):
@@ -173,18 +148,6 @@ def test_cells_that_are_put_together_have_the_sum_of_their_counts(whole, counts)
     np.testing.assert_array_equal(together["counts"].values, own.values)
     summed = alone["mean"].values.reshape(SUBJECTS, ITEMS, 2, 2, -1).sum(axis=1)
     np.testing.assert_allclose(together["mean"].values, summed, rtol=1e-12)
-
-
-def test_the_sum_is_the_same_in_pieces(whole, monkeypatch):
-    at_once = predicted_counts(whole, by=["subject"], draws=100)
-    monkeypatch.setattr("hmetad.bayes.predictive.MOST_AT_ONCE", 1000)
-    in_pieces = predicted_counts(whole, by=["subject"], draws=100)
-    xr.testing.assert_allclose(at_once["mean"], in_pieces["mean"])
-
-
-def test_a_column_that_cells_lack_is_refused(whole):
-    with pytest.raises(InputError, match=r"by: .*got 'subjet'"):
-        predicted_counts(whole, by=["subjet"])
 
 
 def test_a_contrast_of_cells_that_are_not_kept_says_how_to_get_them(without):
@@ -249,19 +212,3 @@ def test_signs_of_levels_are_checked_where_cells_are_not_kept():
     for draws, is_theirs in zip(drawn, (True, False), strict=True):
         codes = {n.code for n in hmetad.notices(draws) if n.severity == "error"}
         assert ("meta-d-sign" in codes) == is_theirs
-
-
-def test_a_column_that_the_fit_lacks_is_no_group(whole):
-    with pytest.raises(InputError, match=r"cells: .*got a column 'subjct'"):
-        predict(whole, {"subjct": ["s0"]}, group_terms=True)
-    with pytest.raises(InputError, match="a column subject or item"):
-        predict(whole, {}, group_terms=True)
-
-
-def test_observers_are_compared_on_the_command_line_and_on_pages(without, tmp_path, monkeypatch):
-    """Cells that are not kept are compared and ranked as levels."""
-    monkeypatch.setattr("hmetad.bayes.fitted.MOST_LEVELS", 5)
-    hmetad.save_fit(without, tmp_path / "fit.nc")
-    line = "compare fit.nc --var log_m --over subject --rope=-0.1,0.1 --rank -o page.html"
-    assert "s3" in run(tmp_path, line).stdout
-    assert "Ranks by log M-ratio" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -111,17 +111,6 @@ def test_whatever_the_data_say_the_prior_is_the_same(formula, much):
             assert ks_2samp(mine, other).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
-def test_means_of_effects_are_common_columns_as_far_as_effects_can_be(formula):
-    design = parse_design("log_m", formula, CELLS)
-    for part in parametrise(design).blocks:
-        block = part.block
-        for group, weights in enumerate(part.mean_weights):
-            own = block.index == group
-            left = design.columns[own] - block.columns[own] @ weights
-            np.testing.assert_allclose(block.columns[own].T @ left, 0, atol=1e-9)
-
-
 def test_effects_of_a_group_have_those_of_the_larger_group_in_their_mean():
     design = parse_design("log_m", "1 + (1|subject:task) + (1|subject)", CELLS)
     larger, smaller = parametrise(design).blocks

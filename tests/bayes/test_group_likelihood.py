@@ -92,15 +92,6 @@ def test_a_group_left_out_is_predicted_as_by_a_fit_without_it(card, made):
         assert float(found.elpd_i[place]) == pytest.approx(theirs, abs=0.15)
 
 
-def test_what_belongs_to_all_groups_may_have_no_effect_of_its_own():
-    counts = people(6, 200)
-    formula = {"dprime": "1 + (1|subject)", "c": "1", "log_gap": "1 + (1|subject)"}
-    fit = hmetad.fit(counts, "sdt", formula=formula, draws=300, chains=2, **QUIET)
-    one, other = (group_log_likelihood(Fitted.of(fit), "subject", seed) for seed in (0, 1))
-    assert float(abs(one - other).mean()) < 0.3
-    assert np.isfinite(one).all()
-
-
 def test_correlated_effects_are_integrated_with_their_correlation():
     rng = np.random.default_rng(2)
     subject = np.repeat([f"s{i}" for i in range(8)], 2)

@@ -45,30 +45,6 @@ def test_an_odd_cell_has_good_weights_or_chains_and_an_interval_as_wide_as_it_sh
         assert float(found["posterior"]["log_m"].isel(cell=0).std()) > 0.5
 
 
-def test_a_cell_with_all_counts_in_one_column_has_no_verdict_on_m():
-    found = fit(with_first(people(2), ONE_COLUMN), **QUIET)
-    assert {"dprime-sign", "all-one-rating"} <= errors(found, "s0")
-
-
-def test_cells_at_chance_have_no_verdict_on_m():
-    counts = simulate_counts([0.0, 2.0], m_ratio=0.8, trials=[60, 2000], seed=4)
-    found = fit(counts, **QUIET)
-    first, second = map(str, counts["cell"].values)
-    assert "dprime-sign" in errors(found, first)
-    assert not errors(found, second)
-
-
-def test_more_ratings_than_importance_sampling_can_take_are_sampled_by_chains():
-    short = {"draws": 50, "tune": 100, "chains": 2, **QUIET}
-    methods = {
-        ratings: fit(simulate_counts(1.5, trials=400, ratings=ratings, seed=1), **short).attrs[
-            "method"
-        ]
-        for ratings in (12, 13, 100)
-    }
-    assert methods == {12: "importance", 13: "nuts", 100: "nuts"}
-
-
 def test_a_group_of_two_is_fitted_and_of_one_refused():
     found = fit(people(2), "group", **QUIET)
     sigma = found["posterior"]["log_m_1|subject_sigma"]

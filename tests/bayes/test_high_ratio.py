@@ -61,15 +61,6 @@ def test_the_notice_says_how_its_causes_can_be_told():
         assert check in notice.next_step
 
 
-def test_a_terminal_says_so(tmp_path):
-    coords = {"model": ["sharp"]}
-    drawn = hmetad.simulate_trials([1.0], m_ratio=2.5, trials=3000, coords=coords, seed=1)
-    drawn.to_csv(tmp_path / "trials.csv", index=False)
-    done = run(tmp_path, "fit trials.csv --by model --draws 300 --seed 1 -o fit.nc")
-    assert "M-ratio is clearly above 1.5" in done.stderr + done.stdout
-    assert "high-m-ratio" in done.stderr + done.stdout
-
-
 @pytest.mark.integration
 def test_a_population_clearly_above_is_said(tmp_path):
     people = {"subject": [f"p{i}" for i in range(50)], "group": ["a"] * 44 + ["b"] * 6}

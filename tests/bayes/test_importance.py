@@ -1,8 +1,5 @@
 """Draws by importance sampling are those of the posterior, and bad weights are found."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -176,15 +173,6 @@ def test_cells_with_bad_weights_are_sampled_by_chains(counts):
     assert (abs(a.mean(axis=(1, 2)) - b.mean(axis=(1, 2))) / sd < 0.12).all()
 
 
-@pytest.mark.usefixtures("spoilt")
-def test_bad_weights_are_said_of_their_cell_alone(counts):
-    found = fit(counts, method="importance", random_seed=1, **QUIET)
-    assert not found["sample_stats"]["by_chains"].any()
-    (notice,) = (one for one in notices(found) if one.code == "pareto-k")
-    assert notice.cells == ("c1",)
-    assert notice.severity == "error"
-
-
 def test_what_cannot_be_weighed_is_sampled_by_chains_or_refused(counts):
     short = {"draws": 20, "tune": 20, "chains": 2, "random_seed": 1, **QUIET}
     people = counts.assign_coords(subject=("cell", counts["cell"].values))
@@ -237,19 +225,3 @@ def test_a_table_without_labels_is_that_of_the_usual_ones():
     )
     np.testing.assert_array_equal(one["posterior"]["log_m"], other["posterior"]["log_m"])
     assert other["observed_data"]["response"].values.tolist() == ["S1", "S2"]
-
-
-SCRIPT = """
-import hmetad
-counts = hmetad.simulate_counts([1.5, 1.0], trials=200, seed=1)
-fit = hmetad.fit(counts, progressbar=False, quiet=True, random_seed=1)
-"""
-
-
-@pytest.mark.integration
-def test_a_script_with_a_fit_ends_without_a_word():
-    """Modules that are kept to the very end keep DuckDB, which then complains of it."""
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
-    )
-    assert (done.stdout, done.stderr) == ("", "")

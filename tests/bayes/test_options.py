@@ -63,14 +63,9 @@ def test_several_seeds_make_one_that_can_be_read_back(counts):
     ("name", "value"),
     [
         ("draws", 0),
-        ("draws", 2.0),
         ("chains", 1.5),
-        ("chains", "4"),
         ("cores", 0),
         ("tune", -1),
-        ("random_seed", -3),
-        ("random_seed", "1"),
-        ("random_seed", []),
         ("random_seed", [1, -2]),
     ],
 )

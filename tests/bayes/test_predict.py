@@ -99,10 +99,8 @@ def test_a_factor_is_not_taken_for_one_whose_name_ends_alike():
     ("cells", "options", "message"),
     [
         ({"task": "vision", "age": 40.0}, {}, "as many values of each column"),
-        ({"task": ["vision"], "age": [40.0, 50.0]}, {}, "as many values of each column"),
         ({"task": ["hearing"], "age": [40.0]}, {}, r"levels \(hearing\)"),
         ({"task": ["vision"]}, {}, "a column for each of age too"),
-        (["0 | memori | 20"], {}, "Did you mean"),
         ({"task": ["vision"] * 2, "age": [40.0] * 2}, {}, "each cell once"),
         (
             {"task": ["vision"], "age": [40.0], "subject": ["9"]},
@@ -161,39 +159,9 @@ def test_measures_of_a_draw_are_those_of_its_table(fitted, place):
     assert own["auroc2"].item() == pytest.approx((somersd(trials).statistic + 1) / 2, abs=1e-6)
 
 
-def test_a_population_is_that_of_predict(fitted):
-    found = predict_measures(fitted, "auroc2")
-    assert found["cell"].values.tolist() == ["memory", "vision"]
-    assert found["task"].values.tolist() == ["memory", "vision"]
-    draw = hmetad.predict(fitted).isel(chain=0, draw=3, cell=1)
-    shares = table_of(draw)
-    trials = np.stack([shares[0, 1] + shares[1, 0], shares[0, 0] + shares[1, 1]])
-    area = (somersd(np.round(1e9 * trials).astype(np.int64)).statistic + 1) / 2
-    own = found["auroc2"].isel(chain=0, draw=3, cell=1)
-    assert own.item() == pytest.approx(area, abs=1e-6)
-
-
-def test_draws_are_compared_and_judged_like_others(fitted):
-    found = predict_measures(fitted, ["auroc2", "phi"])
-    pair = hmetad.contrast(found, var="phi", over="task")
-    made = hmetad.decide(pair, rope=(-0.5, 0.5))
-    assert made.quantity == "phi"
-    assert set(made.results["withheld"].item().split(", ")) <= {"rhat", "ess", "few-draws", ""}
-    # What is wrong with the sampling is said of the measures too.
-    codes = {notice.code for notice in hmetad.notices(found["phi"])}
-    assert {n.code for n in hmetad.notices(fitted) if n.severity == "error"} & codes
-
-
-def test_measures_with_dims_of_their_own(fitted):
-    found = predict_measures(fitted, "auroc2_by_response")
-    assert found["auroc2_by_response"].dims == ("chain", "draw", "cell", "response")
-    assert found["auroc2_by_response"].notnull().all()
-
-
-@pytest.mark.parametrize("name", ["auroc", "trials", "dprime_se", ""])
-def test_an_unknown_measure_is_refused(fitted, name):
+def test_an_unknown_measure_is_refused(fitted):
     with pytest.raises(InputError, match=r"results of hmetad\.measure"):
-        predict_measures(fitted, name)
+        predict_measures(fitted, "dprime_se")
 
 
 def test_a_population_without_criteria_is_refused(counts):
@@ -202,11 +170,6 @@ def test_a_population_without_criteria_is_refused(counts):
     with pytest.raises(InputError, match="group_terms=True"):
         predict_measures(drawn, "auroc2")
     assert predict_measures(drawn, "auroc2", group_terms=True)["auroc2"].sizes["cell"] == 8
-
-
-def test_cells_without_a_row_are_refused(fitted):
-    with pytest.raises(InputError, match=r"cells: .*got no rows"):
-        hmetad.predict(fitted, {"task": []})
 
 
 def test_columns_that_stand_in_brackets_alone_are_not_needed_for_an_average_group():

@@ -32,17 +32,6 @@ def test_a_standard_deviation_has_no_prior_of_either_sign(counts, dist):
         build_program(counts, renamed)
 
 
-def test_other_priors_may_be_of_positive_numbers(counts):
-    prior = Prior("HalfNormal", sigma=1)
-    program = build_program(counts, load_model("group", priors={"log_m_Intercept": prior}))
-    assert program.layout.priors["log_m_Intercept"] == prior
-
-
-def test_results_keep_their_names():
-    with pytest.raises(InputError, match=r"name of dprime: .*Expected 'dprime' itself.*, got 'd1'"):
-        load_model("individual", names={"dprime": "d1"})
-
-
 def test_hyperparameters_of_criteria_take_a_name(counts):
     card = load_model("hmetad_group")
     priors = {name: prior for name, prior in card.priors.items() if name != "mu_c2"}

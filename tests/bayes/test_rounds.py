@@ -103,13 +103,6 @@ def test_every_kth_draw_is_kept_and_no_divergence_lost():
     assert kept.divergences == 1
 
 
-def test_draws_that_are_given_are_drawn_and_no_more(counts, monkeypatch):
-    monkeypatch.setattr(chains, "has_flags", lambda _: True)
-    found = fit(counts, "group", draws=50, tune=50, chains=2, **QUIET)
-    assert found["posterior"].sizes["draw"] == 50
-    assert found["sample_stats"].attrs["draws_sampled"] == 50
-
-
 @pytest.mark.integration
 def test_too_few_effective_draws_are_made_more(counts, monkeypatch):
     """Every chain goes on until the judge is content, and the first 1,000 draws are kept of it."""

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from scipy import stats
@@ -21,7 +20,6 @@ from hmetad import (
 )
 from hmetad.base.notice import with_notices
 from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
-from hmetad.compare import repeat_decisions
 from hmetad.specs.design import designs_of
 from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import ModelSpec
@@ -112,27 +110,6 @@ def test_draws_under_a_wide_prior_give_those_under_a_narrow_one_by_weights(
     # Draws of log M are worth a third of independent ones, in either run.
     error = spread * np.sqrt(3 / effective + 3 / log_m.size)
     assert float(log_m.mean()) == pytest.approx(expected, abs=4 * error)
-
-
-def test_wider_priors_give_wider_posteriors(first, refits):
-    narrow, base, wide = (
-        float(tree["posterior"]["log_m"].std()) for tree in (refits[NARROW], first, refits[WIDE])
-    )
-    assert narrow < base < wide
-
-
-def test_verdicts_are_made_again_on_the_refits(first, refits):
-    made = decide(first["posterior"].to_dataset()["log_m"], rope=(-0.1, 0.1))
-    again = repeat_decisions(made, refits)
-    assert list(again) == list(refits)
-    for name, one in again.items():
-        expected = decide(refits[name]["posterior"].to_dataset()["log_m"], rope=(-0.1, 0.1))
-        pd.testing.assert_frame_equal(one.table(), expected.table())
-
-
-def test_the_rule_for_kappa_shows_in_the_posterior(refits):
-    posterior = refits[KAPPA]["posterior"]
-    np.testing.assert_array_equal(posterior["meta_c"], posterior["c"])
 
 
 def test_priors_of_a_group_card_are_scaled_for_m_alone():

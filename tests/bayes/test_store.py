@@ -9,7 +9,6 @@ from saved import as_saved, is_of_many
 import hmetad
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notices
-from hmetad.base.notice_registry import limit
 from hmetad.bayes.fit import fit
 from hmetad.bayes.store import load_fit, save_fit, thin_draws
 from hmetad.simulate.simulate import simulate_counts
@@ -29,14 +28,6 @@ def plain(value):
 @pytest.fixture(scope="module")
 def made():
     return made_fit(["a", "b"], ["x", "y"], draws=40, chains=2)
-
-
-@pytest.fixture(scope="module")
-def grouped():
-    coords = {"subject": ["x", "y", "z"]}
-    counts = simulate_counts([1.2, 1.6, 2.0], m_ratio=0.8, trials=1000, coords=coords, seed=1)
-    formula = {"log_m": "1 + (1|subject)"}
-    return fit(counts, formula=formula, draws=100, chains=2, **QUIET)
 
 
 @pytest.fixture
@@ -76,18 +67,6 @@ def test_draws_beyond_single_precision_keep_double(made, tmp_path):
     xr.testing.assert_identical(read["posterior"]["m_ratio"], huge)
 
 
-@pytest.mark.integration
-def test_what_is_made_of_a_fit_is_the_same_of_its_file(grouped, tmp_path):
-    read = load_fit(save_fit(grouped, tmp_path / "fit.nc"))
-    assert notices(read) == notices(grouped)
-    for make in (
-        lambda x: hmetad.predict(x)["log_m"],
-        lambda x: hmetad.contrast(x, var="log_m", over="subject"),
-        lambda x: hmetad.report.population_table(x).select_dtypes(float).to_numpy(),
-    ):
-        np.testing.assert_allclose(make(read), make(grouped), rtol=1e-4, atol=1e-6)
-
-
 def test_formulas_are_evaluated_once(tmp_path, monkeypatch):
     evaluated = []
     for module in ("fitted", "program"):
@@ -102,10 +81,6 @@ def test_formulas_are_evaluated_once(tmp_path, monkeypatch):
 
 
 # Thinning
-
-
-def test_the_limit_is_200_megabytes_before_compression():
-    assert limit("draws-thinned") == 200
 
 
 def test_a_fit_above_the_limit_keeps_every_kth_draw_and_a_notice(made, limited, tmp_path):
@@ -139,9 +114,3 @@ def test_a_file_in_the_short_form_of_earlier_versions_is_refused(made, tmp_path)
     earlier.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
     with pytest.raises(InputError, match=r"Fit the counts again.*short form of an earlier version"):
         load_fit(tmp_path / "fit.nc")
-
-
-def test_a_folder_is_not_a_fit(tmp_path):
-    (tmp_path / "fit.json").write_text("{}")
-    with pytest.raises(InputError, match=r".*Expected a saved fit.*, got a folder"):
-        load_fit(tmp_path)

@@ -82,12 +82,6 @@ def test_a_pair_is_compared_on_the_sets_that_both_have(draws):
     assert set(table["direction"]) == {"less"}
 
 
-def test_what_is_undefined_in_all_sets_stays_undefined(draws):
-    some = with_undefined(draws, draws["model"].values == "m2")
-    table = decide(contrast(some, **OVER_SETS), rope=(-0.02, 0.02)).table()
-    assert table["withheld"].tolist() == ["undefined", "", "undefined"]
-
-
 def test_pooling_goes_within_strata_and_with_ones_own_contrasts(draws):
     halves = {"A": "easy", "B": "easy", "C": "hard", "D": "hard"}
     kinds = draws.assign_coords(kind=("cell", [halves[s] for s in draws["set"].values]))
@@ -153,12 +147,9 @@ BY_SET = {"pool": "set"}
     ("change", "asked", "says"),
     [
         (None, BY_SET | {"weights": "size"}, "weights: .*got 'size'"),
-        (None, {"weights": "trials", "within": "set"}, "weights needs pool"),
         (None, BY_SET | {"weights": {"A": 1}}, "none for 'B'"),
         (None, BY_SET | {"weights": {**TRIALS, "E": 1}}, r"weights: .*got 'E'"),
-        (None, BY_SET | {"weights": {**TRIALS, "D": 0}}, "finite numbers above 0"),
         (None, {"pool": "model"}, "pool: .*got 'model'"),
-        (None, {"pool": "sett"}, "Did you mean 'set'"),
         (lambda x: x.isel(cell=[0, 5, 10]), BY_SET, "two levels|no level with all that is ranked"),
         (lambda x: x["auroc2"], BY_SET | {"weights": "trials"}, "'trials' of draws without them"),
     ],

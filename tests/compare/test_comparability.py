@@ -133,14 +133,6 @@ def test_no_verdict_compares_what_chance_raises_over_unlike_numbers(name):
     assert (row["verdict"], row["withheld"]) == ("unreliable", "raised-by-chance")
 
 
-def test_alike_numbers_are_compared_as_ever():
-    draws = drawn(1, trials=(1000, 1100))
-    differences = hmetad.contrast(draws, var="ece", over="model")
-    assert "raised-by-chance" not in codes_of(differences)
-    assert differences["withheld"].item() == ""
-    assert hmetad.rank(draws, var="ece_debiased", over="model")["withheld"].values[0] == ""
-
-
 def in_two_sets(first, second, *more):
     """Draws of measures of both models in two sets, of so many trials each, and of more rows."""
     parts = [calibrated_and_not(k, trials=n).assign(set=k) for k, n in ((1, first), (2, second))]
@@ -171,21 +163,6 @@ def test_the_worse_of_two_is_not_called_best_for_having_more_answers():
         for name in (x for x in draws if x in BEST and x not in DEBIASED):
             ranks = hmetad.rank(draws, var=name, over="model")
             assert ranks["verdict"].sel(cell="too sure").item() != "best", name
-
-
-def test_the_page_does_not_call_it_best_either():
-    page = hmetad.report.measures_report(calibrated_and_not(1), by="model", n=400, seed=1)
-    said = page.markdown()
-    assert "too sure is best" not in said
-    assert "By Debiased ECE there is no verdict: unequal numbers of trials" in said
-
-
-def test_draws_of_debiased_measures_are_about_their_estimates():
-    """What takes away the chance of the data leaves that of the draw in a draw."""
-    draws, found = drawn(2), measure_trials(calibrated_and_not(2), by="model")
-    for name in ("ece_debiased", "reliability_debiased"):
-        np.testing.assert_allclose(draws[name].mean("draw"), found[name], atol=1e-12)
-    assert (draws["ece"].mean("draw") > found["ece"]).all()
 
 
 def biases(measured, truth):
@@ -223,14 +200,3 @@ def test_the_table_names_the_measures_whose_bias_depends_on_trials(measured):
     found = biases(measured(250, 300), measured(50_000, 10))
     raised = {name for name, bias in found.items() if abs(bias) > CLEAR_BIAS}
     assert raised == {name for name in found if name in RAISED}
-
-
-def test_the_table_of_results_agrees_with_itself():
-    """What takes the place of another is a result without a twin; a name has one best end."""
-    names = {x.name for x in results()}
-    for result in results():
-        assert result.best in ("", BEST.get(result.name)), result.name
-        if result.debiased:
-            assert result.debiased in names
-            assert result.debiased not in DEBIASED
-            assert BEST[result.debiased] == BEST[result.name]

@@ -54,6 +54,11 @@ def test_all_pairs_of_a_coordinate_or_those_against_a_level(draws):
     assert against["pair"].values.tolist() == ["m1 − m2 | A", "m3 − m2 | A", "m1 − m2 | B"]
 
 
+def test_contrasts_of_contrasts_say_both(draws):
+    both = contrast(contrast(draws.isel(cell=[0, 1, 3, 4]), **WITHIN), over="task")
+    assert both["pair"].values.tolist() == ["(m1 − m2 | A) − (m1 − m2 | B)"]
+
+
 def test_log_ratio_is_nan_where_a_ratio_has_no_logarithm(draws):
     result = contrast(draws.rename("m_ratio"), **WITHIN, kind="log_ratio")
     left, right = draws.sel(cell="m1 | A"), draws.sel(cell="m2 | A")
@@ -217,13 +222,6 @@ def test_an_undefined_draw_counts_only_where_it_has_weight():
         draws[0, 0, 2] = value
         found = contrast(draws, **WITHIN, matrix=HELMERT, kind=kind)
         assert np.isnan(found).sum(["chain", "draw"]).values.tolist() == [0, 1, 0, 0]
-
-
-def test_a_stratum_without_a_level_of_a_contrast_is_left_out_and_named():
-    result = contrast(ratios()[..., :5], **WITHIN, matrix=HELMERT)
-    assert result["pair"].values.tolist() == ["first | A", "second | A", "first | B"]
-    (notice,) = notices(result)
-    assert (notice.code, "second | B" in notice.message) == ("left-out", True)
 
 
 def test_levels_that_are_numbers_stay_numbers():

@@ -64,13 +64,6 @@ def test_an_error_about_a_cell_withholds_the_verdict_on_each_pair_with_it():
     assert table["withheld"].tolist() == ["", "rhat", "rhat"]
 
 
-def test_each_column_of_a_table_of_decisions_says_what_it_is():
-    results = decide(normal_draws(0.3), rope=ROPE).results
-    told = {name: x.attrs["long_name"] for name, x in results.data_vars.items()}
-    assert told == {c.name: c.means for c in words.COLUMNS if c.name in told}
-    assert {"mean", "in_rope", "unsettled"} <= set(told)
-
-
 def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
     added = words.Column("tail_lower", "effective draws below", "in tail")
     for module in (words, judged):
@@ -100,17 +93,6 @@ def test_no_table_of_decisions_gets_two_columns_of_one_name(values, decided):
             decided(values.assign_coords({name: ("cell", ["x"])}))
 
 
-def test_decisions_as_text_are_a_short_table_with_three_decimals():
-    text = repr(decide(normal_draws(0.3, 0.0).drop_vars("model"), rope=ROPE, comparisons=2))
-    first, heads, *rows = text.splitlines()
-    expected = "Decisions: 2 of log_m; ROPE -0.1 to 0.1; null 0; 97.5 % intervals (eti)"
-    assert first == f"{expected}; Bonferroni's correction for 2 comparisons"
-    columns = ["label", "mean", "lower", "upper", "p_direction", "in_rope", "statistical"]
-    assert heads.split() == [*columns, "verdict"]
-    assert [row.split()[0] for row in rows] == ["m0", "m1"]
-    assert rows[0].split()[1] == "0.300"
-
-
 def test_labels_are_shown_whole_and_cannot_write_to_the_terminal_or_page():
     shown = decide_normal([0.3], 0.1, rope=ROPE, labels=["a\x1b[2J\nb"])
     assert "a\\x1b[2J b" in repr(shown)
@@ -121,15 +103,6 @@ def test_labels_are_shown_whole_and_cannot_write_to_the_terminal_or_page():
     assert label in shown._repr_html_()
     assert "&lt;a&gt;" in shown._repr_html_()
     assert {"sd", "p_value", "full_verdict", "withheld"} <= set(shown.table())
-
-
-def test_reasons_are_shown_where_there_are_any():
-    withheld = decide_normal([0.3, np.nan], 0.1, rope=ROPE)
-    assert "withheld" in repr(withheld)
-    assert "undefined" in withheld._repr_html_()
-    unsure = decide(normal_draws(0.14), rope=ROPE)
-    assert unsure.results["unsettled"].item() != ""
-    assert "unsettled" in repr(unsure)
 
 
 def test_many_decisions_are_shown_in_part_and_counted():

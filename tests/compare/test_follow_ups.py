@@ -119,16 +119,6 @@ def test_certainty_has_no_error_and_what_is_undefined_has_no_probability():
     assert np.isnan(table.loc["m0 − m2", "p_superior"])
 
 
-def test_a_row_says_what_was_compared_and_held_equal():
-    values = np.random.default_rng(1).normal(size=(4, 100, 4))
-    draws = drawn_cells(values, model="aabb", task="xyxy")
-    table = superiority_table(contrast(draws, over="model", within="task", kind="superiority"))
-    rows = table[["label", "left", "right", "task"]].to_numpy().tolist()
-    assert rows == [["a − b | x", "a", "b", "x"], ["a − b | y", "a", "b", "y"]]
-    with pytest.raises(InputError, match="draws of superiority"):
-        superiority_table(contrast(draws, over="model", within="task"))
-
-
 ROPE = (-0.1, 0.1)
 
 
@@ -200,16 +190,6 @@ def test_levels_that_look_like_something_else_are_found_again_in_a_matrix(levels
     draws = draws_of(1, levels=levels, tasks=(1,))
     matrix = pd.DataFrame(MATRIX.to_numpy(), index=["1", "2021-01"], columns=levels)
     is_repeated(draws, draws, lambda x: contrast(x, over="model", matrix=matrix))
-
-
-def test_fits_and_posteriors_are_found_by_the_quantity():
-    first, other = draws_of(1), draws_of(2)
-    made = decide(contrast(first, **BY_TASK), rope=ROPE)
-    dataset = other.to_dataset().assign(dprime=other + 1)
-    tree = xr.DataTree.from_dict({"posterior": dataset})
-    again = repeat_decisions(made, {"array": other, "dataset": dataset, "fit": tree})
-    for name in ("dataset", "fit"):
-        pd.testing.assert_frame_equal(again["array"].table(), again[name].table())
 
 
 def test_what_cannot_be_repeated_is_refused():

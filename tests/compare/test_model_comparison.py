@@ -259,19 +259,6 @@ def test_intervals_hold_the_truth_where_evidence_is_strong_and_too_seldom_elsewh
     assert least < held / groups < most
 
 
-@pytest.mark.parametrize("prior", [0.5, 1.0, 4.0])
-@pytest.mark.parametrize("models", [2, 4])
-@pytest.mark.parametrize("sd", [0.3, 2.0, 50.0])
-def test_the_two_equations_in_turn_lead_to_the_same_place_from_anywhere(prior, models, sd):
-    evidence = evidence_of(20, models, sd, ahead=0.2).to_numpy()
-    found, converged = posterior_concentration(evidence, prior)
-    assert converged
-    rng = np.random.default_rng(2)
-    for start in (np.full(models, prior), *(prior + 20 * rng.dirichlet([0.3] * models, 2))):
-        expected = by_plain_iteration(evidence, prior, start)
-        np.testing.assert_allclose(found, expected, rtol=1e-7)
-
-
 @pytest.mark.parametrize(
     ("people", "models", "sd", "prior"),
     [(2, 2, 1, 1), (5000, 3, 0.01, 1), (5000, 2, 1e-6, 0.5), (100, 20, 2, 1), (50, 3, 1, 1e6)],
@@ -300,23 +287,6 @@ def test_a_number_added_to_a_person_and_the_order_of_models_and_people_change_no
     turned = model_frequencies(evidence.iloc[::-1, [2, 0, 3, 1]])
     labels = {"model": found["model"], "person": found["person"]}
     xr.testing.assert_allclose(found, turned.sel(labels), atol=1e-9)
-
-
-@pytest.mark.parametrize("models", [2, 5])
-def test_evidence_that_says_nothing_leaves_all_models_equal(models):
-    found = model_frequencies(pd.DataFrame(np.zeros((500, models))))
-    for name in ("frequency", "exceedance", "protected_exceedance", "attribution"):
-        np.testing.assert_allclose(found[name], 1 / models, atol=1e-9)
-    assert found["omnibus_risk"] > 0.9
-
-
-def test_one_person_with_overwhelming_evidence_decides_nothing():
-    """Unlike the sum of evidence, which is far in favour of the second model here."""
-    values = np.tile([0.0, -5.0], (12, 1))
-    values[0] = [0, 500]
-    found = model_frequencies(pd.DataFrame(values, columns=["a", "b"]))
-    assert found["protected_exceedance"].sel(model="a") > 0.9
-    assert found["attribution"].sel(person=0, model="b") > 0.999
 
 
 def test_an_array_is_read_as_the_table_of_the_same_numbers():

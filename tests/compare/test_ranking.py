@@ -7,7 +7,6 @@ import pytest
 from drawn_cells import drawn_cells, said
 from scipy.stats import multivariate_normal, norm
 
-from hmetad.base.errors import InputError
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import notices
 from hmetad.compare.ranking import rank, rank_table
@@ -168,27 +167,3 @@ def test_what_the_draws_leave_open_settles_nothing():
     never = np.random.default_rng(3).normal([0, 5, 5.1], 0.1, (2, 20, 3))
     found = rank(draws_of(never), over="model")
     assert (found["p_best"][0].item(), found["verdict"][0].item()) == (0, "unreliable")
-
-
-def test_separate_fits_leave_no_trace_of_equal_seeds():
-    shared = np.random.default_rng(1).normal(size=(4, 500, 1))
-    draws = draws_of(np.concatenate([shared, shared + 0.01], axis=2))
-    fits = {"a": draws.isel(cell=[0]), "b": draws.isel(cell=[1])}
-    apart = rank(fits, over="model", independent=True)
-    # P(b > a) = Φ(.01/√2) = .503; the shares of 2,000 draws scatter by .011.
-    assert float(apart["p_best"][1]) == pytest.approx(0.503, abs=0.04)
-    assert float(rank(draws, over="model")["p_best"][1]) == 1
-    assert [n.code for n in notices(apart)] == ["separate-fits"]
-
-
-@pytest.mark.parametrize(
-    ("cells", "options", "says"),
-    [
-        (1, {}, "to rank"),
-        (3, {"ci_prob": 1}, "ci_prob"),
-    ],
-)
-def test_what_cannot_be_ranked_is_refused(cells, options, says):
-    draws = draws_of(np.zeros((2, 5, 3)), [*"aba"], [*"AAB"])[..., :cells]
-    with pytest.raises(InputError, match=says):
-        rank(draws, **{"over": "model", "within": "task"} | options)

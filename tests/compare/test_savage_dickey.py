@@ -1,7 +1,5 @@
 """Bayes factors of known posteriors are those of theory."""
 
-import json
-
 import arviz as az
 import numpy as np
 import pymc as pm
@@ -102,14 +100,6 @@ def test_what_cannot_be_estimated_is_withheld_and_says_why():
         found = bayes_factor(tree(draws, prior), var="log_m_task")
         assert np.isnan(found["bf01"]).all()
         assert found["withheld"].values.tolist() == [code]
-
-
-def test_errors_of_a_fit_are_named():
-    data = tree(*conjugate(0.1, 0.2))
-    data.attrs["notices"] = json.dumps([{"code": "rhat", "severity": "error", "cells": []}])
-    found = bayes_factor(data, var="log_m_task")
-    assert found["withheld"].values.tolist() == ["rhat"]
-    assert json.loads(found.attrs["notices"]) == json.loads(data.attrs["notices"])
 
 
 def test_a_fit_without_a_prior_is_told_how_to_get_one():

@@ -98,20 +98,6 @@ def test_a_level_beyond_the_limit_is_not_ranked_and_the_others_are_as_without_it
     assert alone["withheld"].values.tolist() == ["undefined"] * 3 + ["alone"]
 
 
-def test_superiority_follows_the_same_rule():
-    draws = draws_of({("d", "x"): 0.06, ("b", "x"): 0.01})
-    found = hmetad.contrast(draws, over="model", kind="superiority")
-    table = hmetad.compare.superiority_table(found).set_index("label")
-    kept = draws.isel(draw=np.isfinite(draws.sel(cell="b | x").values))
-    share = float((kept.sel(cell="a | x") > kept.sel(cell="b | x")).mean())
-    assert table.loc["a − b", "p_superior"] == pytest.approx(share)
-    assert table["undefined"].tolist() == pytest.approx(
-        [0.01, 0, 0.06, 0.01, 0.0695, 0.06], abs=2e-3
-    )
-    assert table["p_superior"].isna().tolist() == [False, False, True, False, True, True]
-    assert table["withheld"].tolist() == ["", "", "undefined", "", "undefined", "undefined"]
-
-
 def test_pooled_contrasts_keep_the_sets_of_which_few_draws_are_undefined():
     draws = draws_of({("d", "x"): 0.02, ("c", "y"): 0.07, ("a", "y"): 0.01}, sets="xyz")
     decisions, table = judged(draws, pool="set")
@@ -149,9 +135,3 @@ def test_a_level_that_is_undefined_in_every_set_leaves_the_sets_to_the_others():
     assert "not-pooled" not in codes_of(ranks)
     expected = hmetad.rank(draws.sel(cell=draws["model"] != "d"), over="model", pool="set")
     np.testing.assert_allclose(ranks["p_best"][:3], expected["p_best"])
-
-
-def test_a_column_called_level_can_be_pooled_over_sets():
-    draws = draws_of({}, sets="xy").rename(model="level")
-    ranks = hmetad.rank(draws, over="level", pool="set")
-    assert ranks["level"].values.tolist() == list("abcd")

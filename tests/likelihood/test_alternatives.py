@@ -8,12 +8,9 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from likelihood import mp_reference
 from scipy.integrate import quad
 
-from hmetad.base.errors import InputError
 from hmetad.likelihood import load_likelihood
 from hmetad.likelihood.families.alternatives import (
     contrasts,
@@ -267,26 +264,6 @@ def test_gumbel_noise_has_the_closed_form_of_its_integral(options, y):
     np.testing.assert_allclose(found, [wrong, right], atol=1e-11)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    options=st.sampled_from([2, 3, 10, 50]),
-    dprime=st.floats(-4, 8),
-    meta_d=st.floats(-6, 12),
-    log_gaps=st.lists(st.floats(-4, 2), min_size=1, max_size=5),
-    noise=st.sampled_from(["normal", "gumbel"]),
-)
-def test_probabilities_sum_to_one(options, dprime, meta_d, log_gaps, noise):
-    family = load_likelihood("alternatives", noise=noise)
-    arguments = dprime, meta_d, np.exp(log_gaps), float(options)
-    log_p = family.log_probabilities(*arguments)
-    assert np.exp(log_p).sum() == pytest.approx(1, abs=1e-11)
-    # Each outcome alone, by the kernel.
-    at = np.array([[dprime, meta_d, options, noise == "gumbel", *arguments[2]]])
-    one = np.eye(log_p.size)
-    value, _ = alternatives.log_likelihood(one, np.repeat(at, log_p.size, 0), False)
-    assert np.exp(value).sum() == pytest.approx(1, abs=1e-11)
-
-
 ALL_AT_ONCE = {
     "near": [1.4, 1.0, 0.3, 0.5, 0.4],
     "far": [14.0, 11.0, 0.3, 2.5, 9.0],
@@ -329,12 +306,6 @@ def test_contrasts_are_orthonormal_and_biases_sum_to_zero(options):
     h = contrasts(options)
     np.testing.assert_allclose(h.T @ h, np.eye(options - 1), atol=1e-14)
     np.testing.assert_allclose(h.sum(0), 0, atol=1e-13)
-
-
-@pytest.mark.parametrize("options", ["1", "0", "2.5", "-3", "four", ""])
-def test_a_number_of_options_is_a_whole_number_from_two(options):
-    with pytest.raises(InputError, match="options"):
-        load_likelihood("biased-alternatives", options=options)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, 1e9, -1e9])

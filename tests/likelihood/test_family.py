@@ -111,25 +111,12 @@ def test_tables_are_simulated_with_the_labels_of_the_layout(family):
     assert table.sum(["response", "rating"]).values.tolist() == [[101, 100, 100]] * 2
 
 
-def test_d_prime_may_be_left_out_only_where_a_likelihood_lacks_it():
-    with pytest.raises(InputError, match="dprime"):
-        hmetad.simulate_counts()
-
-
 def test_expected_counts_have_the_truth_as_their_maximum(family, counts):
     found = hmetad.fit_mle(counts, hmetad.ModelSpec("three", likelihood=family.name))
     assert found["converged"].all()
     # Counts are rounded: one of 20,000 trials.
     np.testing.assert_allclose(found["lead"], SENSITIVITY, atol=1e-3)
     np.testing.assert_allclose(found["log_m"], LOG_M, atol=5e-3)
-
-
-def test_a_table_of_other_options_is_refused(family, counts):
-    model = hmetad.ModelSpec("three", likelihood=family.name)
-    with pytest.raises(InputError, match=r"counts: .*got stimulus \['A', 'B', 'D'\]"):
-        hmetad.fit_mle(counts.assign_coords(stimulus=["A", "B", "D"]), model)
-    with pytest.raises(InputError, match="S1 and S2"):
-        hmetad.fit_mle(counts, "individual")
 
 
 @pytest.mark.integration

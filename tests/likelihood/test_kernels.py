@@ -205,16 +205,6 @@ def test_the_value_is_the_sum_over_outcomes_and_cells_do_not_touch_each_other(
             np.testing.assert_array_equal(whole[i], part[0])
 
 
-@pytest.mark.parametrize("kernel", ["linear_gaussian", "lognormal"])
-@pytest.mark.parametrize("spread", [0.5, 2, 6])
-def test_probabilities_of_responses_and_ratings_sum_to_one(kernel, spread):
-    cells = CELLS[kernel](np.random.default_rng(1), 100, 5, spread)
-    if kernel == "lognormal":
-        cells["q"][:10] = 0
-    p = np.exp(KERNELS[kernel].log_probabilities(**cells))
-    np.testing.assert_allclose(p.sum((2, 3)), 1, rtol=0, atol=1e-12)
-
-
 LINEAR = {"c": 0.1, "a": 0.7, "b": 0.3, "w": 0.1, "sigma": 0.5}
 LINEAR |= {"theta": [[-0.4, -1.2], [0.9, 1.7]]}
 SCALED = {"c": 0, "t": [[0.6, 1.4], [0.7, 1.5]]}

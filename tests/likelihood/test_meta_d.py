@@ -16,10 +16,8 @@ from hmetad.likelihood.families.meta_d import (
     meta_criterion_value,
 )
 from hmetad.likelihood.ratings import (
-    criteria_gaps,
     log_interval_area,
     log_likelihood,
-    type2_criteria,
 )
 
 # Response S1 with rating 1..4, then S2 with rating 1..4.
@@ -74,19 +72,6 @@ def test_log_interval_area_agrees_with_mpmath(lower, width):
     assert float(log_interval_area(lower, width)) == pytest.approx(float(exact), abs=1e-9)
 
 
-@settings(max_examples=50)
-@given(
-    d=st.floats(-4, 6),
-    c=st.floats(-3, 3),
-    m=st.floats(-4, 6),
-    s=st.floats(0.3, 3),
-    gaps=st.lists(st.floats(0.01, 4), min_size=6, max_size=6),
-)
-def test_probabilities_of_a_stimulus_sum_to_one(d, c, m, s, gaps):
-    p = np.exp(log_joint_probabilities(d, c, m, c, np.reshape(gaps, (2, 3)), s))
-    np.testing.assert_allclose(p.sum((-1, -2)), 1, rtol=1e-12)
-
-
 @settings(max_examples=40)
 @given(
     d=st.floats(-20, 20),
@@ -110,13 +95,6 @@ def test_impossible_outcomes_that_never_happened_contribute_nothing():
     counts = np.zeros((2, 2, 2))
     counts[0, 0, 0] = 3
     assert float(log_likelihood(counts, log_p)) == pytest.approx(3 * np.log(0.5))
-
-
-def test_criteria_lie_outward_from_kappa_and_give_their_gaps_back():
-    kappa = np.array([[0.3, -0.2]])
-    criteria = type2_criteria(kappa, np.full((1, 2, 3), 0.5))
-    np.testing.assert_allclose(criteria[0], [[-0.2, -0.7, -1.2], [0.3, 0.8, 1.3]])
-    np.testing.assert_allclose(criteria_gaps(kappa, type2_criteria(kappa, GAPS_A)), GAPS_A[None])
 
 
 def test_cells_broadcast():

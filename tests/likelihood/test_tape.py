@@ -71,10 +71,3 @@ def test_a_value_alone_is_the_same_and_leaves_no_gradient():
     add_value_and_gradient(rows, counts, tape, alone, np.empty((0, 0)))
     add_value_and_gradient(rows, counts, tape, both, np.zeros((2, 9)))
     np.testing.assert_array_equal(alone, both)
-
-
-def test_a_kernel_that_is_not_there_gives_no_number():
-    tape, value = tape_of(load_likelihood("signal-detection"), 2).copy(), np.zeros(1)
-    tape[0] = 1
-    add_value_and_gradient(np.ones((1, 4)), np.ones((1, 8)), tape, value, np.zeros((1, 4)))
-    assert np.isnan(value).all()

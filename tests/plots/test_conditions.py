@@ -71,14 +71,6 @@ def test_draws_are_summarised_by_mean_and_quantiles():
     assert len(whiskers(plots.by(draws, "dprime", hue=None))) == 1
 
 
-def test_a_fit_is_drawn_from_its_posterior():
-    values = np.tile(FRAME["m_ratio"], (2, 5, 1))
-    coords = {name: ("cell", FRAME[name].to_numpy(str)) for name in ("task", "model")}
-    posterior = xr.Dataset({"m_ratio": (("chain", "draw", "cell"), values)}, coords)
-    heights = points(plots.by(xr.DataTree.from_dict({"posterior": posterior})))
-    np.testing.assert_allclose(heights, [[0.8, 1.0], [0.9, 1.1]])
-
-
 def test_estimates_are_drawn_where_they_are_with_the_interval_beside_them():
     counts = from_nr([[84, 56, 48, 12]], [[4, 56, 64, 76]], task=["A"])
     measured = hmetad.resample_interval(counts, hmetad.sdt, n=50, seed=1)

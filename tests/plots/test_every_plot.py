@@ -63,16 +63,6 @@ def test_many_are_drawn_or_refused_with_how_many_may_be(name):
 
 
 @every_plot
-def test_every_axis_has_a_name(name):
-    ax = plot(name, ("one", "two"))
-    is_in_rows = name in ("forest", "decisions", "interval_panels")
-    has_names_of_columns = name in ("sensitivity_bars", "criterion", "people")
-    assert ax.get_ylabel() or is_in_rows
-    below = ax.figure.axes[-1] if name.endswith("panels") else ax
-    assert below.get_xlabel() or has_names_of_columns
-
-
-@every_plot
 def test_small_axes_that_are_given_are_drawn_into_without_warning(name):
     figure = Figure(figsize=(3.2, 2.6), layout="constrained")
     ax = figure.add_subplot()
@@ -130,10 +120,3 @@ def test_legend_beside_axes_that_are_given_stands_clear_of_their_titles(layout):
     assert not any(legend.overlaps(title.get_window_extent()) for title in titles)
     assert legend.y1 <= figure.bbox.y1
     assert other.get_legend() is None
-
-
-def test_lines_are_told_apart_without_colour():
-    for name in ("type2_roc", "calibration", "risk_coverage", "by_number", "group_accuracy"):
-        handles, labels = plot(name, MANY[:4]).get_legend_handles_labels()
-        lines = [line for line, label in zip(handles, labels, strict=True) if label in MANY]
-        assert len({(line.get_marker(), str(line.get_linestyle())) for line in lines}) == 4

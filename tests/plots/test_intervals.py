@@ -58,14 +58,6 @@ def test_each_verdict_has_a_marker_and_its_word_whether_or_not_it_has_an_interva
     )
 
 
-def test_range_that_is_open_at_one_end_is_drawn_to_the_edge():
-    frame = ESTIMATES.assign(label="a", verdict="different")
-    ax = plots.decisions(SomeDecisions(frame, rope=(-np.inf, 0.05)))
-    [band] = ax.patches
-    assert band.get_x() == ax.get_xlim()[0]
-    assert band.get_x() + band.get_width() == pytest.approx(0.05)
-
-
 def test_panels_share_their_rows_and_fill_what_is_strong():
     asked = {"rows": "model", "panels": "task", "strong": "best"}
     axes = plots.interval_panels(ESTIMATES.assign(best=[True, False] * 2), **asked)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 import hmetad
 from hmetad import InputError
 from hmetad.plots import by, correlations, people, save
-from hmetad.plots.posteriors import GRID, density_of
+from hmetad.plots.posteriors import density_of
 
 QUIET = {"random_seed": 1, "progressbar": False, "quiet": True, "chains": 2, "draws": 200}
 TASKS = ["memory", "vision"]
@@ -89,14 +89,6 @@ def test_each_pair_of_a_matrix_stands_once_with_its_numbers(matrix):
     assert ticks(ax.texts) == [f"{float(pair.mean()):.2f} [{low:.2f}, {high:.2f}]"]
 
 
-def test_a_density_has_mass_1_on_its_scale():
-    density = density_of(np.tanh(np.random.default_rng(2).normal(1.5, 0.4, 4000)))
-    assert np.trapezoid(density, GRID) == pytest.approx(1, abs=0.02)
-    # Of a uniform correlation it is flat where there are draws enough.
-    flat = density_of(np.random.default_rng(3).uniform(-1, 1, 100_000))
-    np.testing.assert_allclose(flat[abs(GRID) < 0.9], 0.5, atol=0.03)
-
-
 def test_draws_that_do_not_vary_or_are_missing_have_no_density(matrix):
     assert density_of(np.full(10, 0.3)) is None
     assert "nothing to draw" in ticks(correlations(matrix * np.nan).texts)
@@ -142,30 +134,3 @@ def test_what_a_fit_lacks_is_refused_with_what_it_has(alone):
     for figure, argument in ((people, "draws"), (by, "estimates"), (correlations, "draws")):
         with pytest.raises(InputError, match=argument):
             figure(empty)
-
-
-@pytest.mark.integration
-def test_a_fit_of_people_has_its_population_and_its_correlations():
-    coords = {"subject": np.repeat(list("abcdefgh"), 2).tolist(), "task": TASKS * 8}
-    counts = hmetad.simulate_counts(np.full(16, 1.5), coords=coords, trials=400, seed=1)
-    pooled = hmetad.fit(counts, formula={"log_m": "0 + task + (0 + task | subject)"}, **QUIET)
-    ax = by(pooled)
-    assert ticks(ax.get_xticklabels()) == TASKS
-    population = hmetad.predict(pooled)["m_ratio"].mean(["chain", "draw"])
-    heights = np.concatenate([x.get_ydata() for x in ax.lines if x.get_marker() != "None"])
-    assert {*population.values.round(9)} <= {*heights.round(9)}
-    assert len(ticks(by(pooled, hue="subject").get_legend().get_texts())) == 8
-    assert len(people(pooled).lines) == len(people(pooled["posterior"]["m_ratio"]).lines)
-    (pair,) = names(correlations(pooled))
-    matrix = next(x for name, x in pooled["posterior"].items() if name.endswith("_corr"))
-    assert [pair] == names(correlations(matrix))
-
-
-@pytest.mark.integration
-def test_people_of_one_population_stand_beside_it():
-    coords = {"subject": list("abcdef")}
-    counts = hmetad.simulate_counts([1.5] * 6, coords=coords, trials=400, seed=1)
-    fitted = hmetad.fit(counts, "group", **QUIET)
-    (band,) = [one for one in people(fitted).patches if one.get_label() == "population"]
-    expected = hmetad.predict(fitted)["m_ratio"].quantile([0.025, 0.975])
-    assert np.allclose([band.get_y(), band.get_y() + band.get_height()], expected)

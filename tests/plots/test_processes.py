@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import hmetad
 from hmetad import plots
-from hmetad.plots.panels import name_panel
 
 COORDS = {"subject": ["a", "a", "b", "b"], "level": ["10", "9", "10", "9"]}
 COUNTS = hmetad.simulate_counts([2.0, 0.8, 2.2, 1.0], trials=400, coords=COORDS, seed=1)
@@ -57,18 +55,3 @@ def test_numbers_stand_in_their_squares_white_on_dark_ones_and_the_same_model_ha
     colors = {text.get_text(): text.get_color() for text in ax.texts}
     assert colors["85"] == colors["100"] == "white"
     assert colors["10"] == colors["–"] != "white"
-
-
-def test_long_names_of_panels_end_before_the_next_panel():
-    figure = Figure(figsize=(6, 2), layout="constrained")
-    axes = figure.subplots(1, 3)
-    for ax in axes:
-        name_panel(ax, "anthropic/claude-sonnet-4-5@20250929")
-    figure.canvas.draw()
-    boxes = [ax._left_title.get_window_extent() for ax in axes]
-    assert boxes[0].x1 < boxes[1].x0
-    assert boxes[1].x1 < boxes[2].x0
-    assert boxes[2].x1 <= figure.bbox.x1
-    # A short name stays on one line.
-    name_panel(axes[0], "gpt-oss-20b")
-    assert axes[0].get_title(loc="left") == "gpt-oss-20b"

@@ -10,8 +10,6 @@ from plots.drawn import shares as shares_of
 
 from hmetad import plots
 from hmetad.base.errors import InputError
-from hmetad.counts.tables import type2_counts
-from hmetad.measures.information import meta_information
 
 COUNTS, PERSONS, SHARES = (of(("a", "b"), False) for of in (counts_of, persons, shares_of))
 CALIBRATED, PREDICTED = (of(("a", "b"), False) for of in (calibrated, predicted))
@@ -26,28 +24,20 @@ CASES = {
         r"risk.*several rows of task 'A' and model 'x'"),
     "a place twice": (lambda: plots.criterion(pd.concat([FRAME] * 2), x="task", **COLUMNS),
         "several rows"),
-    "no such x": (lambda: plots.by(FRAME, x="tsk"), r"'task'.*'tsk'"),
     "no such label": (lambda: plots.forest(frame_of("ab"), label="verdcit"),
         r"'verdict'.*'verdcit'"),
-    "no such upper": (lambda: plots.by(FRAME, upper="upp"), r"'upp'"),
     "no such variable": (lambda: plots.by(xr.Dataset({"m_ratio": ("cell", [1.0])}), "m_ratoi"),
         r"'m_ratio'.*'m_ratoi'"),
     "an array": (lambda: plots.by(np.zeros(3)), "a fit, a Dataset or a data frame"),
     "too few axes": (lambda: plots.criterion(frame_of("abcd"), panel="verdict", ax=Figure()
         .subplots(), x="label", hue="panel"), "one per panel"),
-    "no axes": (lambda: plots.criterion(frame_of("ab"), panel="verdict", ax=np.array([0.6, 0.7]),
-        x="label", hue="panel"), "ax: .*Expected axes of matplotlib.*, got float"),
     "no cell dim": (lambda: plots.type2_roc(COUNTS.isel(cell=0)), "a dim cell"),
     "no stimulus": (lambda: plots.accuracy_by_rating(COUNTS.sum("stimulus")), "stimulus"),
-    "information without stimulus": (lambda: plots.information_plane(
-        meta_information(type2_counts(COUNTS))), "info and accuracy"),
     "groups without size": (lambda: plots.group_accuracy(grown("ab", False)
         .rename(size="members")), "one of them size"),
     "a cell that is not there": (lambda: plots.risk_coverage(xr.Dataset(
         {"selective_accuracy": (("cell", "coverage"), [[1.0]])}, {"cell": ["one"]}),
         strong=["onne"]), r"strong: .*'one'.*got 'onne'"),
-    "no calibration": (lambda: plots.calibration(pd.DataFrame()),
-        "calibrated: .*Expected a Dataset of calibration.*, got DataFrame"),
     "no trials of bins": (lambda: plots.calibration(CALIBRATED.drop_vars("bin_trials")),
         "no variable 'bin_trials'"),
     "calibration of draws": (lambda: plots.calibration(CALIBRATED.expand_dims(draw=2)),
@@ -55,24 +45,16 @@ CASES = {
     "fewer axes than cells": (lambda: plots.fit(PREDICTED, ax=plots.fit(PREDICTED)[:1]),
         "one per panel"),
     "a kind of fit": (lambda: plots.fit(PREDICTED, kind="bars"), "kind: .*got 'bars'"),
-    "predictions of no model": (lambda: plots.predicted_ratings(COUNTS, COUNTS), "dim model"),
     "no difficulty": (lambda: plots.rating_residuals(*models("ab"), difficulty="hardness"),
         "difficulty"),
     "winners by criterion": (lambda: plots.confusion(SHARES.expand_dims(criterion_of=["aic"])),
         r"found\['people'\]"),
-    "winners as a dict": (lambda: plots.confusion({"sdt": 1.0}), "shares: .*got dict"),
     "winners without names": (lambda: plots.confusion(SHARES.drop_vars("winning")),
         "no names along winning"),
-    "winners in percent": (lambda: plots.confusion(100 * SHARES), "numbers from 0 to 1"),
     "people without chains": (lambda: plots.people(PERSONS.mean("chain")), "draws"),
     "estimates of others": (lambda: plots.people(PERSONS, separate=OTHER), "separate"),
-    "a population of people": (lambda: plots.people(PERSONS, population=PERSONS), "population"),
-    "half a matrix": (lambda: plots.correlations(MATRIX.isel(e=0)), "draws"),
     "correlations beyond 1": (lambda: plots.correlations(3 * MATRIX), "from -1 to 1"),
-    "correlations without chains": (lambda: plots.correlations(MATRIX.mean("chain")), "draws"),
-    "a number": (lambda: plots.correlations(0.5), "draws"),
     "a format": (lambda: plots.save(Figure(), "x", formats=("pdf", "jpg")), "formats: .*got 'jpg'"),
-    "no folder": (lambda: plots.save(Figure(), "none/x"), "folder that exists"),
     "no figure": (lambda: plots.save(3, "x"), "drawn: .*got int"),
 }  # fmt: skip
 

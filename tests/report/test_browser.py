@@ -55,26 +55,6 @@ def test_every_id_is_unique_and_every_reference_has_its_target(hostile_report, m
     assert measured_in_frame(page, f"[{twice}.length, {lost}.length]", 1280) == "0,0"
 
 
-def test_embedded_report_leaves_the_rest_of_a_page_as_it_was(hostile_report, measured_in_frame):
-    style = (
-        "['body', 'h1', 'table', 'a'].map(n => { const s = w.getComputedStyle("
-        "d.querySelector('#mine').querySelector(n) ?? d.body); return [s.color, s.font, s.margin,"
-        " s.backgroundColor].join() }).join(';')"
-    )
-    mine = "<div id=mine><h1>T</h1><table><tr><td>1</table><a href='#x'>a</a></div>"
-    before = measured_in_frame(mine, style, 800)
-    after = measured_in_frame(mine + hostile_report._repr_html_(), style, 800)
-    assert after == before != ""
-
-
-def test_page_is_dark_where_the_reader_prefers_it(hostile_report, measured_in_frame):
-    paper = "w.getComputedStyle(d.querySelector('.hmetad-report')).backgroundColor"
-    page = hostile_report.html()
-    light = measured_in_frame(page, paper, 800, "--blink-settings=preferredColorScheme=1")
-    dark = measured_in_frame(page, paper, 800, "--blink-settings=preferredColorScheme=0")
-    assert (light, dark) == ("rgb(255, 255, 255)", "rgb(21, 24, 27)")
-
-
 SORTED = (
     "(() => {{ const head = d.querySelectorAll('th button')[{place}], seen = [];"
     " for (let i = 0; i < 3; i++) {{ head.focus(); d.activeElement.click();"
@@ -120,18 +100,6 @@ def test_verdict_is_in_view_on_a_phone(width, measured_in_frame):
     left, right = map(float, measured_in_frame(page, place, width).split(","))
     name = "d.querySelector('tbody th').getBoundingClientRect().right"
     assert float(measured_in_frame(page, name, width)) <= left < right <= width
-
-
-def test_long_tables_scroll_under_their_headings(measured_in_frame):
-    table = Table("T", ("label", "n"), tuple((f"row {i}", i) for i in range(200)))
-    moved = (
-        "(e => { e.scrollTop = 3000; const t = n => e.querySelector(n).getBoundingClientRect();"
-        " return [e.clientHeight, t('thead th').top - e.getBoundingClientRect().top] })"
-        "(d.querySelector('.long'))"
-    )
-    height, top = map(float, measured_in_frame(Report("R", (table,)).html(), moved, 800).split(","))
-    assert height < 900
-    assert abs(top) < 2
 
 
 # Of notebooks: lists of terms in two columns, tables to the right, bullets.

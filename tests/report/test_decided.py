@@ -1,7 +1,5 @@
 """Decisions on a page: few with a figure, many after their ranks, and all of them as records."""
 
-import csv
-import html
 import json
 
 import numpy as np
@@ -12,8 +10,7 @@ from report.made_fit import made_fit
 import hmetad
 from hmetad.report.contents.decided import decision_blocks
 from hmetad.report.contents.tables import decision_table
-from hmetad.report.page.blocks import Figure, Table
-from hmetad.report.page.layout import VERDICTS
+from hmetad.report.page.blocks import Figure
 from hmetad.text.cells import format_cell
 from hmetad.text.escape import latex, markdown
 
@@ -47,23 +44,6 @@ def small():
     return made_fit(list("abcdefghij"), ["A"], seed=3)
 
 
-def test_many_contrasts_are_counted_and_in_page_csv_and_record_alike(report, decisions, tmp_path):
-    table = decisions.table()
-    expected = {row["label"]: (row["verdict"], row["mean"]) for row in table.to_dict("records")}
-    record = json.loads(report.save(tmp_path / "x.json").read_text())
-    [kept] = record["decisions"]
-    assert {r["label"]: (r["verdict"], r["mean"]) for r in kept["results"]} == expected
-    report.save(tmp_path / "x.md")
-    with (tmp_path / "x_tables" / "decisions-log-m.csv").open(encoding="utf-8") as file:
-        rows = {r["Contrast"]: (r["Verdict"], float(r["Mean"])) for r in csv.DictReader(file)}
-    assert rows == expected
-    page = html.unescape(report.html())
-    for word in VERDICTS:
-        count = sum(verdict == word for verdict, _ in expected.values())
-        assert page.count(f'<td class="judged"><span class="verdict {word}">') >= count
-        assert not count or f" {count} {word}" in page
-
-
 def kinds_and_names(*given):
     blocks = decision_blocks(*given)
     return [(type(block).__name__, getattr(block, "name", "")[-6:]) for block in blocks]
@@ -85,14 +65,6 @@ def test_many_contrasts_have_no_figure_and_are_folded_away_after_ranks(small):
     page = hmetad.report.fit_report(fits, hmetad.decide(drawn, rope=ROPE))
     assert [type(x).__name__ for x in page.blocks[:4]] == ["Prose", "Prose", "Table", "Figure"]
     assert "The fits are separate" in page.markdown().partition("**Table 1")[0]
-
-
-def test_ranks_are_those_of_the_same_draws(fit, report):
-    ranks = hmetad.rank(fit, var="log_m", over="model", within="domain")
-    table = next(b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-ranks"))
-    frame = hmetad.compare.rank_table(ranks)
-    assert [row[:2] for row in table.rows] == [*zip(frame["model"], frame["domain"], strict=True)]
-    assert [row[5] for row in table.rows] == frame["p_best"].tolist()
 
 
 def test_long_tables_are_cut_in_print_and_whole_beside(report, tmp_path):
@@ -124,22 +96,6 @@ def test_record_of_decisions_is_complete_and_json(made):
     assert [list(row) for row in record["results"]] == [list(table.columns)] * 6
     for name in table.columns:
         assert [row[name] for row in record["results"]] == table[name].tolist()
-
-
-def test_record_of_a_report_has_every_number_of_its_tables(few, made, tmp_path):
-    report = hmetad.report.fit_report(few, made)
-    record = json.loads(report.save(tmp_path / "x.json").read_text(encoding="utf-8"))
-    assert record["title"] == report.title
-    assert {entry["name"]: entry["value"] for entry in record["meta"]}["Seed"] == "1"
-    tables = [block for block in report.blocks if isinstance(block, Table)]
-    kept = [block for block in record["blocks"] if block["kind"] == "table"]
-    for table, entry in zip(tables, kept, strict=True):
-        assert entry["columns"] == list(table.columns)
-        assert entry["rows"] == [list(row) for row in table.rows]
-    [shown] = [entry for entry in kept if entry["decisions"] == 0]
-    assert shown["name"] == "decisions-log_m"
-    assert record["decisions"] == [hmetad.report.decisions_record(made)]
-    assert len(record["blocks"]) == len(report.blocks)
 
 
 def test_one_object_says_the_same_in_every_format(few, made):

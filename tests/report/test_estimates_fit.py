@@ -1,17 +1,13 @@
 """The report of a fit of estimates says what holds beyond the groups at hand, and what shrank."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 from scipy.stats import norm
 
 import hmetad
-from hmetad.base.errors import InputError
 from hmetad.bayes import fit_estimates, predict_estimates
-from hmetad.report.page.blocks import Alerts, Figure, Prose, Table
+from hmetad.report.page.blocks import Alerts, Prose, Table
 
 
 @pytest.fixture(scope="module")
@@ -96,15 +92,6 @@ def test_a_model_that_explains_too_little_is_told_with_what_to_do(table):
     assert "differ by more than" in words_of(page)["Does the model fit?"]
 
 
-def test_decisions_on_a_fit_of_estimates_come_first(fit):
-    decided = hmetad.decide(
-        hmetad.contrast(fit, var="auroc2", over="model", within="set"), rope=(-0.02, 0.02)
-    )
-    page = hmetad.report.fit_report(fit, decided)
-    headings = [one for one in words_of(page) if one]
-    assert headings[:3] == ["Question", "Decisions: AUROC2", "Answer"]
-
-
 def test_correlated_effects_and_formulas_without_groups_have_pages():
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"lab": np.repeat(list("ABCDEF"), 2), "hard": [0, 1] * 6, "se": 0.1})
@@ -123,19 +110,3 @@ def test_correlated_effects_and_formulas_without_groups_have_pages():
         assert set(correlations) <= {"intercept | hard"}
         page = hmetad.report.fit_report(found)
         assert "Does the model fit?" in page.html()
-
-
-def test_figures_have_a_text_and_a_second_interval(page):
-    figures = [block for block in page.blocks if isinstance(block, Figure)]
-    assert [block.name for block in figures] == ["population-figure", "shrinkage"]
-    assert "AUROC2 after shrinkage" in figures[1].alt
-
-
-def test_a_tree_that_only_says_that_it_is_a_fit_of_estimates_is_refused():
-    with pytest.raises(InputError, match="fit of estimates"):
-        hmetad.report.fit_report(xr.DataTree(xr.Dataset(attrs={"model": "estimates"})))
-
-
-def test_the_page_is_a_record_too(page):
-    record = json.loads(json.dumps(page.to_dict()))
-    assert "auroc2 ~ 0 + model + (1 | set)" in json.dumps(record)

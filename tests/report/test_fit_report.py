@@ -1,28 +1,22 @@
 """The report of a fit says what was asked, found and decided, and whether the model fits."""
 
-import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
 import pytest
 import xarray as xr
-from markdown_it import MarkdownIt
 from plots.hostile_labels import HOSTILE
 from report.made_fit import made_fit
 
 import hmetad
-from hmetad import InputError, plots
+from hmetad import InputError
 from hmetad.base.notice import notice_of, with_notices
-from hmetad.bayes import predicted_counts
 from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood import load_likelihood, register
 from hmetad.likelihood.registry import REGISTERED
-from hmetad.plots.fits import describe_fit
 from hmetad.report import (
     combine_reports,
     convergence_record,
@@ -30,7 +24,7 @@ from hmetad.report import (
     fit_report,
     results_paragraph,
 )
-from hmetad.report.contents.paragraph import number, probability_text
+from hmetad.report.contents.paragraph import probability_text
 from hmetad.report.page.blocks import Table
 from hmetad.text.escape import visible
 
@@ -127,28 +121,6 @@ def test_several_reports_become_one(fit):
     assert {"first: Does the model fit?", "second: Does the model fit?"} <= set(headings)
 
 
-@pytest.mark.parametrize("kind", ["ratings", "roc"])
-def test_the_fit_check_draws_observed_and_predicted_and_says_where_it_is_poor(fit, kind):
-    predicted = predicted_counts(fit)
-    axes = plots.fit(predicted, kind=kind)
-    assert len(axes) == 4
-    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes[0].lines])
-    names = ("counts", "mean") if kind == "ratings" else ("hit_rate", "hit_rate_mean")
-    for name in names:
-        for value in predicted.isel(cell=0)[name].to_numpy().ravel():
-            assert np.isclose(drawn, value).any()
-    said = describe_fit(predicted)
-    assert (said.count("%"), "plain | x: " in said) == (5, True)
-
-
-@pytest.mark.integration
-def test_responses_with_an_m_of_their_own_are_reported():
-    subjects = {"subject": ["1", "2", "3"]}
-    counts = hmetad.simulate_counts([1.5] * 3, 0.2, [[0.6, 1.0]] * 3, coords=subjects, seed=2)
-    fitted = hmetad.fit(counts, "response_conditional", draws=200, chains=2, **QUIET)
-    assert "response-conditional" in fit_report(fitted).markdown()
-
-
 def test_a_withheld_verdict_says_why_everywhere(fit, draws):
     made = hmetad.decide(drifting(draws), rope=(-0.05, 0.05))
     report = fit_report(fit, made)
@@ -163,33 +135,6 @@ def test_a_withheld_verdict_says_why_everywhere(fit, draws):
     bad = with_notices(fit, [hmetad.Notice("rhat", "error", "Chains disagree.")])
     assert "error" in {notice["severity"] for notice in fit_report(bad).to_dict()["notices"]}
     assert "without a verdict (R̂ above 1.01)" in results_paragraph(fit, made)
-
-
-def test_models_are_compared_in_numbers_and_words(fit):
-    fits = {"one": fit, "two": changed(fit, dprime=fit["posterior"]["dprime"] + 0.1)}
-    models = hmetad.compare_models({name: hmetad.loo(one) for name, one in fits.items()})
-    rows = table(fit_report(fit, models=models), "models").rows
-    assert [row[0] for row in rows] == list(models.index)
-    assert [row[1] for row in rows] == models["elpd"].tolist()
-    assert [row[-1] for row in rows] == models["in_words"].tolist()
-
-
-def test_names_are_text_in_markdown_whole_in_json_and_latex_compiles(fit, decisions, tmp_path):
-    report = fit_report(fit, decisions)
-    page = MarkdownIt("commonmark").enable("table").render(report.markdown())
-    part = page.partition("Data: trials")[2].partition("</table>")[0]
-    first = [re.search("<td[^>]*>(.*?)</td>", row)[1] for row in part.split("<tr>")[2:]]
-    assert first == [visible(f"{name} | x").replace("&", "&amp;") for name in NAMES]
-    record = json.loads(report.save(tmp_path / "page.json").read_text(encoding="utf-8"))
-    [made] = record["decisions"]
-    assert {row[side] for row in made["results"] for side in ("left", "right")} == set(NAMES)
-    report.save(tmp_path / "page.tex")
-    assert (tmp_path / "page_figures" / "fit-roc.pdf").exists()
-    assert (tmp_path / "page_tables" / "estimates.csv").exists()
-    if shutil.which("pdflatex"):
-        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_a_quantity_that_is_judged_as_it_is_is_not_called_a_difference(fit):
@@ -269,14 +214,6 @@ def test_log_m_that_is_undefined_in_many_draws_has_no_mean(fit, share, is_beyond
         assert frame["log_m"][0] == pytest.approx(float(own.mean()))
 
 
-def test_a_grouping_column_called_like_a_bound_is_refused(fit):
-    named = fit["posterior"].to_dataset().assign_coords(c_lower=("cell", list("abcd")))
-    clashing = fit.assign(posterior=xr.DataTree(named))
-    for call in (estimate_table, lambda x: plots.by(x, "c", x="c_lower", hue=None)):
-        with pytest.raises(InputError, match=r"by: .*got 'c_lower'"):
-            call(clashing)
-
-
 # The paragraph for a manuscript
 
 
@@ -304,11 +241,6 @@ def test_many_comparisons_are_counted_and_a_correction_says_its_level(fit, draws
         r"Of 15 comparisons, the verdicts were: (.*?)\.", results_paragraph(many, made)
     )
     assert sum(int(part.split()[0]) for part in counted[1].split(", ")) == 15
-
-
-def test_shares_have_no_zero_before_the_point():
-    assert [number(x, is_share=True) for x in (-0.5, 1.0)] == ["−.50", "1.00"]
-    assert [number(x) for x in (0.5, -0.001)] == ["0.50", "0.00"]
 
 
 @pytest.fixture(scope="module")

@@ -78,14 +78,6 @@ def test_diagnostics_are_those_of_arviz(fitted, table):
     assert row["ess_bulk"] == pytest.approx(az.ess(draws, method="bulk").item(), rel=1e-6)
 
 
-def test_words_in_place_of_names(fitted):
-    table = population_table(fitted, labels=LABELS)
-    assert set(table.query("kind == 'population'")["term"]) == {"Placebo", "Propranolol"}
-    assert one(table, kind="effect", quantity="Effect on log M-ratio")["term"] == (
-        "Medication: Propranolol − Placebo"
-    )
-
-
 def test_covariates_are_at_their_means(counts):
     ages = np.tile(np.linspace(20.0, 64.0, 12), 2)
     aged = counts.assign_coords(age=("cell", ages))
@@ -94,21 +86,6 @@ def test_covariates_are_at_their_means(counts):
     table = population_table(draws)
     mean = hmetad.predict(draws, {"age": [42.0]})["m_ratio"].values.mean()
     assert one(table, kind="population", quantity="M-ratio")["mean"] == pytest.approx(mean)
-
-
-def test_names_of_hmeta_d(counts):
-    some = counts.isel(cell=slice(0, 12))
-    draws = hmetad.fit(some, "hmetad_group", draws=60, tune=60, chains=2, **QUIET)
-    rows = population_table(draws).query("kind == 'sd'")
-    assert rows["variable"].tolist() == ["sigma_log_m", "sigma_d1", "sigma_c"]
-
-
-def test_correlations_of_the_tasks_1_and_2_are_called_by_the_tasks():
-    coords = {"subject": np.repeat(["a", "b", "c", "d"], 2).tolist(), "task": ["1", "2"] * 4}
-    counts = hmetad.simulate_counts([1.5] * 8, coords=coords, seed=1)
-    fit = hmetad.fit(counts, "multitask", draws=20, tune=30, chains=1, **QUIET)
-    found = population_table(fit).query("kind == 'correlation'")["term"]
-    assert set(found) == {"1, 2"}
 
 
 def test_a_model_without_a_population_is_refused(counts):
@@ -163,34 +140,7 @@ def test_decisions_bear_words_in_table_figure_and_paragraph(fitted):
     assert label in figure.alt
 
 
-def test_predictions_have_a_table_like_fits(fitted):
-    table = hmetad.report.estimate_table(hmetad.predict(fitted))
-    assert table["cell"].tolist() == ["off", "on"]
-    draws = hmetad.predict(fitted)["m_ratio"].values
-    assert table["m_ratio"].tolist() == pytest.approx(draws.mean(axis=(0, 1)))
-    assert table["m_ratio_lower"].tolist() == pytest.approx(np.quantile(draws, 0.025, axis=(0, 1)))
-
-
 def test_a_coefficient_is_labelled_as_the_difference_that_it_is(fitted, tmp_path):
     for fit in (fitted, hmetad.load_fit(hmetad.save_fit(fitted, tmp_path / "fit.nc"))):
         made = hmetad.decide(fit["posterior"]["log_m_drug"], rope=(-0.1, 0.1))
         assert made.table()["label"].tolist() == ["on − off"]
-
-
-def test_contrasts_of_contrasts_say_both(counts):
-    crossed = counts.assign_coords(half=("cell", ["x", "y"] * 12))
-    formula = {"log_m": "1 + drug*half + (1 | subject)"}
-    draws = hmetad.fit(crossed, "group", formula=formula, draws=40, tune=60, chains=2, **QUIET)
-    first = hmetad.contrast(hmetad.predict(draws), var="log_m", over="drug", within="half")
-    both = hmetad.contrast(first, over="half")
-    assert both["pair"].values.tolist() == ["(off − on | x) − (off − on | y)"]
-    drawn = draws["posterior"]["log_m_drug:half"].values.ravel()
-    np.testing.assert_allclose(both.values.ravel(), drawn, atol=1e-12)
-
-
-def test_numbers_that_name_levels_are_no_averages(counts):
-    sessions = counts.assign_coords(session=("cell", [1, 2] * 12))
-    formula = {"log_m": "1 + C(session) + (1 | subject)"}
-    draws = hmetad.fit(sessions, "group", formula=formula, draws=40, tune=60, chains=2, **QUIET)
-    rows = population_table(draws).query("kind == 'population' and quantity == 'M-ratio'")
-    assert rows["term"].tolist() == ["1", "2"]

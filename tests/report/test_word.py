@@ -9,7 +9,7 @@ import pytest
 from docx.oxml.ns import qn
 
 from hmetad import InputError
-from hmetad.report.page.blocks import Alerts, Figure, Prose, Table
+from hmetad.report.page.blocks import Figure, Table
 from hmetad.report.page.report import Report
 
 SVG = "<svg viewBox='0 0 9 9'><path d='M0 0H9'/></svg>"
@@ -68,20 +68,6 @@ def test_figures_are_pictures_with_words(tmp_path):
     assert len(made.inline_shapes) == 1
     assert made.inline_shapes[0]._inline.docPr.get("descr") == "It rises."
     assert "A path." in texts(made)
-
-
-def test_all_blocks_come_in_their_order(tmp_path):
-    pairs = Table("Pairs", ("pair", "verdict"), (("b − a", "different"),))
-    made = written(
-        tmp_path,
-        Prose("Question", ("Who?",)),
-        Alerts("Notices", (("warning", "Few trials.", tuple("abcdefghij")),)),
-        pairs,
-    )
-    said = texts(made)
-    assert said.index("Question") < said.index("Who?") < said.index("Notices")
-    assert "warning: Few trials. (a; b; c; d; and 6 more)" in said
-    assert made.tables[0].rows[1].cells[1].text == "different"
 
 
 def test_without_the_library_it_says_how_to_get_it(tmp_path, monkeypatch):

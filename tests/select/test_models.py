@@ -130,21 +130,6 @@ def test_what_cannot_be_compared_is_refused(options, said):
         select_models(counts, **{"difficulty": "level", "quick": True, **options})
 
 
-def test_a_difficulty_with_one_level_and_a_single_person_are_refused():
-    one = people(2, 100, **PROCESSES["sdt"]).isel(cell=[0, 3])
-    with pytest.raises(InputError, match="one value"):
-        select_models(one, difficulty="level", quick=True)
-    with pytest.raises(InputError, match="quick=True"):
-        select_models(people(1, 100, **PROCESSES["sdt"]), difficulty="level")
-
-
-def test_people_may_lack_a_level():
-    counts = people(3, 900, **PROCESSES["wev"]).isel(cell=[0, 1, 2, 3, 5, 6, 7, 8])
-    found = select_models(counts, ["sdt", "wev"], difficulty="level", quick=True)
-    assert found.table.index[0] == "wev"
-    assert found.fits["wev"]["parameters"].values.tolist() == [12, 11, 12]
-
-
 def test_every_model_has_a_card_and_its_texts():
     for one in candidates().values():
         assert load_model(one.card).name == one.card

@@ -1,8 +1,7 @@
 """A plan of studies of people says what their fits would find, whatever does the work."""
 
 import json
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -125,24 +124,16 @@ def test_the_same_seed_gives_the_same_table_in_threads_too():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"question": "age"}, "question: .*got 'age'"),
-        ({"subjects": []}, "subjects: .*got none"),
         ({"subjects": [21]}, "Half of the people are in each group"),
         ({"subjects": [2]}, "at least 4"),
-        ({"subjects": [2.5]}, "subjects"),
         ({"trials": [1]}, "trials: .*got 1"),
         ({"n": 1}, "n: .*got 1"),
         ({"effect": None}, "effect: .*got none"),
-        ({"effect": "big"}, "effect: .*got 'big'"),
-        ({"rope": (0.1, -0.1)}, "rope"),
         ({"ci_prob": 95}, "ci_prob"),
         ({"cores": 2}, "sample_kwargs: .*got 'cores'"),
         ({"executor": 3}, "executor: .*got 3"),
         ({"pilot": xr.Dataset()}, "pilot"),
         ({"seed": -1}, "seed"),
-        ({"seed": np.random.default_rng(1)}, "seed"),
-        ({"draws": 0}, "draws: .*got 0"),
-        ({"random_seed": 1}, "'random_seed'"),
         ({"target_accept": 1.0}, "target_accept"),
         ({"subjects": [10**9]}, "subjects: .*got 1000000000"),
         ({"n": 10**12}, "n: .*got"),
@@ -184,13 +175,6 @@ def test_people_needed_are_said_for_each_number_of_trials():
 
 
 @pytest.mark.integration
-def test_processes_give_the_same_table():
-    one = plan_groups("mean", **SMALL)
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        xr.testing.assert_identical(plan_groups("mean", executor=pool, **SMALL), one)
-
-
-@pytest.mark.integration
 def test_a_cluster_gives_the_same_table():
     one = plan_groups("mean", **SMALL)
     options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": ":0"}
@@ -212,26 +196,6 @@ def test_with_many_trials_the_half_width_is_that_of_the_t_test():
     assert found == pytest.approx(expected, abs=3 * error + 0.05 * expected)
     assert plan["coverage"].item() > 0.95 - 4 * plan["coverage_se"].item()
     assert abs(plan["bias"].item()) < 4 * plan["bias_se"].item()
-
-
-@pytest.mark.integration
-def test_more_people_decide_more_often_and_more_precisely():
-    plan = plan_groups(
-        "difference", subjects=[8, 40], trials=[200], effect=0.6, rope=ROPE, n=16, seed=1
-    )
-    share = plan["probability"].sel(verdict="different").squeeze().to_numpy()
-    assert share[1] - share[0] > 3 * plan["probability_se"].max().item()
-    width = plan["half_width"].squeeze().to_numpy()
-    assert width[1] < 0.7 * width[0]
-
-
-@pytest.mark.integration
-def test_tasks_that_do_not_differ_are_negligible_beside_a_wide_rope():
-    plan = plan_groups(
-        "tasks", subjects=[10], trials=[400], effect=0.0, rope=(-1.0, 1.0), n=8, seed=1
-    )
-    assert plan.attrs["truth"] == "negligible"
-    assert plan["probability"].sel(verdict="negligible").item() > 0.8
 
 
 @pytest.mark.integration

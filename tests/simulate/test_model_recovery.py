@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hmetad import InputError
 from hmetad.select import candidates
 from hmetad.simulate import recover_models
 from hmetad.simulate.recovery import draw_people
@@ -35,12 +34,3 @@ def test_parameters_of_the_true_model_come_back():
     assert of_meta_d["correlation"].sel(quantity="m_ratio") > 0.95
     assert of_meta_d["bias"].sel(quantity=["visibility", "noise"]).isnull().all()
     assert (abs(found["bias"]) <= found["rmse"]).where(found["bias"].notnull(), True).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [({"models": ["sdt"]}, "two"), ({"trials": 3}, "trials"), ({"n": 0}, "n")],
-)
-def test_what_is_no_design_is_refused(options, said):
-    with pytest.raises(InputError, match=said):
-        recover_models(**{"models": ["sdt", "wev"], "people": 2, "n": 1, **options})

@@ -79,13 +79,6 @@ def test_of_more_options_intervals_are_as_wide_as_estimates_of_observers_spread(
     assert plan["undefined"].item() == 0
 
 
-def test_options_have_neither_criterion_nor_rule():
-    with pytest.raises(InputError, match="4 options"):
-        plan_trials(trials=[100], m_ratio=1.0, options=4, c=0.3, n=2, seed=1)
-    with pytest.raises(InputError, match="options"):
-        plan_trials(trials=[100], m_ratio=1.0, options=1, n=2, seed=1)
-
-
 def areas(m, edges):
     """Shares of the ratings, given stimulus and response, with SciPy alone."""
     cdf = stats.norm.cdf(edges, loc=m)
@@ -158,16 +151,6 @@ def test_mean_of_subjects_has_the_interval_of_the_t_test():
     assert plan.attrs["truth"] == "negligible"
 
 
-def test_subjects_without_differences_pool_their_trials():
-    alone = plan_trials(trials=[8000], m_ratio=0.8, n=300, seed=5)
-    group = plan_trials(trials=[400], m_ratio=0.8, subjects=20, n=300, seed=5)
-    # t with 19 degrees of freedom, and 400 trials are few: a little wider, never narrower.
-    ratio = (group["half_width"].item() / alone["half_width"].item()) * (
-        stats.norm.isf(0.025) / stats.t.isf(0.025, 19)
-    )
-    assert 0.97 < ratio < 1.1
-
-
 def test_cells_without_log_m_are_counted_and_their_studies_unreliable():
     plan = plan_trials(trials=[40], dprime=1.0, m_ratio=(0.3, 0.3), rope=ROPE, n=1000, seed=6)
     undefined = plan["undefined"].sel(trials=40)
@@ -220,29 +203,17 @@ def test_needed_trials_reach_what_is_wanted():
     assert trials_needed(plan, half_width=10) == 100
 
 
-def test_the_default_verdict_is_the_true_one():
-    plan = plan_trials(trials=[800, 12_800], m_ratio=(0.8, 0.8), rope=(-0.2, 0.2), n=200, seed=12)
-    by_default = trials_needed(plan, probability=0.5)
-    assert by_default == trials_needed(plan, probability=0.5, verdict="negligible")
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"m_ratio": (1.0, 0.8)}, "rope: .*got none"),
-        ({"m_ratio": (1.0, 0.8), "rope": (0.1, -0.1)}, r"rope.*got"),
         ({"m_ratio": (1.0, 0.8, 0.6), "rope": ROPE}, r"m_ratio.*got"),
-        ({"m_ratio": -0.5}, "m_ratio: .*got -0.5"),
         ({"m_ratio": 1.0, "dprime": 0.0}, "d′ above 0"),
         ({"m_ratio": 1.0, "dprime": (1.0, 2.0)}, r"dprime.*got"),
         ({"m_ratio": 1.0, "trials": [1]}, "trials: .*got 1"),
-        ({"m_ratio": 1.0, "trials": []}, "trials: .*got none"),
         ({"m_ratio": 1.0, "c": np.nan}, "c: .*got nan"),
-        ({"m_ratio": 1.0, "subjects": 0}, "subjects: .*got 0"),
         ({"m_ratio": 1.0, "between_sd": 0.2}, "two subjects"),
         ({"m_ratio": 1.0, "correlation": 0.5}, "two conditions"),
-        ({"m_ratio": 1.0, "ci_prob": 95}, "ci_prob: .*got 95"),
-        ({"m_ratio": 1.0, "n": 1}, "n: .*got 1"),
         ({"n": 10**12, "rope": ROPE}, "n: .*got 1000000000000, which takes .* TB or more"),
     ],
 )

@@ -109,13 +109,6 @@ def test_levels_that_are_numbers_come_by_their_value(kind, own, factors):
     assert hmetad.build_model(sites(kind), model).coords[f"{own}_dim"] == ("2", "10")
 
 
-def test_factors_keep_every_level_where_a_slope_would_not():
-    expected = hmetad.fit_mle(sites(str))["dprime"]
-    for kind in (int, float):
-        found = maximum(sites(kind), "0 + site", factors=["site"])["dprime"]
-        np.testing.assert_allclose(found.values, expected.values, atol=1e-3)
-
-
 @pytest.mark.parametrize("formula", ["0 + site", "0 + site:half", "0 + site*half"])
 @pytest.mark.parametrize("kind", [int, float])
 def test_numbers_alone_without_an_intercept_are_refused_with_both_ways_out(formula, kind):
@@ -124,27 +117,6 @@ def test_numbers_alone_without_an_intercept_are_refused_with_both_ways_out(formu
         counts = counts.assign_coords(half=("cell", [1, 1, 2]))
     with pytest.raises(InputError, match=r"C\((site|half)\).*1 \+.*without an intercept"):
         maximum(counts, formula)
-
-
-def test_numbers_in_brackets_need_an_intercept_of_their_own():
-    coords = {"subject": ["a", "a", "b", "b"], "site": [1, 2, 1, 2]}
-    counts = hmetad.simulate_counts([1.0, 1.5, 2.0, 2.5], coords=coords, seed=1)
-    with pytest.raises(InputError, match=r"C\(site\).*1 \+ site.*'site' without an intercept"):
-        hmetad.build_model(counts, formula="1 + (0 + site | subject)")
-    for said in ("(1 + site | subject)", "(0 + C(site) | subject)"):
-        hmetad.build_model(counts, formula=f"1 + {said}")
-    hmetad.build_model(counts, formula="1 + (1 | subject) + (0 + site | subject)")
-
-
-def test_covariates_stay_numbers_beside_levels_and_flags_are_levels():
-    counts = sites(str, age=[20, 30, 45])
-    assert "age_dim" not in hmetad.build_model(counts, formula="1 + age").coords
-    coords = {"sex": [False, True] * 2, "task": [*"aabb"], "age": [20, 20, 30, 40]}
-    counts = hmetad.simulate_counts([1.0, 1.5, 2.0, 2.5], coords=coords, seed=1)
-    model = hmetad.build_model(counts, formula="0 + sex + task + age")
-    assert model.coords["sex_dim"] == ("False", "True")
-    assert "task_dim" in model.coords
-    assert "age_dim" not in model.coords
 
 
 @pytest.mark.parametrize("formula", ["0 + site", "1 + C(site)", "1 + site", "1 + (1 | site)"])
@@ -185,21 +157,6 @@ def test_the_command_line_reads_the_tasks_1_and_2_as_python_does(study):
         xr.testing.assert_equal(found[name], own[name])
 
 
-@pytest.mark.parametrize(
-    "own",
-    ["1 + C(task)", "0 + C(task)", "1 + scale(task)"],
-)
-@pytest.mark.integration
-def test_a_formula_says_the_same_of_codes_from_the_command_line_as_in_python(study, own):
-    folder, counts = study
-    options = "--by subject,task --seed 1 --draws 20 -o fit.nc"
-    run(folder, f"fit trials.csv {options} --formula '{own} + (1 | subject)'")
-    fit = hmetad.fit(counts, formula=f"{own} + (1 | subject)", draws=20, **QUIET)
-    name = f"log_m_{own[4:]}"
-    found = hmetad.load_fit(folder / "fit.nc")["posterior"][name]
-    xr.testing.assert_equal(found, fit["posterior"][name])
-
-
 @pytest.mark.parametrize("formula", ["1 + task", "0 + task", "1 + (0 + task | subject)"])
 def test_codes_alone_in_a_formula_of_the_command_line_are_refused(study, formula):
     folder, counts = study
@@ -212,18 +169,3 @@ def test_codes_alone_in_a_formula_of_the_command_line_are_refused(study, formula
     # A level that a coding lacks.
     line = "fit trials.csv --by subject,task --formula '1 + T(task, ref=9)' -o fit.nc"
     assert "quotation marks" in refused(folder, line)
-
-
-def test_conditions_in_the_formula_of_m_alone_are_said():
-    who = {"subject": [f"p{i}" for i in range(4) for _ in "12"], "task": ["easy", "hard"] * 4}
-    counts = hmetad.simulate_counts([2.2, 1.0] * 4, m_ratio=0.8, trials=300, coords=who, seed=1)
-    quiet = {"draws": 20, "tune": 20, "progressbar": False, "quiet": True, "random_seed": 1}
-    terms = "1 + task + (1 | subject)"
-    alone = hmetad.fit(counts, "group", formula={"log_m": terms}, **quiet)
-    (said,) = [one for one in hmetad.notices(alone) if one.code == "held-equal"]
-    assert "dprime, c, log_gap" in said.message
-    assert "task" in said.message
-    every = dict.fromkeys(["log_m", "dprime", "c", "log_gap"], terms)
-    for model, options in (("group", {"formula": every}), ("multitask", {}), ("group", {})):
-        fit = hmetad.fit(counts, model, **options, **quiet)
-        assert "held-equal" not in [one.code for one in hmetad.notices(fit)]

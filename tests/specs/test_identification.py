@@ -77,3 +77,19 @@ def test_no_card_holds_an_effect_on_m_equal_in_all_people(card):
     counts = simulate_counts(**spec.example, seed=1)
     found = identification_notices(counts, spec, designs_of(counts, spec))
     assert "same-effect" not in {one.code for one in found}
+
+
+def test_conditions_in_the_formula_of_m_alone_are_said():
+    who = {"subject": [*"aabbccdd"], "task": ["easy", "hard"] * 4}
+    counts = simulate_counts([2.2, 1.0] * 4, m_ratio=0.8, trials=300, coords=who, seed=1)
+    terms = "1 + task + (1 | subject)"
+    every = dict.fromkeys(["log_m", "dprime", "c", "log_gap"], terms)
+    cases = ("group", {"log_m": terms}), ("group", every), ("multitask", None), ("group", None)
+    found = []
+    for card, formula in cases:
+        spec = with_changes(load_model(card), formula=formula)
+        said = identification_notices(counts, spec, designs_of(counts, spec))
+        found.append([one.message for one in said if one.code == "held-equal"])
+    assert [len(messages) for messages in found] == [1, 0, 0, 0]
+    assert "dprime, c, log_gap" in found[0][0]
+    assert "task" in found[0][0]

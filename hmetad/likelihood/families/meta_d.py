@@ -41,16 +41,9 @@ from hmetad.likelihood.ratings import (
 )
 
 __all__ = [
-    "CHOICES",
-    "FAMILIES",
-    "LIMITS",
-    "efficiency",
-    "log_conditional_probabilities",
-    "log_joint_probabilities",
-    "log_response_probabilities",
-    "meta_criterion_value",
-    "other_rule",
-    "scale_parameter",
+    *("CHOICES", "FAMILIES", "LIMITS", "efficiency", "log_conditional_probabilities"),
+    *("log_joint_probabilities", "log_response_probabilities", "meta_criterion_value"),
+    *("other_rule", "scale_parameter"),
 ]
 
 CHOICES = (

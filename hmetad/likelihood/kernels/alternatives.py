@@ -33,15 +33,8 @@ from hmetad.likelihood.tails import (
 )
 
 __all__ = [
-    "REACH",
-    "SMALL",
-    "SPREAD",
-    "add_area",
-    "add_margin",
-    "log_likelihood",
-    "log_outcomes",
-    "nodes_of",
-    "step_of",
+    *("REACH", "SMALL", "SPREAD", "add_area", "add_margin", "log_likelihood", "log_outcomes"),
+    *("nodes_of", "step_of"),
 ]
 
 type Floats = NDArray[np.float64]

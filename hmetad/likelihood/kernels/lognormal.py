@@ -37,12 +37,7 @@ from hmetad.likelihood.tails import (
 )
 
 __all__ = [
-    "AXES",
-    "SMALL",
-    "evaluate",
-    "expected_information",
-    "log_likelihood",
-    "log_probabilities",
+    *("AXES", "SMALL", "evaluate", "expected_information", "log_likelihood", "log_probabilities"),
     "log_scaled_area",
 ]
 
