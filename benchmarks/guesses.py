@@ -19,8 +19,7 @@ import pandas as pd
 
 from hmetad import datasets
 from hmetad.base.errors import InputError
-from hmetad.counts.described import described_trials
-from hmetad.counts.guesses import Guess, guess_table, guessed_record
+from hmetad.counts.described import Guess, described_trials, guess_table, guessed_record
 
 Record = Mapping[str, Any]
 

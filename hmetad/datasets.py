@@ -31,8 +31,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, InstallError, OutputError, nearest
 from hmetad.base.notice import notice_attrs, notice_of
 from hmetad.counts.counting import count_correct, count_trials
-from hmetad.counts.described import described_trials
-from hmetad.counts.guesses import guess_table, guessed_record
+from hmetad.counts.described import described_trials, guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
 from hmetad.rows.files import read_table
 

@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5416,
     "commands": 2768,
     "compare": 2071,
-    "counts": 2953,
+    "counts": 2942,
     "likelihood": 3476,
     "logs": 2694,
     "measures": 2858,

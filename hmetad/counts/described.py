@@ -1,23 +1,42 @@
-"""Trials of a table whose columns and codes a record describes.
+"""Trials of a table whose columns and codes a record describes, and guesses at such a record.
 
 DataFrame and a record (roles of columns, labels, levels, what to leave out) → DataFrame of trials
-under the names that `count_trials` expects.
+under the names that `count_trials` expects. DataFrame that nobody described → list of Guess, each
+with its reason, and the record that they make together. Names are looked at first, then values:
+stimulus and response must have the same codes, and agree as often as correctness says.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from hmetad.base.errors import ColumnError, LabelError, NumberError
-from hmetad.counts.columns import as_correct, refuse_absent
+from hmetad.counts.columns import as_correct, refuse_absent, suspected_codes
+from hmetad.rows.duplicates import plain_name
 
-__all__ = ["described_trials"]
+__all__ = ["described_trials", "guess_table", "guessed_record"]
 
 BY = ("subject", "task", "condition", "group")
 # What a trial must have, as far as the table has it.
 NEEDED = ("subject", "stimulus", "response", "confidence", "correct")
+# Confidence of so many values or fewer is levels; of more, quantiles are made.
+MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 4
+# Stimulus and response have at most so many codes, in most rows; rarer codes stand for no answer.
+MOST_OPTIONS, MOST, RARE = 12, 0.75, 0.05
+# A scale from 1 to at most 7 has no 0 where 0 is rarer than this.
+LONGEST, RAREST = 7, 0.005
+# Agreement with correctness that settles what codes mean; standard errors of a clear difference.
+AGREES, CLEAR = 0.95, 3.0
+MAIN = ("subject", "correct", "confidence", "stimulus", "response")
+
+
+# Trials by a record
 
 
 def described_trials(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
@@ -109,3 +128,192 @@ def whole_type(column: pd.Series) -> Any:
         return bool
     is_number = pd.api.types.is_numeric_dtype(column)
     return np.int64 if is_number and (column % 1 == 0).all() else column.dtype
+
+
+# Guesses at a record
+
+
+class Guess(NamedTuple):
+    """What is taken for a fact of a table, whether that is sure, and why."""
+
+    fact: str
+    value: Any
+    is_sure: bool
+    reason: str
+
+
+def guess_table(table: pd.DataFrame) -> list[Guess]:
+    """All guesses about a table: roles of columns, rows that are no trials, codes, and levels."""
+    guesses = [*named_roles(table)]
+    lost = {"subject", "confidence", "stimulus", "response"} - {one.fact for one in guesses}
+    guesses += [Guess(role, None, False, "no column is named so") for role in sorted(lost)]
+    guesses += rows_left_out(table, [one.value for one in guesses if one.fact in MAIN])
+    trials = trial_rows(table, guessed_record(guesses))
+    guesses += answer_codes(trials)
+    record = guessed_record(guesses)
+    is_known = len(record.get("labels", [])) > 1 or "correct" in record["columns"]
+    right = with_answers(trials, record)["correct"] if is_known else pd.Series(dtype=object)
+    return [*guesses, *rating_codes(trials, right.map({True: 1.0, False: 0.0}))]
+
+
+def guessed_record(guesses: Sequence[Guess]) -> dict[str, Any]:
+    """Record of a table, in the form of those of the Confidence Database."""
+    facts: dict[str, Any] = {}
+    for one in guesses:
+        is_part = isinstance(one.value, dict)
+        facts[one.fact] = facts.get(one.fact, {}) | one.value if is_part else one.value
+    columns = {role: facts.pop(role) for role in names()["names"] if role in facts}
+    columns = {role: name for role, name in columns.items() if name is not None}
+    return {**facts, "columns": columns, "by": [role for role in BY if role in columns]}
+
+
+@cache
+def names() -> dict[str, Any]:
+    """Names and words of columns, by role."""
+    return tomllib.loads((files("hmetad.counts") / "guesses.toml").read_text(encoding="utf-8"))
+
+
+def may_be(role: str, column: pd.Series) -> bool:
+    """Whether the values of a column can be those of a role."""
+    levels = column.dropna().unique().tolist()
+    if role == "correct":
+        return bool(levels) and all(as_correct(x) is not None for x in levels)
+    most = MOST_OPTIONS if role in BY[1:] else len(column) / (1 + (role not in MAIN[2:]))
+    return (role in BY[1:]) < len(levels) <= most
+
+
+def named_roles(table: pd.DataFrame) -> Iterator[Guess]:
+    """Columns that are named like a role and have its values, one for each; whole names first."""
+    plain = {name: plain_name(name).strip("_0123456789") for name in table.columns}
+    others, taken = {*names()["others"]["all"]}, dict[str, Any]()
+    for kind in ("names", "words"):
+        words = {x: [name] if kind == "names" else name.split("_") for x, name in plain.items()}
+        free = [x for x in plain if kind == "names" or not {*words[x]} & others]
+        for role, own in names()[kind].items():
+            places = {
+                x: min(map(own.index, {*words[x]} & {*own}))
+                for x in free
+                if {*words[x]} & {*own} and x not in taken.values() and may_be(role, table[x])
+            }
+            if places and role not in taken:
+                taken[role] = min(places, key=places.__getitem__)
+                is_sure = kind == "names" and (len(places) == 1 or role not in MAIN)
+                reason = f"named like {role}" + ", as others are" * (len(places) > 1)
+                yield Guess(role, taken[role], is_sure, reason)
+
+
+def rows_left_out(table: pd.DataFrame, main: Sequence[Any]) -> Iterator[Guess]:
+    """Rows of training, calibration and catch trials."""
+    rules = names()["no_trial"]
+    for name in (x for x in table if x not in main and 1 < table[x].nunique() <= MOST_OPTIONS):
+        times, words = plain_column(table[name]).value_counts(), {*plain_name(name).split("_")}
+        said = [x for x in times.index.tolist() if re.match(rules["values"], str(x).lower())]
+        reason, is_sure = "named like trials of training, or catch trials", True
+        if not said and words & {*rules["words"]}:
+            said = [x for x in times.index.tolist() if as_correct(x) or str(x).lower() == "yes"]
+        if not said and "block" in words and 0 < times.get(0, 0) < 0.7 * times.median():
+            said, reason, is_sure = [0], "block 0 is shorter than the others", False
+        if 0 < len(said) < len(times):
+            is_sure &= bool(times[times.index.isin(said)].sum() < len(table) / 2)
+            yield Guess("leave_out", {name: said}, is_sure, reason)
+
+
+def answer_codes(trials: pd.DataFrame) -> Iterator[Guess]:
+    """Labels of stimulus and response, and values that stand for no answer."""
+    shown, said = (
+        sorted(trials[role].dropna().unique().tolist(), key=lambda x: (isinstance(x, str), x))
+        if role in trials
+        else []
+        for role in ("stimulus", "response")
+    )
+    shared = [x for x in shown if x in said]
+    covers = 1 < len(shared) <= MOST_OPTIONS and trials["stimulus"].isin(shared).mean() > MOST
+    if not shown or not said:
+        lost = [role for role, x in (("stimulus", shown), ("response", said)) if not x]
+        yield from (Guess(x, None, False, "none in the trials") for x in lost if x in trials)
+        if "correct" in trials and len(shown or said) == 2:
+            yield Guess("labels", shown or said, True, "correctness tells the other one")
+    elif len(shown) == 1:
+        yield Guess("labels", shown, False, "a single stimulus")
+    elif covers or (len(shared) < 2 and len(shown) == len(said) <= MOST_OPTIONS):
+        yield from paired_codes(trials, *((shared, shared) if covers else (shown, said)))
+    elif len(said) == 2 and "correct" in trials:
+        yield Guess("stimulus", None, False, "other values; correctness tells what was shown")
+        yield Guess("labels", said, False, "values of the response")
+    elif len(said) == 2 and not isinstance(shown[-1], str) and shown[0] < 0 < shown[-1]:
+        yield Guess("labels", said, False, "of the response; the second for a stimulus above 0")
+        yield Guess("cut", 0, False, "the stimulus has numbers on both sides of 0")
+    else:
+        reason = f"{len(shown)} values shown and {len(said)} said: not a few options"
+        yield from (Guess(role, None, False, reason) for role in ("stimulus", "response"))
+
+
+def paired_codes(trials: pd.DataFrame, labels: list[Any], own: list[Any]) -> Iterator[Guess]:
+    """Labels, those of the response where they differ, and other values: no answers."""
+    for role, codes in (("stimulus", labels), ("response", own)):
+        others = trials.loc[trials[role].notna() & ~trials[role].isin(codes), role]
+        if len(others):
+            is_rare = len(others) < RARE * len(trials)
+            reason = f"in {len(others)} rows, and never in the other column"
+            yield Guess("missing_codes", {role: others.unique().tolist()}, is_rare, reason)
+    same = trials["response"].map(dict(zip(own, labels, strict=True))) == trials["stimulus"]
+    both = trials["stimulus"].isin(labels) & trials["response"].isin(own)
+    is_known = "correct" in trials
+    right = trials["correct"].map(as_correct) if is_known else pd.Series(True, index=trials.index)
+    agrees = float((same == right)[both & right.notna()].mean())
+    is_sure = max(agrees, 1 - agrees) > AGREES if is_known else labels is own and agrees > 0.5
+    what = "correctness is their agreement" if is_known else "they agree"
+    reason = f"{what} in {agrees:.1%} of trials"
+    if is_known and not is_sure and labels is not own and len(own) == 2:
+        yield Guess("stimulus", None, False, reason)
+        yield Guess("labels", own, False, "correctness tells what was shown")
+        return
+    yield Guess("labels", labels, is_sure, reason)
+    is_turned = len(labels) == 2 and agrees < (1 - AGREES if labels is own else 0.5)
+    if is_turned or labels is not own:
+        yield Guess("response_labels", own[::-1] if is_turned else own, is_sure, reason)
+
+
+def rating_codes(trials: pd.DataFrame, right: pd.Series) -> Iterator[Guess]:
+    """Levels of confidence or quantiles, codes for none, and which way the scale goes."""
+    if "confidence" not in trials:
+        return
+    numbers = pd.to_numeric(trials["confidence"], errors="coerce")
+    words = trials["confidence"][numbers.isna()].dropna().unique().tolist()
+    if words and numbers.notna().mean() < 0.5:
+        yield Guess("levels", words, False, "words, whose order is not known")
+        return
+    values, times = np.unique(numbers.dropna(), return_counts=True)
+    codes = [*words, *suspected_codes(values, times)]
+    if [*values] == [*range(len(values))] and 2 < len(values) <= LONGEST + 1:
+        codes += [0] * bool(times[0] < RAREST * times.sum())
+    if codes:
+        reason = "no numbers, or far from the others or far rarer"
+        yield Guess("missing_codes", {"confidence": codes}, 0 not in codes, reason)
+    numbers = numbers.mask(numbers.isin(codes))
+    centre = shared_centre(numbers, trials["response"]) if "response" in trials else None
+    if centre is not None:
+        yield Guess("centre", centre, True, "each response has its side of the scale")
+        numbers = (numbers - centre).abs().round(9)
+    who = trials["subject"] if "subject" in trials else pd.Series(0, index=trials.index)
+    tells = (numbers - numbers.groupby(who).transform("mean")).corr(right) * np.sqrt(len(trials))
+    if tells < -CLEAR:
+        yield Guess("reversed", True, False, "wrong answers have larger values than right ones")
+    values = np.unique(numbers.dropna() * (-1 if tells < -CLEAR else 1))
+    is_sure = bool(tells > CLEAR) and not MOST_LEVELS < len(values) <= SURELY_MANY
+    reason = f"{len(values)} values" + (
+        "" if abs(tells) > CLEAR else ", perhaps the larger the surer"
+    )
+    is_few = len(values) <= MOST_LEVELS
+    fact, value = ("levels", values.tolist()) if is_few else ("quantiles", QUANTILES)
+    yield Guess(fact, value, is_sure, reason)
+
+
+def shared_centre(numbers: pd.Series, response: pd.Series) -> float | None:
+    """Middle of a scale of which each of two responses has one side, but for 1 % of trials."""
+    sides = sorted((side.dropna() for _, side in numbers.groupby(response)), key=pd.Series.median)
+    if len(sides) != 2 or min(side.nunique() for side in sides) < 2:
+        return None
+    ends = float(sides[0].quantile(0.99)), float(sides[1].quantile(0.01))
+    middles = (0.0, float(numbers.min() + numbers.max()) / 2, sum(ends) / 2)
+    return next((x for x in middles if ends[0] <= x <= ends[1] > ends[0]), None)

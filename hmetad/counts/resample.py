@@ -69,14 +69,7 @@ AT_ONCE = 50_000
 ROUNDING = 1e-9
 
 
-def function_of_a_table(argument: str, value: object) -> None:
-    """Refuse what is no function, such as the result of one."""
-    if not callable(value):
-        step = "Give the function itself: resample(counts, fit_mle)."
-        raise KindError(argument, type(value).__name__, "a function of a table", step)
-
-
-@check_inputs(skip=("counts",), statistic=function_of_a_table, n=whole(1), seed=seed_or_none)
+@check_inputs(skip=("counts",), n=whole(1), seed=seed_or_none)
 def resample(
     counts: xr.DataArray,
     statistic: Statistic,

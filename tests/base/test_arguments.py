@@ -44,20 +44,11 @@ def test_the_function_is_the_same_to_whoever_looks_at_it():
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"names": ("a", "b")},
-        {"names": np.array(["a", "b"])},
-        {"names": pd.Index(["a", "b"])},
-        {"names": pd.Series(["a", "b"])},
-        {"names": {"a": 1, "b": 2}.keys()},
-        {"scale": 2},
-        {"scale": np.float32(2)},
-        {"scale": np.int64(2)},
-        {"n": np.int32(3)},
-        {"flag": np.bool_(True)},
-        {"path": Path("y")},
-        {"table": {"a": 1}},
-        {"seed": np.int64(3)},
-        {"seed": 2**100},
+        *[{"names": x} for x in (("a", "b"), np.array(["a", "b"]), {"a": 1, "b": 2}.keys())],
+        *[{"names": kind(["a", "b"])} for kind in (pd.Index, pd.Series)],
+        *[{"scale": x} for x in (2, np.float32(2), np.int64(2))],
+        *({"n": np.int32(3)}, {"flag": np.bool_(True)}, {"path": Path("y")}, {"table": {"a": 1}}),
+        *[{"seed": x} for x in (np.int64(3), 2**100)],
     ],
 )
 def test_what_users_pass_is_taken(arguments):
@@ -69,12 +60,9 @@ def test_what_users_pass_is_taken(arguments):
     [
         ({"names": "ab"}, "names: .*Expected a list of text.*, got 'ab'"),
         ({"names": {"a", "b"}}, "names: A set has no order: pass a list"),
-        ({"names": [1]}, "names: .*got"),
-        ({"names": None}, "names: .*got None"),
+        *[({"names": x}, "names: .*got") for x in ([1], None)],
         ({"scale": "2"}, "scale: .*Expected a number.*, got '2'"),
-        ({"scale": float("nan")}, "scale: .*got nan"),
-        ({"scale": True}, "scale: .*got True"),
-        ({"scale": [1.0]}, "scale: .*got"),
+        *[({"scale": x}, "scale: .*got") for x in (float("nan"), True, [1.0])],
         ({"kind": "c"}, "kind: .*Expected 'a' or 'b'.*, got 'c'"),
         ({"kind": ["a"]}, "kind: .*got"),
         ({"n": 0}, "n: .*Expected a whole number of at least 1.*, got 0"),
@@ -85,10 +73,8 @@ def test_what_users_pass_is_taken(arguments):
         ({"flag": pd.NA}, "flag: .*got NAType"),
         ({"path": b"x"}, "path: .*Expected a path.*, got b'x'"),
         ({"path": "x\0y"}, "path: .*got"),
-        ({"table": [1]}, "table: .*got"),
-        ({"table": {"a": "1"}}, "table: .*got"),
-        ({"seed": -1}, "seed: .*got -1"),
-        ({"seed": 1.5}, "seed: .*got 1.5"),
+        *[({"table": x}, "table: .*got") for x in ([1], {"a": "1"})],
+        *[({"seed": x}, f"seed: .*got {x}") for x in (-1, 1.5)],
     ],
 )
 def test_anything_else_is_refused_by_the_name_of_its_argument(arguments, message):

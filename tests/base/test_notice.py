@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from hmetad.base.errors import InputError
-from hmetad.base.notice import Notice, notice_where, notices, with_notices
+from hmetad.base.notice import Notice, notice_where, notices, notices_where, with_notices
 
 FEW = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("d′ | A",), "Rahnev 2025")
 EMPTY = Notice("empty-ratings", "info", "Rating 3 is empty.")
@@ -66,15 +66,9 @@ def test_an_object_that_is_no_result_is_refused_by_name(thing):
 @pytest.mark.parametrize(
     ("cells", "source", "origin"),
     [
-        ((), "", "few-trials"),
         ((), "Rahnev 2025", "few-trials; Rahnev 2025"),
         (("a",), "", "few-trials; cell a"),
-        (tuple("abcde"), "", "few-trials; cells a; b; c; d; e"),
-        (
-            tuple("abcdefg"),
-            "Rahnev 2025",
-            "few-trials; cells a; b; c; d; e and 2 more; Rahnev 2025",
-        ),
+        (tuple("abcdefg"), "R 1", "few-trials; cells a; b; c; d; e and 2 more; R 1"),
     ],
 )
 def test_as_text_a_notice_is_one_line_that_names_the_first_cells(cells, source, origin):
@@ -95,3 +89,5 @@ def test_a_mask_becomes_one_notice_for_all_its_cells():
     expected = Notice("no-members", "warning", text, ("a", "c"), "", "Exclude the trial.")
     assert notice == expected
     assert notice_where(~mask & mask, "no-members") == []
+    found = notices_where({"no-errors": ~mask, "ceiling": ~mask & mask, "no-rights": mask})
+    assert [notice.code for notice in found] == ["no-errors", "no-rights"]

@@ -7,14 +7,12 @@ from functools import cache
 from pathlib import Path
 from string import Formatter
 
-import numpy as np
 import pytest
 import typer
-import xarray as xr
 
 import hmetad
 from hmetad.base.lazy import homes_in
-from hmetad.base.notice import notice_of, notice_where, notices_where
+from hmetad.base.notice import notice_of
 from hmetad.base.notice_registry import (
     about_alone,
     codes,
@@ -152,12 +150,6 @@ def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name
     assert (said.code, said.severity, said.cells) == ("meta-d-sign", "warning", ("a",))
 
 
-def test_a_case_says_otherwise_and_has_the_code_and_the_rest_of_its_record():
-    some, much = (notice_of(f"correction-moves-m{x}", by="", owed="") for x in ("", ".large"))
-    assert (some.severity, much.severity) == ("info", "warning")
-    assert (some.code, some.message, some.source) == (much.code, much.message, much.source)
-
-
 def test_a_next_step_names_arguments_that_exist_and_a_shell_step_options_that_exist():
     options, arguments = options_of(typer.main.get_command(app)), parameters() | OF_OTHERS
     for code in codes().values():
@@ -196,14 +188,6 @@ def test_a_case_with_its_own_next_step_does_not_take_the_shell_step_of_its_code(
     assert whole.shell_step == few.shell_step == "Increase --draws."
     assert codes()["not-probabilities"].texts["not-probabilities.few"].shell_step == ""
     assert text_of("empty-ratings", {}).shell_step == sentence("fewer-ratings-shell")
-
-
-def test_masks_of_several_codes_become_notices_in_their_order():
-    where = xr.DataArray([True, False], {"cell": ["a", "b"]})
-    found = notices_where({"no-errors": ~where, "ceiling": where, "no-rights": where & ~where})
-    expected = [("no-errors", ("b",)), ("ceiling", ("a",))]
-    assert [(notice.code, notice.cells) for notice in found] == expected
-    assert notice_where(np.logical_not(where), "ceiling")[0].cells == ("b",)
 
 
 def test_only_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():

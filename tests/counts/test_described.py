@@ -6,8 +6,7 @@ import pytest
 
 from hmetad import InputError, notices
 from hmetad import datasets as public
-from hmetad.counts.described import described_trials
-from hmetad.counts.guesses import guess_table, guessed_record
+from hmetad.counts.described import described_trials, guess_table, guessed_record
 
 
 def made_table(people=6, trials=120, seed=1):
