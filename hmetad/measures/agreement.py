@@ -28,9 +28,10 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.notice import first_few, notice_of, notices, with_notices
-from hmetad.base.results import attrs_of, names_of
+from hmetad.base.results import names_of
 from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import as_dataset
+from hmetad.measures.results import described
 
 __all__ = ["icc", "split_half"]
 
@@ -153,11 +154,10 @@ def split_half(
                     own["trials_needed"] = trials * goal * (1 - whole) / (whole * (1 - goal))
             for key, value in own.items():
                 found[key][row, column] = value
-    over = ("group", "quantity")
     coords = {"group": list(groups), "quantity": list(sides[0])}
-    described = {name: (over, x, attrs_of(name, "split_half")) for name, x in found.items()}
-    attrs = {"n": int(n), "goal": goal, "ci_prob": ci_prob}
-    result = xr.Dataset(described, coords, attrs)
+    like = xr.DataArray(found["people"], coords, ["group", "quantity"])
+    result = described(like, found, "split_half")
+    result.attrs = {"n": int(n), "goal": goal, "ci_prob": ci_prob}
     is_open = (result["reliability_lower"] <= 0).any("group")
     open_ones = map(str, result["quantity"].to_numpy()[is_open.to_numpy()])
     names = first_few((x for x in open_ones if x[-3:] != "_se" and x[:4] != "cov_"), ", ")
@@ -334,11 +334,9 @@ def icc(
         "icc_lower": [of_agreement[0], of_consistency[0]],
         "icc_upper": [of_agreement[1], of_consistency[1]],
     }
-    result = xr.Dataset(
-        {name: ("kind", own, attrs_of(name, "icc")) for name, own in found.items()},
-        {"kind": ["agreement", "consistency"]},
-        {"people": n, "sessions": k, "ci_prob": ci_prob},
-    )
+    like = xr.DataArray(np.zeros(2), {"kind": ["agreement", "consistency"]}, "kind")
+    result = described(like, {name: np.array(pair) for name, pair in found.items()}, "icc")
+    result.attrs = {"people": n, "sessions": k, "ci_prob": ci_prob}
     return with_notices(result, notices(values))
 
 

@@ -17,7 +17,6 @@ from scipy.special import expit, logit
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, probability
 from hmetad.base.errors import (
-    KindError,
     LabelError,
     LevelError,
     NumberError,
@@ -54,7 +53,7 @@ BLOCK = 2**20
 TIE = 1e-12
 
 
-@check_inputs(skip=("accuracy",))
+@check_inputs(accuracy=arrays_of_numbers)
 def majority_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that follows the majority of its members.
 
@@ -94,18 +93,17 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     # Probability that 0, 1, ..., K members are right.
     votes = np.zeros((*members.shape[:-1], K + 1))
     votes[..., 0] = 1.0
-    for k, right in enumerate(np.moveaxis(members.to_numpy(), -1, 0)):
-        one_more = votes[..., : k + 1] * right[..., None]
-        votes[..., : k + 1] *= 1 - right[..., None]
+    right = members.to_numpy()
+    for k in range(K):
+        one_more = votes[..., : k + 1] * right[..., k, None]
+        votes[..., : k + 1] *= 1 - right[..., k, None]
         votes[..., 1 : k + 2] += one_more
     number = 2 * np.arange(K + 1)
     value = votes @ np.where(number == K, 0.5, number > K)
-    result = describe(members.isel(member=0, drop=True), "majority_vote", value)
-    gaps = notice_where(members.isnull().any("member"), "missing-member")
-    return with_notices(result, [*notices(members), *gaps])
+    return vote("majority_vote", value, np.isnan(right), members)
 
 
-@check_inputs(skip=("accuracy",))
+@check_inputs(accuracy=arrays_of_numbers)
 def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that weighs each member's vote by the log-odds of its accuracy.
 
@@ -148,12 +146,10 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     right = members.to_numpy()
     responses = np.stack([right, 1 - right], axis=-1)
     value, method = best_accuracy(responses, responses[..., ::-1], 0.5)
-    result = describe(members.isel(member=0, drop=True), "confidence_weighted_vote", value)
-    gaps = notice_where(members.isnull().any("member"), "missing-member")
-    return with_notices(result.assign_attrs(method=method), [*notices(members), *gaps])
+    return vote("confidence_weighted_vote", value, np.isnan(right), members, method=method)
 
 
-@check_inputs(share=arrays_of_numbers, prior=probability)
+@check_inputs(share=arrays_of_numbers, confidence=arrays_of_numbers, prior=probability)
 def predictionwise_vote(
     share: Values,
     confidence: Values,
@@ -238,15 +234,11 @@ def predictionwise_vote(
         raise NumberError("prior", got, "0.5, or prediction given as well")
     plus, minus = (x / x.sum(axis=-1, keepdims=True) for x in (plus, minus))
     value, method = best_accuracy(plus, minus, prior)
-    like = shares.isel({level: 0, "member": 0}, drop=True)
-    result = describe(like, "predictionwise_vote", value)
-    result.attrs |= {"method": method, "prior": float(prior)}
-    is_gap = shares.copy(data=np.isnan(m + c)).any([level, "member"])
-    gaps = notice_where(is_gap, "missing-member")
-    return with_notices(result, [*notices(shares), *notices(sure), *gaps])
+    attrs = {"method": method, "prior": float(prior)}
+    return vote("predictionwise_vote", value, np.isnan(m + c), shares, sure, **attrs)
 
 
-@check_inputs(skip=("accuracy",), accuracy_s1=arrays_of_numbers, prior=probability)
+@check_inputs(accuracy=arrays_of_numbers, accuracy_s1=arrays_of_numbers, prior=probability)
 def group_bounds(
     accuracy: Values, *, accuracy_s1: Values | None = None, prior: float = 0.5
 ) -> xr.Dataset:
@@ -295,8 +287,8 @@ def group_bounds(
     >>> bounds["lower"].round(3).item(), bounds["upper"].round(3).item()
     (0.784, 0.892)
     """
-    given = accuracy if accuracy_s1 is None else accuracy_s1
     members = member_array("accuracy", accuracy, "member")
+    given = members if accuracy_s1 is None else accuracy_s1
     members, others = with_others(members, "accuracy_s1", given, "member")
     of_s2, of_s1 = members.to_numpy(), others.to_numpy()
     responses = np.stack([of_s2, 1 - of_s2], axis=-1), np.stack([1 - of_s1, of_s1], axis=-1)
@@ -316,7 +308,7 @@ def group_bounds(
     return with_notices(result, [*notices(members), *notices(others), *notices_where(masks)])
 
 
-@check_inputs(prior=probability)
+@check_inputs(confidence=arrays_of_numbers, prior=probability)
 def combine_predictions(
     responses: Values,
     confidence: Values,
@@ -398,21 +390,27 @@ def combine_predictions(
 # What members have, as labelled arrays
 
 
+def vote(
+    name: str, value: Floats, is_gap: Truths, *members: xr.DataArray, **attrs: Any
+) -> xr.DataArray:
+    """Accuracy of groups in the first dims of what their members have, with notices of gaps."""
+    first = members[0]
+    over = first.dims[value.ndim :]
+    like = first.isel(dict.fromkeys(over, 0), drop=True)
+    gaps = notice_where(first.copy(data=is_gap).any(over), "missing-member")
+    said = [one for array in members for one in notices(array)]
+    return with_notices(describe(like, name, value).assign_attrs(attrs), [*said, *gaps])
+
+
 def with_dims(argument: str, values: Values, outer: str, *dims: str) -> xr.DataArray:
     """Values as a DataArray that ends with the dims; an array may have one more, the outer."""
-    if isinstance(values, xr.Dataset | xr.DataTree):
-        step = "Take a variable out of it."
-        raise KindError(argument, f"a {type(values).__name__}", "an array of numbers", step)
     if isinstance(values, xr.DataArray):
         if not set(dims) <= set(values.dims):
             got = f"dims ({', '.join(map(str, values.dims))})"
             raise ShapeError(argument, got, f"dims ({', '.join(dims)}) and maybe more")
         array = values.transpose(..., *dims)
     else:
-        try:
-            numbers = np.asarray(values)
-        except ValueError as error:
-            raise ShapeError(argument, "rows of different length", "one shape for all") from error
+        numbers = np.asarray(values)
         if not len(dims) <= numbers.ndim <= len(dims) + 1:
             step = "Further dims need names: pass a DataArray."
             allowed = f"axes ({', '.join(dims)}), or ({', '.join((outer, *dims))})"
@@ -434,14 +432,11 @@ def member_array(argument: str, values: Values, *dims: str, outer: str = "cell")
 got 70.
     """
     array = with_dims(argument, values, outer, *dims)
-    allowed = "probabilities from 0 to 1"
-    if array.dtype.kind not in "iufb":
-        raise KindError(argument, f"values of type {array.dtype}", allowed)
     numbers = array.to_numpy().astype(float)
     off = numbers[(numbers < -ROUNDING) | (numbers > 1 + ROUNDING)]
     if off.size:
         step = "Divide percentages by 100." if (off > 1).all() and (off <= 100).all() else ""
-        raise NumberError(argument, f"{off[0]:g}", allowed, step)
+        raise NumberError(argument, f"{off[0]:g}", "probabilities from 0 to 1", step)
     return array.copy(data=np.clip(numbers, 0.0, 1.0))
 
 

@@ -17,7 +17,7 @@ from scipy.special import erf, log_ndtr, ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers
-from hmetad.base.errors import ChoiceError, InputError, LabelError, NumberError, ShapeError
+from hmetad.base.errors import InputError, LabelError, NumberError, ShapeError
 from hmetad.base.results import attrs_of, names_of
 
 __all__ = [
@@ -45,7 +45,7 @@ LARGEST = 75.0
 KNOTS = 7501
 
 
-@check_inputs(accuracy=arrays_of_numbers)
+@check_inputs(accuracy=arrays_of_numbers, prior=arrays_of_numbers)
 def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     r"""Least and greatest transmitted information that an accuracy allows.
 
@@ -106,11 +106,7 @@ def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     if is_vector:
         return labelled_results(bounds_of_labels, inputs, "information_bounds", [[], ["label"]])
     # Theorem 3 is the case L = 2 of Theorem 6.
-    return labelled_results(
-        lambda a, p: bounds_of_labels(a, np.stack([p, 1 - p], axis=-1)),
-        inputs,
-        "information_bounds",
-    )
+    return labelled_results(bounds_of_two, inputs, "information_bounds")
 
 
 @check_inputs(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
@@ -222,8 +218,8 @@ def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     >>> observer["info"].round(4).item(), observer["meta_i"].round(4).item()
     (0.1749, 0.0562)
     """
-    values = numbers_within("dprime", dprime, -np.inf, np.inf)
-    return labelled_results(normal_observer, {"dprime": values}, "normal_noise_information")
+    inputs = {"dprime": numbers_within("dprime", dprime, -np.inf, np.inf)}
+    return labelled_results(normal_observer, inputs, "normal_noise_information")
 
 
 @check_inputs(accuracy=arrays_of_numbers)
@@ -257,27 +253,22 @@ def noise_information(accuracy: Numbers) -> xr.Dataset:
     >>> [at[noise].round(4).item() for noise in ("normal", "binary", "uniform")]
     [0.1749, 0.1187, 0.4]
     """
-    values = numbers_within("accuracy", accuracy, 0.5, 1.0)
-    return labelled_results(three_observers, {"accuracy": values}, "noise_information")
+    inputs = {"accuracy": numbers_within("accuracy", accuracy, 0.5, 1.0)}
+    return labelled_results(three_observers, inputs, "noise_information")
 
 
 # What goes in and out
 
 
 def numbers_within(argument: str, given: Numbers, low: float, high: float) -> Floats | xr.DataArray:
-    """Floats as they came, labelled or not; refuse those outside the range, but for NaN."""
-    allowed = f"numbers from {low:g} to {high:g}" if np.isfinite(high) else "numbers"
-    try:
-        values = (
-            given.astype(float) if isinstance(given, xr.DataArray) else np.asarray(given, float)
-        )
-    except (TypeError, ValueError) as error:
-        raise ChoiceError(argument, repr(given), allowed) from error
+    """Floats of a range, labelled as they came; refuse others, except NaN."""
+    values = given.astype(float) if isinstance(given, xr.DataArray) else np.asarray(given, float)
     plain = np.asarray(values)
     is_off = (plain < low - SLACK) | (plain > high + SLACK)
     if is_off.any():
+        allowed = f"numbers from {low:g} to {high:g}"
         raise NumberError(argument, f"{plain[is_off][0]:g}", allowed)
-    return values
+    return values.clip(low, high)
 
 
 def labelled_results(
@@ -320,15 +311,12 @@ def bounds_of_rates(
         "fpr": numbers_within("fpr", fpr, 0.0, 1.0),
         "accuracy": numbers_within("accuracy", accuracy, 0.5, 1.0),
     }
-    return labelled_results(
-        lambda rate, a: function(*np.broadcast_arrays(rate.clip(0.0, 1.0), a.clip(0.5, 1.0))),
-        inputs,
-        section,
-    )
+    return labelled_results(function, inputs, section)
 
 
 def bounds_of_tpr(rate: Floats, a: Floats) -> tuple[Floats, Floats]:
     """Proposition 4."""
+    rate, a = np.broadcast_arrays(rate, a)
     wrong, surplus = 2 * (1 - a), 2 * a - 1
     # Where all is right, the first false alarm is one too many for a bound from above.
     none_wrong = np.where(rate > 0, np.inf, rate)
@@ -341,6 +329,11 @@ def bounds_of_tpr2(rate: Floats, a: Floats) -> tuple[Floats, Floats]:
     return np.where(np.isnan(a), np.nan, rate), 1 - (1 - a) / a * (1 - rate)
 
 
+def bounds_of_two(accuracy: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Theorem 3."""
+    return bounds_of_labels(accuracy, np.stack([prior, 1 - prior], axis=-1))
+
+
 def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
     """Theorem 6; priors of shape (..., L)."""
     if priors.shape[-1] < 2:
@@ -351,7 +344,7 @@ def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
     if is_off.any():
         step = "Priors of one of two labels, one a cell, come as a DataArray without dim label."
         raise NumberError("prior", f"a sum of {sums[is_off][0]:g}", "priors that add up to 1", step)
-    p = -np.sort(-np.clip(priors, 0.0, 1.0), axis=-1)
+    p = -np.sort(-priors, axis=-1)
     is_below = np.asarray(accuracy < p[..., 0] - SLACK)
     if is_below.any():
         low, least = (
@@ -418,18 +411,15 @@ def normal_observer(dprime: Floats) -> tuple[Floats, Floats, Floats]:
     near_odds = 2 * np.arctanh(erf(np.where(is_near, d, 0.0) / np.sqrt(8)))
     far_odds = log_ndtr(d / 2) - log_ndtr(-d / 2)
     surplus = np.where(
-        is_near,
-        told - information_of_odds(near_odds),
-        uncertainty_of_odds(far_odds) - kept,
+        is_near, told - information_of_odds(near_odds), uncertainty_of_odds(far_odds) - kept
     )
     return ndtr(abs(dprime) / 2), np.where(is_near, told, 1 - kept), surplus
 
 
 def three_observers(accuracy: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """d′ of normal noise, and the information of normal, binary and uniform noise."""
-    a = np.clip(accuracy, 0.5, 1.0)
-    d = 2 * ndtri(a)
-    return d, normal_observer(d)[1], 1 - binary_entropy(a), 2 * a - 1
+    d = 2 * ndtri(accuracy)
+    return d, normal_observer(d)[1], 1 - binary_entropy(accuracy), 2 * accuracy - 1
 
 
 def expectation(function: Callable[[Floats], Floats], d: Floats) -> Floats:

@@ -156,10 +156,8 @@ def common_items(
     >>> common_items(trials, by="model")["item"].tolist()
     [1, 1]
     """
-    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
-    names = column_names("by", by)
-    units = units_of(rows, names, None if is_people(item) else item)
-    item = needed_item(units.item)
+    rows, names, units = named_trials(trials, by, None if is_people(item) else item)
+    needed_item(units.item)
     given = [*(("answered", name) for name in answered), *(("by", name) for name in names)]
     check_roles(rows.columns, [*given, *(("item", x) for x in units.parts if x not in names)])
     over = compared_column(over, names)
@@ -167,15 +165,14 @@ def common_items(
     known = frame[frame[[*names, *units.parts, *answered]].notna().all(axis=1)]
     others = strata_columns(known[names].drop_duplicates(), over)
     # Numbers of the strata, the items and the levels that are compared.
-    item_number = pd.factorize(whole_items(known, units.parts))[0]
-    own = pd.DataFrame({"stratum": 0, "item": item_number}, index=known.index)
-    own["level"] = pd.factorize(known[over])[0]
+    own = pd.DataFrame({"stratum": 0, "level": pd.factorize(known[over])[0]}, index=known.index)
+    own["item"] = pd.factorize(whole_items(known, units.parts))[0]
     if others:
         own["stratum"] = known.groupby(others, observed=True, sort=False).ngroup()
     levels = own.groupby("stratum")["level"].transform("nunique")
     is_common = own.groupby(["stratum", "item"])["level"].transform("nunique") == levels
     if not is_common.any():
-        numbers = known.groupby(over, observed=True)[item].nunique()
+        numbers = own.groupby(known[over], observed=True)["item"].nunique()
         step = f"Leave out {numbers.idxmin()}, which answered fewest ({numbers.min():,})."
         raise EmptyError("trials", f"no item was answered by all levels of {over}", "", step)
     left, every = (
@@ -221,9 +218,7 @@ def unequal_answers(
     >>> [notice.code for notice in unequal_answers(trials, by="model")]
     ['unequal-items']
     """
-    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
-    names = column_names("by", by)
-    units = units_of(rows, names)
+    rows, names, units = named_trials(trials, by)
     frame = with_units(rows.frame([*answered, *names, *units.parts]), units)
     kept = frame[[*answered, *names]].notna().all(axis=1).to_numpy()
     index, cells = cells_of(frame[kept].reset_index(drop=True), names, [])
@@ -251,6 +246,15 @@ class ItemNames(NamedTuple):
     def item(self) -> str | None:
         """Column of the items."""
         return ", ".join(self.parts) or None
+
+
+def named_trials(
+    trials: TableLike, by: By, cluster: Units = None
+) -> tuple[Rows, list[str], ItemNames]:
+    """Trials by the names that arguments use, grouping columns, and what names units and items."""
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
+    names = column_names("by", by)
+    return rows, names, units_of(rows, names, cluster)
 
 
 def units_of(rows: Rows, by: Sequence[str], cluster: Units = None) -> ItemNames:
@@ -310,10 +314,8 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     >>> unit_columns(trials, cluster="item")
     ['set', 'item']
     """
-    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
-    names = column_names("by", by)
-    drawn = units_of(rows, names, cluster).drawn
-    return [name for name in drawn if name not in names] or drawn
+    _, names, units = named_trials(trials, by, cluster)
+    return [name for name in units.drawn if name not in names] or units.drawn
 
 
 def is_people(cluster: Units) -> bool:

@@ -4,7 +4,8 @@ DataFrame of trials → Dataset (cell), or Dataset (cell, draw). Trials of equal
 into a type-2 table (2, confidences) per cell; draws are such tables of weights.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -33,18 +34,17 @@ from hmetad.base.results import debiased_names, is_raised_by_chance
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.measures.items import By, Units, repeated_items
-from hmetad.measures.results import ratio
+from hmetad.measures.results import Placed, ratio
 from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
 from hmetad.measures.stated_confidence import (
-    Forecasts,
-    Judged,
+    CellTrials,
+    GradedTrials,
     Missing,
     count_forecasts,
-    describe_results,
     few_trials,
-    judged_trials,
     not_probabilities,
     rounded_to_probabilities,
+    trials_by_cell,
 )
 from hmetad.rows.tables import TableLike
 
@@ -53,8 +53,6 @@ __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 type Tables = Iterator[Floats]
-# Bins of confidence, at_coverage and tolerance, by name.
-type Wanted = dict[str, Any]
 Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
@@ -178,23 +176,8 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    roles = {"correct": correct, "confidence": confidence}
-    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
-    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
-    values = observed_measures(cells)
-    stated = [cell.stated(cell.table.astype(float)) for cell in cells]
-    se = np.array([area_error(table) for table in stated])
-    numbers = np.array([table.sum(axis=-1) for table in stated])
-    lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
-    values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
-    result = describe_results(judged, {**values, "trials": numbers_of_trials(cells)}, SECTION)
-    result.attrs |= {k: x for k, x in (wanted | {"ci_prob": ci_prob}).items() if x is not None}
-    # Of a cell by itself it does not matter that others have the same items.
-    repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
-    at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
-    backward = notice_where(result["auroc2_upper"] < 0.5, "confidence-backward")
-    said = [*judged.found, *repeated, *cell_notices(result, judged), *backward, *at_edge]
-    return noticed_by_measure(with_notices(result, said))
+    graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
+    return observed_measures(merged_trials(graded, Wanted(bins, at_coverage, tolerance)), ci_prob)
 
 
 @check_inputs(**CHECKS, n=whole(2), seed=seed_or_none)
@@ -265,56 +248,9 @@ def resample_trials(
     >>> bool(abs(draws["auroc2"].std() - measure_trials(trials)["auroc2_se"]) < 0.003)
     True
     """
-    roles = {"correct": correct, "confidence": confidence}
-    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
-    judged, cells = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
-    entropy = seed_entropy(seed)
-    if cluster is None:
-        generators = (cell_generator(entropy, place) for place in range(len(cells)))
-        tables = [drawn_trials(*one, n, kind) for one in zip(cells, generators, strict=True)]
-    else:
-        unit, number = units_of(judged)
-        if number < 2:
-            got = f"a single level of {judged.unit!r}"
-            raise TooFewError("cluster", got, "at least two units")
-        refuse_memory("n", str(n), BYTES * n * number)
-        rng = np.random.default_rng(entropy)
-        if kind == "dirichlet":
-            weights = number * rng.dirichlet(np.ones(number), size=n)
-        else:
-            weights = rng.multinomial(number, np.full(number, 1 / number), size=n).astype(float)
-        rows = rows_of_cells(judged)
-        tables = [
-            drawn_units(cell, judged, unit, own, weights)
-            for cell, own in zip(cells, rows, strict=True)
-        ]
-    found = [
-        together([cell.measures(part) for part in parts])
-        for cell, parts in zip(cells, tables, strict=True)
-    ]
-    drawn = {name: np.stack([row[name] for row in found]) for name in found[0]}
-    estimates = observed_measures(cells)
-    for name in debiased_names() & {*drawn}:
-        # What takes the chance of one sample away leaves that of the draw in a draw.
-        known = np.isfinite(drawn[name])
-        mean = ratio(np.where(known, drawn[name], 0).sum(axis=1), known.sum(axis=1))
-        drawn[name] = drawn[name] - (mean - estimates[name])[:, None]
-    placed = {name: ("draw", x) for name, x in drawn.items()}
-    result = describe_results(judged, {**placed, "trials": numbers_of_trials(cells)}, SECTION)
-    result = result.assign_coords(draw=np.arange(n))
-    result = result.assign({name: result[name].assign_attrs(INDEPENDENT) for name in drawn})
-    result.attrs |= {"kind": kind, "cluster": judged.unit, "n": n, "seed": str(entropy)}
-    repeated = repeated_items(trials, by=by, cluster=cluster)
-    said = [*judged.found, *repeated, *cell_notices(result, judged)]
-    beside = {
-        name: is_beside(drawn[name], result["trials"].copy(data=estimate))
-        for name, estimate in estimates.items()
-        if is_raised_by_chance(name)
-    }
-    said += biased_draws(beside, "biased-draws.trials")
-    noticed = noticed_by_measure(with_notices(result, said))
-    # Of all trials right their number says how little is open; of an area, that of errors does.
-    return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
+    graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
+    merged = merged_trials(graded, Wanted(bins, at_coverage, tolerance))
+    return drawn_measures(merged, n, kind, seed_entropy(seed))
 
 
 @check_inputs(**CHECKS, n=whole(2), ci_prob=probability, seed=seed_or_none)
@@ -372,13 +308,13 @@ def resample_trials_interval(
     >>> found["auroc2"].sel(cell="all").round(2).values
     array([0.88, 0.84, 0.91])
     """
-    wanted: Wanted = {"bins": bins, "at_coverage": at_coverage, "tolerance": tolerance}
-    asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence}
-    asked |= {"missing": missing, "over": over, **wanted}
+    graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
+    if draws is not None:
+        graded = replace(graded, cluster=str(draws.attrs["cluster"]) or None)
+    merged = merged_trials(graded, Wanted(bins, at_coverage, tolerance))
     if draws is None:
-        draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
-    cluster = str(draws.attrs["cluster"]) or None
-    estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **asked)
+        draws = drawn_measures(merged, n, kind, seed_entropy(seed))
+    estimates = observed_measures(merged, ci_prob)
     if not np.array_equal(draws["cell"], estimates["cell"]):
         raise SourceError("draws", "other cells than trials", "what resample_trials gave for them")
     names = [str(name) for name in draws.data_vars if name != "trials"]
@@ -386,15 +322,13 @@ def resample_trials_interval(
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}
     ends: dict[str, Floats] = {}
     if any(x.any() for x in alike.values()):
-        roles = {"correct": correct, "confidence": confidence}
-        own = trials_of_cells(trials, by, roles, cluster, missing, over, wanted)
-        ends = limits_at_edge(*own, (1 - ci_prob) / 2)
-        if cluster is None:
+        ends = limits_at_edge(merged, (1 - ci_prob) / 2)
+        if graded.cluster is None:
             area = [estimates[f"auroc2_{end}"] for end in ("lower", "upper")]
             ends["auroc2"] = np.stack(area, axis=1)
     coords = {**estimates.coords, "summary": ["estimate", "lower", "upper"]}
     result = xr.Dataset({"trials": estimates["trials"]}, coords, draws.attrs)
-    result.attrs |= {k: x for k, x in (wanted | {"ci_prob": ci_prob}).items() if x is not None}
+    result.attrs |= merged.wanted.attrs(ci_prob)
     moved = dict[str, xr.DataArray]()
     for name in names:
         centre = estimates[name].to_numpy()
@@ -408,6 +342,19 @@ def resample_trials_interval(
 
 
 # Trials of cells, and their measures
+
+
+class Wanted(NamedTuple):
+    """Bins of confidence, and the shares that two measures are of."""
+
+    bins: int
+    at_coverage: float | None
+    tolerance: float | None
+
+    def attrs(self, ci_prob: float) -> dict[str, float]:
+        """Attrs of a result."""
+        named = {**self._asdict(), "ci_prob": ci_prob}
+        return {name: x for name, x in named.items() if x is not None}
 
 
 class Cell(NamedTuple):
@@ -436,42 +383,52 @@ class Cell(NamedTuple):
         wrong, right = np.moveaxis(tables.sum(axis=-1), -1, 0)
         # Trials without a confidence are right or wrong nevertheless.
         accuracy = {"accuracy": ratio(right, right + wrong)}
-        stated = self.stated(tables)
-        found = order_scores(stated, self.wanted["at_coverage"], self.wanted["tolerance"])
+        stated, (bins, at_coverage, tolerance) = self.stated(tables), self.wanted
+        found = order_scores(stated, at_coverage, tolerance)
         if self.bin_of is not None:
             number = stated.shape[-1]
             confidence = np.nan_to_num(self.confidence[:number])
-            found |= calibration_scores(
-                stated, confidence, self.bin_of[:number], self.wanted["bins"]
-            )
+            found |= calibration_scores(stated, confidence, self.bin_of[:number], bins)
         return found | accuracy
 
 
-def trials_of_cells(
-    trials: TableLike,
-    by: By,
-    roles: Mapping[str, str | None],
-    cluster: Units,
-    missing: Missing,
-    over: str | None,
-    wanted: Wanted,
-) -> tuple[Judged, list[Cell]]:
+class Merged(NamedTuple):
+    """Trials as they were given, by cell, and merged where they have the same confidence."""
+
+    graded: GradedTrials
+    by_cell: CellTrials
+    cells: list[Cell]
+    wanted: Wanted
+
+    def estimates(self) -> dict[str, Floats]:
+        """Measures of the trials as they are, (cells,)."""
+        return together([cell.measures(cell.table[None].astype(float)) for cell in self.cells])
+
+    def numbers(self) -> Ints:
+        """Trials of each cell."""
+        return np.array([cell.table.sum() for cell in self.cells])
+
+    def units(self) -> tuple[Ints, list[Ints], int]:
+        """Unit of each trial, places of the trials of each cell, and how many units there are."""
+        own = self.by_cell
+        unit, levels = pd.factorize(own.kinds[own.unit].to_numpy()[own.kind])
+        order = np.argsort(own.cell, kind="stable")
+        ends = np.cumsum(np.bincount(own.cell, minlength=len(own.cells)))
+        return unit, np.split(order, ends[:-1]), len(levels)
+
+
+def merged_trials(graded: GradedTrials, wanted: Wanted) -> Merged:
     """Trials, and those of each cell by confidence, errors of rounding in it set right."""
-    judged = judged_trials(trials, by, roles, cluster=cluster, missing=missing, over=over)
-    judged = judged._replace(value=rounded_to_probabilities(judged.value))
-    forecasts: Forecasts = count_forecasts(judged)
-    is_off = (forecasts.value < 0) | (forecasts.value > 1)
-    bin_of = None if is_off.any() else forecasts.mass_bins(wanted["bins"])
+    by_cell = trials_by_cell(graded)
+    by_cell = by_cell._replace(value=rounded_to_probabilities(by_cell.value))
+    forecasts = count_forecasts(by_cell)
+    value, table = forecasts.value, forecasts.table
+    bins = None if ((value < 0) | (value > 1)).any() else forecasts.mass_bins(wanted.bins)
     cells = [
-        Cell(
-            forecasts.value[part],
-            forecasts.table[:, part],
-            None if bin_of is None else bin_of[part],
-            wanted,
-        )
+        Cell(value[part], table[:, part], None if bins is None else bins[part], wanted)
         for part in forecasts.parts()
     ]
-    return judged, cells
+    return Merged(graded, by_cell, cells, wanted)
 
 
 def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
@@ -479,46 +436,106 @@ def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def observed_measures(cells: list[Cell]) -> dict[str, Floats]:
-    """Measures of the trials as they are, (cells,)."""
-    return together([cell.measures(cell.table[None].astype(float)) for cell in cells])
+def observed_measures(merged: Merged, ci_prob: float) -> xr.Dataset:
+    """What `measure_trials` returns."""
+    values, cells = merged.estimates(), merged.cells
+    stated = [cell.stated(cell.table.astype(float)) for cell in cells]
+    se = np.array([area_error(table) for table in stated])
+    numbers = np.array([table.sum(axis=-1) for table in stated])
+    lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
+    values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
+    result = merged.by_cell.results({**values, "trials": merged.numbers()}, SECTION)
+    result.attrs |= merged.wanted.attrs(ci_prob)
+    # In one cell it does not matter that others have the same items.
+    repeated = repeated_items(merged.graded.trials, by=merged.graded.by)
+    said = [one for one in repeated if one.severity != "info"] + cell_notices(result, merged)
+    at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
+    backward = notice_where(result["auroc2_upper"] < 0.5, "confidence-backward")
+    said = [*merged.by_cell.found, *said, *backward, *at_edge]
+    return noticed_by_measure(with_notices(result, said))
 
 
-def numbers_of_trials(cells: list[Cell]) -> Ints:
-    """Trials of each cell."""
-    return np.array([cell.table.sum() for cell in cells])
+def drawn_measures(merged: Merged, n: int, kind: Drawn, entropy: int) -> xr.Dataset:
+    """What `resample_trials` returns."""
+    graded, by_cell, cells, _ = merged
+    found = [
+        together([cell.measures(part) for part in parts])
+        for cell, parts in zip(cells, drawn_tables(merged, n, kind, entropy), strict=True)
+    ]
+    drawn = {name: np.stack([row[name] for row in found]) for name in found[0]}
+    estimates = merged.estimates()
+    for name in debiased_names() & {*drawn}:
+        # What takes the chance of one sample away leaves that of the draw in a draw.
+        known = np.isfinite(drawn[name])
+        mean = ratio(np.where(known, drawn[name], 0).sum(axis=1), known.sum(axis=1))
+        drawn[name] = drawn[name] - (mean - estimates[name])[:, None]
+    values: dict[str, Placed] = {name: ("draw", x) for name, x in drawn.items()}
+    result = by_cell.results({**values, "trials": merged.numbers()}, SECTION)
+    result = result.assign_coords(draw=np.arange(n))
+    result = result.assign({name: result[name].assign_attrs(INDEPENDENT) for name in drawn})
+    result.attrs |= {"kind": kind, "cluster": by_cell.unit, "n": n, "seed": str(entropy)}
+    repeated = repeated_items(graded.trials, by=graded.by, cluster=graded.cluster)
+    beside = {
+        name: is_beside(drawn[name], result["trials"].copy(data=estimate))
+        for name, estimate in estimates.items()
+        if is_raised_by_chance(name)
+    }
+    said = [*by_cell.found, *repeated, *cell_notices(result, merged)]
+    said += biased_draws(beside, "biased-draws.trials")
+    noticed = noticed_by_measure(with_notices(result, said))
+    # Of all trials right their number says how little is open; of an area, that of errors does.
+    return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
 
 
-def limits_at_edge(judged: Judged, cells: list[Cell], tail: float) -> dict[str, Floats]:
+def limits_at_edge(merged: Merged, tail: float) -> dict[str, Floats]:
     """Limits (cells, 2) of measures whose draws are all the same, by name.
 
     Least and greatest of a cell as it is, and with a share of an outcome that may have gone unseen:
     right or wrong trials of the lowest or the highest confidence.
     """
-    number = numbers_of_trials(cells)
-    if judged.unit:
-        unit, _ = units_of(judged)
-        number = np.array([len(np.unique(unit[own])) for own in rows_of_cells(judged)])
+    number = merged.numbers()
+    if merged.by_cell.unit:
+        unit, places, _ = merged.units()
+        number = np.array([len(np.unique(unit[own])) for own in places])
     rows = []
-    for cell, share in zip(cells, 1 - tail ** (1 / number), strict=True):
+    for cell, share in zip(merged.cells, 1 - tail ** (1 / number), strict=True):
         tables = np.tile(cell.table.astype(float), (5, 1, 1))
         outcomes = product((1, 0), (0, max(cell.number, 1) - 1))
         for moved, outcome in zip(tables[1:], outcomes, strict=True):
             moved *= 1 - share
             moved[outcome] += share * cell.table.sum()
-        rows.append(cell.measures(tables))
-    values = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    return {
-        name: np.stack([np.fmin.reduce(x, axis=1), np.fmax.reduce(x, axis=1)], axis=1)
-        for name, x in values.items()
-    }
+        own = cell.measures(tables)
+        ends = {name: [[np.fmin.reduce(x), np.fmax.reduce(x)]] for name, x in own.items()}
+        rows.append({name: np.array(x) for name, x in ends.items()})
+    return together(rows)
 
 
 # How often each trial counts
 
 
+def drawn_tables(merged: Merged, n: int, kind: Drawn, entropy: int) -> list[Tables]:
+    """Tables (draws, 2, f) of each cell, part after part, of trials or of units drawn."""
+    if merged.graded.cluster is None:
+        generators = [cell_generator(entropy, place) for place in range(len(merged.cells))]
+        return [drawn_trials(*one, n, kind) for one in zip(merged.cells, generators, strict=True)]
+    unit, places, number = merged.units()
+    if number < 2:
+        got = f"a single level of {merged.by_cell.unit!r}"
+        raise TooFewError("cluster", got, "at least two units")
+    refuse_memory("n", str(n), BYTES * n * number)
+    rng = np.random.default_rng(entropy)
+    if kind == "dirichlet":
+        weights = number * rng.dirichlet(np.ones(number), size=n)
+    else:
+        weights = rng.multinomial(number, np.full(number, 1 / number), size=n).astype(float)
+    return [
+        drawn_units(cell, merged.by_cell, unit, own, weights)
+        for cell, own in zip(merged.cells, places, strict=True)
+    ]
+
+
 def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> Tables:
-    """Tables (draws, 2, f) of trials drawn by themselves, part after part."""
+    """Tables (draws, 2, f) of trials drawn separately, part after part."""
     outcomes = cell.table[::-1].ravel()
     total = int(outcomes.sum())
     for part in parts_of(n, len(outcomes)):
@@ -531,10 +548,10 @@ def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> T
         yield drawn.reshape(size, 2, -1)[:, ::-1]
 
 
-def drawn_units(cell: Cell, judged: Judged, unit: Ints, own: Ints, weights: Floats) -> Tables:
+def drawn_units(cell: Cell, by_cell: CellTrials, unit: Ints, own: Ints, weights: Floats) -> Tables:
     """Tables (draws, 2, f) of the cell's own trials, each counted as often as its unit."""
     width = len(cell.confidence)
-    column = np.searchsorted(cell.confidence, judged.value[own]) + width * judged.right[own]
+    column = np.searchsorted(cell.confidence, by_cell.value[own]) + width * by_cell.right[own]
     shape = (weights.shape[1], 2 * width)
     outcomes = coo_array((np.ones(len(own)), (unit[own], column)), shape=shape).tocsr()
     for part in parts_of(len(weights), 2 * width):
@@ -547,33 +564,20 @@ def parts_of(n: int, width: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def units_of(judged: Judged) -> tuple[Ints, int]:
-    """Number of the unit of each trial, and how many units there are."""
-    unit, levels = pd.factorize(judged.kinds[judged.unit].to_numpy()[judged.kind])
-    return unit, len(levels)
-
-
-def rows_of_cells(judged: Judged) -> list[Ints]:
-    """Places of the trials of each cell."""
-    order = np.argsort(judged.cell, kind="stable")
-    ends = np.cumsum(np.bincount(judged.cell, minlength=len(judged.cells)))
-    return np.split(order, ends[:-1])
-
-
 # Notices, and which measures they are about
 
 
-def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
+def cell_notices(result: xr.Dataset, merged: Merged) -> list[Notice]:
     """Notices of confidence that is no probability, and of few trials, or none right, or wrong."""
-    labels = result["cell"].values.tolist()
-    stated = ~np.isnan(judged.value)
-    cell, is_right = judged.cell[stated], judged.right[stated]
+    labels, by_cell = result["cell"].values.tolist(), merged.by_cell
+    stated = ~np.isnan(by_cell.value)
+    cell, is_right, value = by_cell.cell[stated], by_cell.right[stated], by_cell.value[stated]
     right, wrong = (
         xr.DataArray(np.bincount(cell, x, len(labels)), {"cell": labels}, "cell")
         for x in (is_right, 1 - is_right)
     )
-    off = not_probabilities(cell, judged.value[stated], labels)
-    one = pd.Series(judged.value[stated]).groupby(cell).agg(["min", "max", "size"])
+    off = not_probabilities(cell, value, labels)
+    one = pd.Series(value).groupby(cell).agg(["min", "max", "size"])
     same = one[(one["min"] == one["max"]) & (one["size"] > 1)]["min"]
     if len(same):
         listed = first_few([f"{labels[i]} {value:g}" for i, value in same.items()])

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
@@ -22,17 +21,16 @@ from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.columns import plain_array
 from hmetad.measures.items import By
-from hmetad.measures.results import ratio
+from hmetad.measures.results import Placed, ratio
 from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
 from hmetad.measures.stated_confidence import (
+    CellTrials,
     Forecasts,
-    Judged,
-    Placed,
+    GradedTrials,
     count_forecasts,
-    describe_results,
     few_trials,
-    judged_trials,
     probabilities_of,
+    trials_by_cell,
 )
 from hmetad.rows.tables import TableLike, rows_of
 
@@ -133,15 +131,15 @@ def calibration(
     --------
     >>> import pandas as pd
     >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [.9, .9, .9, .5, .5]})
-    >>> judged = calibration(trials, method="distinct").sel(cell="all")
-    >>> judged["ece"].round(2).item(), judged["brier"].round(3).item()
+    >>> found = calibration(trials, method="distinct").sel(cell="all")
+    >>> found["ece"].round(2).item(), found["brier"].round(3).item()
     (0.14, 0.266)
-    >>> judged["bin_accuracy"].round(3).values
+    >>> found["bin_accuracy"].round(3).values
     array([0.5  , 0.667])
     """
-    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
-    value = probabilities_of(confidence, judged.value)
-    forecasts = count_forecasts(judged._replace(value=value))
+    by_cell = trials_by_cell(GradedTrials(trials, by, correct, confidence))
+    value = probabilities_of(confidence, by_cell.value)
+    forecasts = count_forecasts(by_cell._replace(value=value))
     if method == "mass":
         bin_of = forecasts.mass_bins(bins)
     elif method == "width":
@@ -170,13 +168,12 @@ def calibration(
     }
     values = {name: found[name] for name in names_of("calibration")}
     upper = np.arange(1, INTERVALS + 1) / INTERVALS
-    result = describe_results(judged, values, "calibration").assign_coords(
-        bin=np.arange(1, bins + 1), histogram_bin=upper
-    )
+    result = by_cell.results(values, "calibration")
+    result = result.assign_coords(bin=np.arange(1, bins + 1), histogram_bin=upper)
     result.attrs |= {"bins": bins, "method": method, "binning": BINNING[method]}
     # Other cells have more distinct confidences: that says nothing of this one.
     empty = [] if method == "distinct" else empty_bins(result)
-    return with_notices(result, [*judged.found, *few_trials(result["trials"]), *empty])
+    return with_notices(result, [*by_cell.found, *few_trials(result["trials"]), *empty])
 
 
 @check_inputs(skip=("trials",), bins=whole(2), ci_prob=probability)
@@ -239,8 +236,8 @@ def accuracy_by_confidence(
     >>> found["bin_accuracy"].values, found["inversions"].item(), found["rises"].item()
     (array([0.5, 0.5, 1. ]), 0, True)
     """
-    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
-    forecasts = count_forecasts(judged)
+    by_cell = trials_by_cell(GradedTrials(trials, by, correct, confidence))
+    forecasts = count_forecasts(by_cell)
     n, right, total = binned_sums(forecasts, forecasts.mass_bins(bins), bins)
     lower, upper = share_limits(right, n, interval, ci_prob)
     values: dict[str, Placed] = {
@@ -252,13 +249,13 @@ def accuracy_by_confidence(
         "upper": ("bin", upper),
     }
     texts = {"level": 100 * ci_prob, "interval": interval, "reference": SOURCES[interval]}
-    result = describe_results(judged, values, "accuracy_by_confidence", **texts)
+    result = by_cell.results(values, "accuracy_by_confidence", **texts)
     result = result.assign_coords(bin=np.arange(1, bins + 1))
     result.attrs |= {"bins": bins, "method": "mass", "binning": BINNING["mass"]}
     result.attrs |= {"interval": interval, "ci_prob": float(ci_prob)}
     flat = notice_where(result["spearman"].isnull(), "undefined-spearman")
     few = few_trials(result["trials"])
-    return with_notices(result, [*judged.found, *few, *empty_bins(result), *flat])
+    return with_notices(result, [*by_cell.found, *few, *empty_bins(result), *flat])
 
 
 @check_inputs(skip=("trials",), tolerance=share_or_none, ci_prob=probability)
@@ -371,9 +368,9 @@ def selective_prediction(
     (array([1.  , 0.75, 0.5 ]), 0.2708)
     """
     shares = rising_shares(coverages)
-    roles = {"correct": correct, "confidence": confidence, "abstained": abstained}
-    judged = judged_trials(trials, by, roles)
-    forecasts = count_forecasts(judged)
+    graded = GradedTrials(trials, by, correct, confidence, abstained=abstained)
+    by_cell = trials_by_cell(graded)
+    forecasts = count_forecasts(by_cell)
     curves = [coverage_curve(forecasts, x, shares, tolerance, ci_prob) for x in forecasts.parts()]
     stacked = {name: np.stack([curve[name] for curve in curves]) for name in curves[0]}
     n, right = (forecasts.sums(x)[:, 0] for x in (forecasts.trials, forecasts.table[1]))
@@ -383,16 +380,14 @@ def selective_prediction(
         "trials": n.astype(np.int64),
     }
     if abstained is not None:
-        values |= abstention(judged, abstained)
-    result = describe_results(judged, values, "selective_prediction").assign_coords(coverage=shares)
+        values |= abstention(by_cell, abstained)
+    result = by_cell.results(values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
     if tolerance is not None:
         result.attrs |= {"tolerance": tolerance, "ci_prob": ci_prob}
-    found = [*judged.found, *few_trials(result["trials"])]
+    found = [*by_cell.found, *few_trials(result["trials"])]
     if abstained is not None:
         result = result.assign_coords(abstention=list(OUTCOMES))
-        names = [correct, confidence, abstained]
-        graded = rows_of(trials).spelled(names).frame(names)
         found += lost_abstentions(graded)
         found += notice_where(result["reliable_accuracy"].isnull(), "nothing-answered")
     return with_notices(result, found)
@@ -507,16 +502,16 @@ def coverage_curve(
     return found
 
 
-def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:
+def abstention(by_cell: CellTrials, abstained: str) -> dict[str, Placed]:
     """Outcomes of abstaining and what they add up to, per cell."""
     argument = f"abstained column {abstained!r}"
-    values = plain_array(argument, judged.kinds[abstained])
+    values = plain_array(argument, by_cell.kinds[abstained])
     off = [value for value in values.tolist() if isinstance(value, str) or value not in (0, 1)]
     if off:
         raise ChoiceError(argument, repr(off[0]), "True or False, 1 or 0")
-    outcome = 2 * (1 - judged.right) + values.astype(np.int64)[judged.kind]
-    place = judged.cell * 4 + outcome
-    table = np.bincount(place, minlength=4 * len(judged.cells)).reshape(-1, 4)
+    outcome = 2 * (1 - by_cell.right) + values.astype(np.int64)[by_cell.kind]
+    place = by_cell.cell * 4 + outcome
+    table = np.bincount(place, minlength=4 * len(by_cell.cells)).reshape(-1, 4)
     A, _, C, D = table.T.astype(float)
     N = table.sum(axis=1)
     return {
@@ -527,10 +522,12 @@ def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:
     }
 
 
-def lost_abstentions(graded: pd.DataFrame) -> list[Notice]:
+def lost_abstentions(graded: GradedTrials) -> list[Notice]:
     """Notice of abstained trials that were left out, for they lack a grade or a confidence."""
-    held_back = graded.iloc[:, 2].isin([1])
-    lost = held_back & graded.iloc[:, :2].isna().any(axis=1)
+    names = [*graded.columns.values()]
+    frame = rows_of(graded.trials).spelled(names).frame(names)
+    held_back = frame.iloc[:, 2].isin([1])
+    lost = held_back & frame.iloc[:, :2].isna().any(axis=1)
     if not lost.any():
         return []
     return [notice_of("abstained-left-out", lost=lost.sum(), abstained=held_back.sum())]

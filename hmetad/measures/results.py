@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from hmetad.base.labels import check_same_names
 from hmetad.base.results import attrs_of
 
-__all__ = ["describe", "described", "ratio"]
+__all__ = ["Placed", "describe", "described", "ratio"]
 
 Floats = NDArray[np.float64]
+# Values in the dims of others, or further dims and values in both.
+type Placed = NDArray[Any] | tuple[*tuple[str, ...], NDArray[Any]]
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -47,12 +49,20 @@ def describe(
 
 
 def described(
-    like: xr.DataArray, values: Mapping[str, NDArray[Any]], section: str = ""
+    like: xr.DataArray, values: Mapping[str, Placed], section: str = "", **texts: object
 ) -> xr.Dataset:
-    """Dataset of values by name, as `describe` has one."""
-    check_same_names(like.coords, values)
-    bare = like.drop_attrs(deep=False)
-    found = {
-        name: bare.copy(data=x).assign_attrs(attrs_of(name, section)) for name, x in values.items()
-    }
-    return xr.Dataset(found)
+    """Dataset of values by name, as `describe` has one; `texts` fill in what the table leaves open.
+
+    Examples
+    --------
+    >>> like = xr.DataArray([0.0], {"cell": ["a"]})
+    >>> described(like, {"trials": np.array([9]), "lower": ("bin", np.zeros((1, 3)))}).sizes
+    Frozen({'cell': 1, 'bin': 3})
+    """
+    placed = {name: x if isinstance(x, tuple) else (x,) for name, x in values.items()}
+    check_same_names(like.coords, [*placed, *(dim for *dims, _ in placed.values() for dim in dims)])
+    result = xr.Dataset(coords=like.coords)
+    for name, (*dims, x) in placed.items():
+        shape = (*like.shape, *x.shape[x.ndim - len(dims) :])
+        result[name] = (*like.dims, *dims), x.reshape(shape), attrs_of(name, section, **texts)
+    return result

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import is_number
 from hmetad.base.errors import ChoiceError, LabelError, ShapeError, TooFewError, nearest
 from hmetad.base.notice import Notice, copy_notices, notices_where
 from hmetad.base.results import about
@@ -28,7 +29,6 @@ __all__ = [
     "Correction",
     "Type1Rates",
     "added_per_response",
-    "is_positive",
     "sdt",
     "type1_rates",
     "z_scores",
@@ -267,17 +267,10 @@ def added_per_response(correction: Correction, K: int) -> float:
         added = {"none": 0.0, "loglinear": 0.5, "cell": 0.5}
         if correction in added:
             return added[correction]
-    elif is_positive(correction):
+    elif is_number(correction) and 0 < correction < np.inf:
         return K * float(correction)
     allowed = f"one of {', '.join(map(repr, get_args(Named)))}, or a number above 0"
     raise ChoiceError("correction", repr(correction), allowed)
-
-
-def is_positive(number: object) -> bool:
-    """Whether it is a finite number above 0, and no boolean."""
-    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
-        return False
-    return bool(0 < number < np.inf)
 
 
 def cell_places(estimates: xr.Dataset, argument: str, labels: str | Sequence[str]) -> Places:

@@ -1,13 +1,14 @@
 """Trials with the confidence that was stated: their cells, its scale, and its distinct values.
 
-DataFrame of trials → `Judged` (one row per trial) → `Forecasts` (one row per cell and distinct
+DataFrame of trials → `CellTrials` (one row per trial) → `Forecasts` (one row per cell and distinct
 confidence) → bins, or a report of the scale. Source: Murphy (1973), who counts forecasts by their
 distinct values; Shryock & Siegel (1976) for Whipple's index of round numbers.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,8 @@ from scipy.special import entr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.coverage import coverage_attrs
 from hmetad.base.errors import KindError, NumberError, ShapeError
-from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.base.results import attrs_of
 from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
@@ -45,27 +44,25 @@ from hmetad.measures.items import (
     units_of,
     with_units,
 )
+from hmetad.measures.results import Placed, described
 from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
+    "CellTrials",
     "Forecasts",
-    "Judged",
+    "GradedTrials",
     "Missing",
-    "Placed",
     "count_forecasts",
-    "describe_results",
     "few_trials",
-    "judged_trials",
     "not_probabilities",
     "probabilities_of",
     "rounded_to_probabilities",
     "scale_report",
+    "trials_by_cell",
 ]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
-# Values by cell, or a dim and values by cell and it.
-type Placed = NDArray[Any] | tuple[str, NDArray[Any]]
 # What trials without an answer count as.
 Missing = Literal["drop", "wrong"]
 
@@ -80,8 +77,34 @@ GAP = 0.1
 FEW = 0.05
 
 
-class Judged(NamedTuple):
-    """Trials with all that is needed of them, in their order; n of them, in c cells.
+@dataclass(frozen=True)
+class GradedTrials:
+    """Trials that are correct or wrong and have a confidence, and which column holds what.
+
+    Of columns with few values `abstained` is one more. `cluster` names what is resampled together,
+    `over` the grouping column whose levels are compared. With missing="wrong" trials without
+    correctness, and items that another level of `over` has, count as wrong, and trials without
+    confidence are kept.
+    """
+
+    trials: TableLike
+    by: By
+    correct: str
+    confidence: str
+    cluster: Units = None
+    missing: Missing = "drop"
+    over: str | None = None
+    abstained: str | None = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Columns of values by what they hold."""
+        named = {"correct": self.correct, "confidence": self.confidence}
+        return named | ({} if self.abstained is None else {"abstained": self.abstained})
+
+
+class CellTrials(NamedTuple):
+    """Complete trials with all that is needed of them, in their order; n of them, in c cells.
 
     `cell` (n,) is the number of the trial's cell, `right` (n,) 1 or 0, `value` (n,) its
     confidence. `kind` (n,) is its row in `kinds`, the distinct combinations of the other columns.
@@ -97,12 +120,13 @@ class Judged(NamedTuple):
     cells: pd.DataFrame
     attrs: dict[str, str | int]
     found: list[Notice]
-    drawn: Sequence[str] = ()
+    unit: str = ""
 
-    @property
-    def unit(self) -> str:
-        """Column of kinds that names what is drawn whole; no text for none."""
-        return ", ".join(self.drawn)
+    def results(self, values: Mapping[str, Placed], section: str, **texts: object) -> xr.Dataset:
+        """Dataset of values by cell, with the attrs of a section of the table of results."""
+        coords = {"cell": cell_labels(self.cells), **cell_coords(self.cells)}
+        like = xr.DataArray(np.zeros(len(self.cells)), coords, "cell")
+        return described(like, values, section, **texts).assign_attrs(self.attrs)
 
 
 class Forecasts(NamedTuple):
@@ -206,8 +230,8 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     cell, cells = cells_of(frame, names, [])
     value = finite_confidence(frame[confidence])
     # Nothing is said of right and wrong.
-    judged = Judged(cell, right, value, cell, cells, cells, {}, [*rows.notices, *dropped])
-    forecasts, found = count_forecasts(judged), judged.found
+    by_cell = CellTrials(cell, right, value, cell, cells, cells, {}, [*rows.notices, *dropped])
+    forecasts, found = count_forecasts(by_cell), by_cell.found
     lowest, highest = float(value.min()), float(value.max())
     is_percent = MOST_RATING < highest <= 100
     top = (1.0 if highest <= 1 else 100.0) if lowest >= 0 and (highest <= 1 or is_percent) else None
@@ -227,49 +251,36 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     values: dict[str, Placed] = {name: forecasts.sums(x)[:, 0] for name, x in parts.items()}
     values["trials"] = n[:, 0].astype(np.int64)
     values["levels"] = np.bincount(forecasts.cell)
-    result = describe_results(judged, values, "scale_report")
-    return with_notices(result.assign_attrs(top=top or highest), found)
+    result = by_cell.results(values, "scale_report").assign_attrs(top=top or highest)
+    return with_notices(result, found)
 
 
-def judged_trials(
-    trials: TableLike,
-    by: By,
-    roles: Mapping[str, str | None],
-    *,
-    cluster: Units = None,
-    missing: Missing = "drop",
-    over: str | None = None,
-) -> Judged:
+def trials_by_cell(graded: GradedTrials) -> CellTrials:
     """Complete trials with their cell, whether they were right, and their confidence.
-
-    `roles` are the columns of "correct" and "confidence", and of others with few values, where
-    None is no column; `cluster` those that name what is drawn whole. With missing="wrong" rows
-    without right or wrong, and items that another level of `over` has, count as wrong, and rows
-    without confidence are kept.
 
     Examples
     --------
     >>> trials = pd.DataFrame({"correct": [True, False], "confidence": [0.9, 0.4]})
-    >>> judged = judged_trials(trials, (), {"correct": "correct", "confidence": "confidence"})
-    >>> judged.right, judged.value
+    >>> found = trials_by_cell(GradedTrials(trials, (), "correct", "confidence"))
+    >>> found.right, found.value
     (array([1, 0]), array([0.9, 0.4]))
     """
-    refuse_ratings_table(trials)
-    columns = {role: name for role, name in roles.items() if name is not None}
-    correct, confidence = columns["correct"], columns["confidence"]
-    carried = trial_notices(trials)
-    rows = named_rows(rows_of(trials, text=text_columns(by)), columns.values(), by)
-    rows = rows.spelled(text_columns(cluster)).with_points([confidence])
-    by = column_names("by", by)
-    units = units_of(rows, by, cluster)
+    refuse_ratings_table(graded.trials)
+    columns, carried = graded.columns, trial_notices(graded.trials)
+    correct, confidence = graded.correct, graded.confidence
+    text = text_columns(graded.by)
+    rows = named_rows(rows_of(graded.trials, text=text), columns.values(), graded.by)
+    rows = rows.spelled(text_columns(graded.cluster)).with_points([confidence])
+    by = column_names("by", graded.by)
+    units = units_of(rows, by, graded.cluster)
     drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]
     check_roles(rows.columns, [*columns.items(), *drawn, *(("by", name) for name in by)])
     trials = rows.frame([*columns.values(), *by, *units.drawn, *units.parts])
     trials, item = with_units(trials, units), units.item
     columns |= {} if units.unit is None else {"cluster": units.unit}
-    are_wrong = missing == "wrong"
+    are_wrong = graded.missing == "wrong"
     if are_wrong and by:
-        absent = absent_rows(trials, by, over, needed_item(item))
+        absent = absent_rows(trials, by, graded.over, needed_item(item))
         trials = pd.concat([trials, absent.drop(columns=[correct, confidence])], ignore_index=True)
     value = finite_confidence(trials[confidence])
     # Confidence joins the kinds only as there or missing: its values may all be different.
@@ -283,60 +294,45 @@ def judged_trials(
         value = np.where(kinds[correct].isna().to_numpy()[kind], np.nan, value)
     is_complete = ~empty.to_numpy().any(axis=1)
     kinds, n, dropped = complete_rows(kinds, n, empty)
-    graded = kinds[correct].notna().to_numpy()
+    graded_kinds = kinds[correct].notna().to_numpy()
     is_right = np.zeros(len(kinds), dtype=np.int64)
-    is_right[graded], labels = right_trials(kinds[graded], n[graded], correct)
+    is_right[graded_kinds], labels = right_trials(kinds[graded_kinds], n[graded_kinds], correct)
     index, cells = cells_of(kinds, by, [])
     kept = is_complete[kind]
     kind = (np.cumsum(is_complete) - 1)[kind[kept]]
     cell, value = index[kind], value[kept]
     seen = code_notices(confidence, value, np.ones(len(value), dtype=np.int64))
     mixed = mixed_scales(cell, value, cell_labels(cells))
-    told, coverage = told_of_items(trials, item, kept, cell, value, cells, over)
+    told, coverage = told_of_items(trials, item, kept, cell, value, cells, graded.over)
     said = {"labels": labels, "by": by, "columns": columns, "rows_dropped": int((~kept).sum())}
     attrs = {**plain_attrs(said), **coverage_attrs(coverage)}
     found = [*carried, *rows.notices, *units.found, *seen, *silent, *mixed, *dropped, *told]
-    return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found, units.drawn)
+    return CellTrials(
+        cell, is_right[kind], value, kind, kinds, cells, attrs, found, units.unit or ""
+    )
 
 
-def count_forecasts(judged: Judged) -> Forecasts:
+def count_forecasts(by_cell: CellTrials) -> Forecasts:
     """Wrong and right trials of each distinct confidence, per cell.
 
     Examples
     --------
     >>> trials = pd.DataFrame({"correct": [1, 0, 1], "confidence": [0.9, 0.9, 0.4]})
-    >>> roles = {"correct": "correct", "confidence": "confidence"}
-    >>> forecasts = count_forecasts(judged_trials(trials, (), roles))
+    >>> graded = GradedTrials(trials, (), "correct", "confidence")
+    >>> forecasts = count_forecasts(trials_by_cell(graded))
     >>> forecasts.value, forecasts.table
     (array([0.4, 0.9]), array([[0, 1],
            [1, 1]]))
     """
-    order = np.lexsort((judged.value, judged.cell))
-    cell, value = judged.cell[order], judged.value[order]
+    order = np.lexsort((by_cell.value, by_cell.cell))
+    cell, value = by_cell.cell[order], by_cell.value[order]
     is_new = np.ones(len(order), dtype=bool)
     both_lack = np.isnan(value[1:]) & np.isnan(value[:-1])
     is_new[1:] = (cell[1:] != cell[:-1]) | ((value[1:] != value[:-1]) & ~both_lack)
     start = np.flatnonzero(is_new)
-    right = np.add.reduceat(judged.right[order], start)
+    right = np.add.reduceat(by_cell.right[order], start)
     wrong = np.diff(start, append=len(order)) - right
-    return Forecasts(cell[start], value[start], np.stack([wrong, right]), len(judged.cells))
-
-
-def describe_results(
-    judged: Judged,
-    values: Mapping[str, Placed],
-    section: str,
-    **texts: object,
-) -> xr.Dataset:
-    """Dataset of the values, each with the attrs of a section of the table of results."""
-    placed = {
-        name: (("cell", x[0]), x[1]) if isinstance(x, tuple) else (("cell",), x)
-        for name, x in values.items()
-    }
-    coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
-    check_same_names(coords, [*placed, *(dims[-1] for dims, _ in placed.values() if dims[1:])])
-    described = {name: (*x, attrs_of(name, section, **texts)) for name, x in placed.items()}
-    return xr.Dataset(described, coords, judged.attrs)
+    return Forecasts(cell[start], value[start], np.stack([wrong, right]), len(by_cell.cells))
 
 
 def few_trials(trials: xr.DataArray) -> list[Notice]:

@@ -15,14 +15,7 @@ from hmetad.counts.tables import items_together, without_columns
 from hmetad.measures.scores import pairs
 from hmetad.measures.sdt import sdt
 
-__all__ = [
-    "CLEAR_Z",
-    "at_chance",
-    "choice_z",
-    "confidence_z",
-    "reversed_scale",
-    "unequal_ratings",
-]
+__all__ = ["CLEAR_Z", "at_chance", "choice_z", "confidence_z", "reversed_scale", "unequal_ratings"]
 
 CLEAR_Z = 1.96
 # Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.

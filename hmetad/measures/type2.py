@@ -18,13 +18,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers
 from hmetad.base.errors import KindError, SourceError, describe_value
 from hmetad.base.labels import check_same_names
-from hmetad.base.notice import (
-    Notice,
-    notice_attrs,
-    notice_where,
-    notices,
-    with_notices,
-)
+from hmetad.base.notice import Notice, notice_attrs, notice_where, notices, with_notices
 from hmetad.base.results import attrs_of
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import describe, described, ratio

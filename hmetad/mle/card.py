@@ -17,10 +17,11 @@ from hmetad.base.errors import ModelError
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, copy_notices, notice_attrs, notice_of, notice_where, notices
 from hmetad.base.notice_registry import step_values
-from hmetad.base.results import attrs_of, names_of
+from hmetad.base.results import names_of
 from hmetad.base.threads import in_threads
 from hmetad.counts.checks import has_more_options
 from hmetad.counts.tables import cell_labels, high_ratio_notices
+from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.measures.table_checks import CLEAR_Z, at_chance, choice_z, reversed_scale
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
@@ -104,7 +105,7 @@ def fit_card(
     order = np.argsort(np.concatenate([units.places for units in parts]))
     fits = [fits[k] for k in order]
     labels = unit_labels(own, [fit.cells for fit in fits])
-    result = label_cells(own, found).assign(label_units(own, fits, labels))
+    result = label_cells(own, found).assign(label_units(own, fits, labels).data_vars)
     unit = np.empty(own.sizes["cell"], dtype=object)
     for label, fit in zip(labels, fits, strict=True):
         unit[fit.cells] = label
@@ -136,10 +137,7 @@ def fit_cells(
     inner = spec.record.layout.dims
     table = counts.transpose(..., *inner)
     first = [str(dim) for dim in table.dims if dim not in inner]
-    shape, is_cells = (
-        [table.sizes[dim] for dim in first],
-        first == ["cell"] and "cell" in counts.coords,
-    )
+    is_cells = first == ["cell"] and "cell" in counts.coords
     flat = table.to_numpy().reshape(-1, *table.shape[len(first) :])
     coords: dict[str, Any] = {dim: table[dim].values for dim in inner if dim in table.coords}
     coords["cell"] = table["cell"].values if is_cells else [str(i + 1) for i in range(len(flat))]
@@ -155,7 +153,7 @@ def fit_cells(
     check_same_names(like.coords, found)
     result = xr.Dataset(coords=like.coords)
     for name, x in found.items():
-        values = x.to_numpy().reshape((*shape, *x.shape[1:]))
+        values = x.to_numpy().reshape((*like.shape, *x.shape[1:]))
         result[name] = ((*first, *x.dims[1:]), values, x.attrs)
     known = {name: x for name, x in found.coords.items() if not {*x.dims} & {"cell", "unit"}}
     attrs = {name: x for name, x in found.attrs.items() if name != "notices"}
@@ -265,9 +263,7 @@ def label_cells(counts: xr.DataArray, maxima: list[tuple[Units, Maxima]]) -> xr.
     return result.assign_coords({x: labels[x] for x in ("response", "criterion") if x in labels})
 
 
-def label_units(
-    counts: xr.DataArray, fits: list[UnitFit], labels: list[str]
-) -> dict[str, xr.DataArray]:
+def label_units(counts: xr.DataArray, fits: list[UnitFit], labels: list[str]) -> xr.Dataset:
     """What says how well the model fits each unit, and with how many parameters."""
     raw = counts.to_numpy().reshape(counts.sizes["cell"], -1).sum(axis=1)
     n = np.array([raw[fit.cells].sum() for fit in fits])
@@ -288,11 +284,7 @@ def label_units(
         "at_edge": np.array([bool(text) for text in opened]),
         "edge": np.array(opened, dtype=str),
     }
-    coords = {"unit": labels}
-    return {
-        name: xr.DataArray(own, coords, ("unit",), attrs=attrs_of(name, "fit_card"))
-        for name, own in values.items()
-    }
+    return described(xr.DataArray(n, {"unit": labels}, "unit"), values, "fit_card")
 
 
 def edge_notices(counts: xr.DataArray, spec: ModelSpec, fits: list[UnitFit]) -> list[Notice]:

@@ -12,11 +12,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.errors import TooFewError
-from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, notice_where, notices_where
 from hmetad.base.notice_registry import limit, step_values
-from hmetad.base.results import attrs_of
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
+from hmetad.measures.results import described
 from hmetad.measures.table_checks import CLEAR_Z
 
 __all__ = [
@@ -49,11 +48,7 @@ def table_of(counts: xr.DataArray, used_by: str) -> tuple[xr.DataArray, Floats]:
 
 
 def label_estimates(
-    values: Mapping[str, Floats],
-    section: str,
-    counts: xr.DataArray,
-    *,
-    per_response: bool = False,
+    values: Mapping[str, Floats], section: str, counts: xr.DataArray, *, per_response: bool = False
 ) -> xr.Dataset:
     """Dataset of the estimates.
 
@@ -74,18 +69,10 @@ def label_estimates(
     Dataset
         Dims of the counts before stimulus, then response and criterion where they apply.
     """
+    inner = {3: ("response", "criterion"), 2: ("response",) if per_response else ()}
+    placed = {name: (*inner.get(array.ndim, ()), array) for name, array in values.items()}
     like = counts.isel(stimulus=0, response=0, rating=0, drop=True)
-    check_same_names(like.coords, values)
-    result = xr.Dataset(coords=like.coords)
-    for name, array in values.items():
-        inner: tuple[str, ...] = ()
-        if array.ndim == 3:
-            inner = ("response", "criterion")
-        elif array.ndim == 2 and per_response:
-            inner = ("response",)
-        sizes = array.shape[1 : 1 + len(inner)]
-        result[name] = ((*like.dims, *inner), array.reshape((*like.shape, *sizes)))
-        result[name].attrs = attrs_of(name, section)
+    result = described(like, placed, section)
     return result.assign_coords(response=[*STIMULI], criterion=np.arange(1, counts.sizes["rating"]))
 
 

@@ -6,8 +6,8 @@ them exactly, whatever it is. Source: Maniscalco & Lau (2012).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ from hmetad.mle.newton import FARTHEST, maximise
 __all__ = [
     "SLOPE",
     "CellEstimates",
+    "Ratings",
     "Scale",
     "Type1",
     "errors_with_scale",
-    "estimates_at",
     "gather_used",
     "most_likely_scale",
     "parts_of",
@@ -145,14 +145,9 @@ class CellEstimates:
         return np.stack([side.m for side in self.sides], axis=-1)
 
 
-def estimates_at(
-    counts: Floats,
-    z: Zs,
-    s: Floats,
-    meta_criterion: str,
-    responses: tuple[tuple[bool, bool], ...],
-) -> CellEstimates:
-    """d′, c, meta-d′ and criteria of every cell.
+@dataclass(frozen=True)
+class Ratings:
+    """Counts of ratings that are fitted, and how.
 
     Parameters
     ----------
@@ -160,17 +155,28 @@ def estimates_at(
         With what a correction adds.
     z : Zs
         Of the type-1 rates.
-    s : array, shape (cells,)
-        σ_S1/σ_S2.
     meta_criterion : {"relative", "absolute"}
         κ = M·c, or κ = c.
     responses : tuple of (bool, bool)
         Which responses share a meta-d′: one entry for both, or two.
     """
-    type1 = type1_of(z, s)
-    rule = rule_of(type1, meta_criterion)
-    sides = [maximise_cells(counts, type1, rule, s, np.array(chosen)) for chosen in responses]
-    return CellEstimates(type1, rule, sides)
+
+    counts: Floats
+    z: Zs
+    meta_criterion: str
+    responses: tuple[tuple[bool, bool], ...]
+
+    def estimates(self, s: Floats) -> CellEstimates:
+        """d′, c, meta-d′ and criteria of every cell at s = σ_S1/σ_S2, (cells,)."""
+        type1 = type1_of(self.z, s)
+        rule = rule_of(type1, self.meta_criterion)
+        sides = [maximise_cells(self.counts, type1, rule, s, np.array(x)) for x in self.responses]
+        return CellEstimates(type1, rule, sides)
+
+    def at(self, cells: Integers) -> "Ratings":
+        """The same for some of the cells."""
+        z = Zs(*(getattr(self.z, x.name)[cells] for x in fields(Zs)))
+        return replace(self, counts=self.counts[cells], z=z)
 
 
 def maximise_cells(
@@ -178,17 +184,16 @@ def maximise_cells(
 ) -> Maximum:
     """Maximum of every cell over meta-d′ and criteria; NaN where there is none."""
     cells, ratings = len(counts), counts.shape[-1]
-    best = np.full((cells, 6), np.nan)
+    best, edges = np.full((cells, 6), np.nan), np.full((cells, 2, ratings), np.nan)
     best[:, 0] = -np.inf
-    edges = np.full((cells, 2, ratings), np.nan)
+    search = Search(counts, rule, s, has_side, best, edges)
     is_defined = np.isfinite(type1.d + type1.c + rule.ratio) & ~is_separated(counts, has_side)
-    climb(counts, np.flatnonzero(is_defined), type1.d, rule, s, has_side, best, edges)
+    climb(search, np.flatnonzero(is_defined), type1.d)
     # A second maximum is rare, and then mostly lies at the other sign of meta-d′.
     m = best[:, 1]
     is_suspect = (m * type1.d <= 0) | (abs(m) > 2 * abs(type1.d) + 1) | (best[:, 2] > SLOPE)
     for factor in OTHER_STARTS:
-        rows = np.flatnonzero(is_defined & is_suspect)
-        climb(counts, rows, factor * type1.d, rule, s, has_side, best, edges)
+        climb(search, np.flatnonzero(is_defined & is_suspect), factor * type1.d)
     value, m, slope, bend, by_kappa, first = best.T
     is_found = np.isfinite(value) & (abs(m) <= FARTHEST)
     m, bend = np.where(is_found, m, np.nan), np.where(is_found & (bend < 0), bend, np.nan)
@@ -225,17 +230,20 @@ def is_separated(counts: Floats, has_side: NDArray[np.bool_]) -> NDArray[np.bool
     return informs.any(axis=-1) & (rises.all(axis=-1) | falls.all(axis=-1))
 
 
-def climb(
-    counts: Floats,
-    rows: Integers,
-    start: Floats,
-    rule: Rule,
-    s: Floats,
-    has_side: NDArray[np.bool_],
-    best: Floats,
-    edges: Floats,
-) -> None:
-    """Maximise some of the cells from a start; what is better replaces what `best` holds."""
+class Search(NamedTuple):
+    """What cells are maximised with, and the best that was found of each so far."""
+
+    counts: Floats
+    rule: Rule
+    s: Floats
+    has_side: NDArray[np.bool_]
+    best: Floats
+    edges: Floats
+
+
+def climb(search: Search, rows: Integers, start: Floats) -> None:
+    """Maximise some of the cells from a start; what is better replaces the best so far."""
+    counts, rule, s, has_side, best, edges = search
 
     def work(part: Integers) -> None:
         own, m, scale = counts[part], start[part], s[part]
@@ -328,33 +336,18 @@ class Scale:
     is_at_bound: NDArray[np.bool_]
 
 
-def most_likely_scale(
-    counts: Floats, z: Zs, meta_criterion: str, responses: tuple[tuple[bool, bool], ...]
-) -> Scale:
+def most_likely_scale(ratings: Ratings) -> Scale:
     """log s that maximises the likelihood of the ratings, over meta-d′ and the criteria too.
 
-    Parameters
-    ----------
-    counts : array, shape (cells, 2, 2, K)
-    z : Zs
-        Of the type-1 rates.
-    meta_criterion, responses
-        As in `estimates_at`.
-
-    Returns
-    -------
-    Scale
-        NaN where no s on a grid gives a maximum.
+    NaN where no s on a grid gives a maximum.
     """
 
     def cost(log_s: Floats, index: Floats) -> Floats:
-        rows = index.astype(np.int64)
-        own = Zs(z.hits[rows], z.var_hits[rows], z.false_alarms[rows], z.var_false_alarms[rows])
-        at = estimates_at(counts[rows], own, np.exp(log_s), meta_criterion, responses)
-        return np.where(np.isfinite(at.value), -at.value, np.inf)
+        value = ratings.at(index.astype(np.int64)).estimates(np.exp(log_s)).value
+        return np.where(np.isfinite(value), -value, np.inf)
 
-    cells = np.arange(len(counts), dtype=float)
-    costs = np.stack([cost(np.full(len(counts), x), cells) for x in GRID], axis=1)
+    cells = np.arange(len(ratings.counts), dtype=float)
+    costs = np.stack([cost(np.full(len(cells), x), cells) for x in GRID], axis=1)
     best = costs.argmin(axis=1)
     is_found = np.isfinite(costs.min(axis=1))
     inner = np.clip(best, 1, len(GRID) - 2)
@@ -369,26 +362,19 @@ def most_likely_scale(
     return Scale(log_s, is_found & ~is_inside)
 
 
-def errors_with_scale(
-    counts: Floats,
-    z: Zs,
-    scale: Scale,
-    meta_criterion: str,
-    responses: tuple[tuple[bool, bool], ...],
-) -> dict[str, Floats]:
+def errors_with_scale(ratings: Ratings, scale: Scale) -> dict[str, Floats]:
     r"""Standard errors where s is estimated too, by name.
 
     With ℓ maximised over meta-d′ and criteria, s moves with the z of the two rates as
     −ℓ_sz/ℓ_ss; every estimate moves with z and with s, and has the error that its own curvature
     leaves. Differences stand for derivatives.
     """
+    z = ratings.z
 
     def at(log_s: int = 0, hits: int = 0, false_alarms: int = 0) -> CellEstimates:
-        moved = replace(
-            z, hits=z.hits + STEP * hits, false_alarms=z.false_alarms + STEP * false_alarms
-        )
-        s = np.exp(scale.log_s + STEP * log_s)
-        return estimates_at(counts, moved, s, meta_criterion, responses)
+        h, f = z.hits + STEP * hits, z.false_alarms + STEP * false_alarms
+        moved = replace(ratings, z=replace(z, hits=h, false_alarms=f))
+        return moved.estimates(np.exp(scale.log_s + STEP * log_s))
 
     up, down, here = at(log_s=1), at(log_s=-1), at()
     own = own_variances(here)

@@ -11,13 +11,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import ChoiceError, ModelError, NumberError, TooFewError
+from hmetad.base.arguments import check_inputs, of_type
+from hmetad.base.checks import check_that, is_number
+from hmetad.base.errors import ModelError, TooFewError
 from hmetad.base.notice import Notice, copy_notices, notice_where
 from hmetad.base.notice_registry import step_values
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.tables import high_ratio_notices, items_together
-from hmetad.measures.sdt import Correction, added_per_response, is_positive
+from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.measures.table_checks import CLEAR_Z, at_chance, confidence_z, reversed_scale
 from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
@@ -31,9 +32,9 @@ from hmetad.mle.estimates import (
 from hmetad.mle.maximum import (
     SLOPE,
     CellEstimates,
+    Ratings,
     Type1,
     errors_with_scale,
-    estimates_at,
     most_likely_scale,
     zs_of,
 )
@@ -44,11 +45,16 @@ __all__ = ["fit_mle"]
 
 type Floats = NDArray[np.float64]
 
+criterion = of_type(Literal["relative", "absolute"])
+scale_or_estimate = check_that(
+    lambda s: s == "estimate" or (is_number(s) and 0 < s < np.inf),
+    "a number above 0, or 'estimate'",
+)
 # Of `Maximum`, what comes per response where each has its own meta-d′.
 FIELDS = ("m", "value", "slope", "information", "by_offset", "by_ratio")
 
 
-@check_inputs(skip=("counts",))
+@check_inputs(skip=("counts",), meta_criterion=criterion, s=scale_or_estimate)
 def fit_mle(
     counts: xr.DataArray,
     model: str | ModelSpec | None = None,
@@ -144,28 +150,42 @@ def fit_mle(
             got = "meta_criterion, s or response_conditional"
             raise ModelError("model", got, "a model alone", step)
         return fit_model(counts, model, correction=correction, starts=starts, seed=seed)
+    how: dict[str, Any] = {"meta_criterion": meta_criterion, "s": s}
+    how["response_conditional"] = response_conditional
+    result, has_z = fitted_table(counts, correction, **how)
+    found = problems(result, has_z)
+    # Not for resampled tables: the sign of confidence, and the effect of the correction.
+    if set(counts.dims) <= {"cell", *TYPE1_DIMS}:
+        found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
+        found += faint_confidence(counts, result)
+        found += high_ratio_notices(clearly_high(result), counts)
+        if correction != "none":
+            raw, _ = fitted_table(counts, "none", **how)
+            found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
+    return copy_notices(result, counts, found)
+
+
+def fitted_table(
+    counts: xr.DataArray,
+    correction: Correction,
+    meta_criterion: str,
+    s: float | str,
+    response_conditional: bool,
+) -> tuple[xr.Dataset, xr.DataArray]:
+    """Estimates of all cells of a table, and which of them have z of both type-1 rates."""
     ordered, table = table_of(counts, "The meta-d′ model")
     ratings = table.shape[-1]
-    if meta_criterion not in ("relative", "absolute"):
-        raise ChoiceError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
-    if not (s == "estimate" or is_positive(s)):
-        raise NumberError("s", repr(s), "a number above 0, or 'estimate'")
     if s == "estimate" and response_conditional and ratings < 3:
         raise TooFewError("s", "'estimate' for each response with two ratings", "three at least")
     z = zs_of(table, correction)
     # Every rating gets an equal part of what a correction adds to a response.
     corrected = table + added_per_response(correction, ratings) / ratings
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
+    fitted = Ratings(corrected, z, meta_criterion, responses)
     if s == "estimate":
-        scale = most_likely_scale(corrected, z, meta_criterion, responses)
-        fitted = estimates_at(corrected, z, np.exp(scale.log_s), meta_criterion, responses)
-        errors = errors_with_scale(corrected, z, scale, meta_criterion, responses)
-        estimates = with_scale(assemble(fitted), np.exp(scale.log_s), scale.is_at_bound, errors)
+        estimates = with_scale(fitted)
     else:
-        fitted = estimates_at(
-            corrected, z, np.full(len(table), float(s)), meta_criterion, responses
-        )
-        estimates = assemble(fitted)
+        estimates = assemble(fitted.estimates(np.full(len(table), float(s))))
     result = label_estimates(estimates, "fit_mle", ordered, per_response=response_conditional)
     result.attrs |= {
         "meta_criterion": meta_criterion,
@@ -175,19 +195,7 @@ def fit_mle(
     }
     # d′ is defined, but an s that is to be estimated leaves it open there.
     has_z = np.isfinite(z.hits + z.false_alarms).reshape(ordered.shape[:-3])
-    found = problems(result, result["converged"].copy(data=has_z))
-    # Not for resampled tables: the sign of confidence, and the effect of the correction.
-    is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
-    if is_as_counted:
-        found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
-        found += faint_confidence(counts, result)
-        found += high_ratio_notices(clearly_high(result), counts)
-    if correction != "none" and is_as_counted:
-        raw = fit_mle(
-            counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional
-        )
-        found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
-    return copy_notices(result, counts, found)
+    return result, result["converged"].copy(data=has_z)
 
 
 def fit_model(counts: xr.DataArray, model: str | ModelSpec | None, **options: Any) -> xr.Dataset:
@@ -233,11 +241,7 @@ def assemble(fitted: CellEstimates) -> dict[str, Floats]:
     # Where d′ is below 0, log M has no meaning, also where meta-d′ is negative too.
     is_defined = (ratio > 0) & (d > 0)
     logarithm = np.log(np.where(is_defined, ratio, np.nan))
-    edges = (
-        sides[0].edges
-        if len(sides) == 1
-        else np.stack([sides[0].edges[:, 0], sides[1].edges[:, 1]], axis=1)
-    )
+    edges = np.stack([sides[0].edges[:, 0], sides[-1].edges[:, 1]], axis=1)
     inner = np.broadcast_to(kappa, (len(kappa), 2))[:, :, None]
     return {
         "dprime": type1.d,
@@ -257,18 +261,16 @@ def assemble(fitted: CellEstimates) -> dict[str, Floats]:
     }
 
 
-def with_scale(
-    estimates: dict[str, Floats],
-    s: Floats,
-    is_at_bound: NDArray[np.bool_],
-    errors: dict[str, Floats],
-) -> dict[str, Floats]:
-    """Estimates with s, and standard errors that hold its own."""
+def with_scale(fitted: Ratings) -> dict[str, Floats]:
+    """Estimates with the most likely s, and standard errors that include its own."""
+    scale = most_likely_scale(fitted)
+    s = np.exp(scale.log_s)
+    estimates, errors = assemble(fitted.estimates(s)), errors_with_scale(fitted, scale)
     has_log = np.isfinite(estimates["log_m"])
     return estimates | {
         "s": s,
         "s_se": s * errors["log_s"],
-        "converged": np.where(is_at_bound, False, estimates["converged"]),
+        "converged": np.where(scale.is_at_bound, False, estimates["converged"]),
         "dprime_se": errors["dprime"],
         "c_se": errors["c"],
         "meta_d_se": errors["meta_d"],

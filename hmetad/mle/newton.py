@@ -267,18 +267,8 @@ def maximise(
     for i in range(cells):
         if levels[i, 0] < 2 and levels[i, 1] < 2:
             continue
-        m, value, slope = climb(
-            counts[i],
-            edges[i],
-            levels[i],
-            start_m[i],
-            offset[i],
-            ratio[i],
-            s[i],
-            work,
-            point,
-            trial,
-        )
+        own, at, used, start = counts[i], edges[i], levels[i], start_m[i]
+        m, value, slope = climb(own, at, used, start, offset[i], ratio[i], s[i], work, point, trial)
         if not value > best[i, 0]:
             continue
         is_better[i] = True

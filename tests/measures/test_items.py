@@ -7,7 +7,7 @@ import xarray as xr
 from command_line import refused, run
 
 import hmetad
-from hmetad import InputError, contrast, count_correct, decide, notices, rank
+from hmetad import InputError, contrast, count_correct, notices, rank
 from hmetad.measures import common_items, measure_trials, resample_trials
 
 N = 600
@@ -106,19 +106,6 @@ def test_without_a_column_of_items_unequal_numbers_are_told():
     assert not coded(measure_trials(same, by="model"), "unequal-items")
 
 
-def test_comparisons_have_the_coverage_of_both_sides():
-    trials = skipped(answers())
-    draws = resample_trials(trials, by="model", cluster="item", n=200, seed=1)
-    judged = decide(contrast(draws, var="accuracy", over="model"), rope=(-0.02, 0.02))
-    (row,) = judged.table().to_dict("records")
-    sides = {row["left"]: row["left_coverage"], row["right"]: row["right_coverage"]}
-    assert sides == {"skipper": 0.5, "whole": 1.0}
-    assert len(coded(judged, "unequal-items")) == 1
-    ranks = rank(draws, var="accuracy", over="model")
-    assert ranks["coverage"].sel(cell="skipper").item() == 0.5
-    assert len(coded(ranks, "unequal-items")) == 1
-
-
 def test_a_pooled_comparison_has_the_coverage_over_its_sets():
     trials = answers(sets="xy")
     gone = (trials["model"] == "skipper") & trials["hard"] & (trials["set"] == "y")
@@ -178,20 +165,6 @@ def test_tables_of_counts_carry_coverage_and_take_items_by_set_and_number():
     assert [x.counts.shape for x in of_both.parts] == [x.counts.shape for x in of_one.parts]
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [("skip", "--cluster item"), ("unnamed", "")],
-)
-def test_a_page_says_it_before_the_answer(folder, name, options):
-    line = f"measures {name}.csv --by model --correct correct {options} --draws 200 --seed 1"
-    run(folder, f"{line} -o page.md")
-    page = (folder / "page.md").read_text(encoding="utf-8")
-    before, _, answer = page.partition("## Answer")
-    assert "skipper 300 of 600" in before
-    if name != "unnamed":
-        assert "| 300 of 600 |" in answer.partition("##")[0]
-
-
 # --- rows that are not graded ----------------------------------------------------------------
 
 
@@ -248,6 +221,11 @@ def test_no_common_item_is_an_error_that_names_who_answered_fewest():
         common_items(trials[(trials["model"] == "whole") == one], by="model")
     with pytest.raises(InputError, match="no column that names the items"):
         common_items(trials.drop(columns="item"), by="model")
+    # Set and number name an item together.
+    anew = numbered()
+    apart = anew[(anew["model"] == "a") == (anew["item"] % 2 == 0)]
+    with pytest.raises(InputError, match="Leave out b, which answered fewest"):
+        common_items(apart, by="model")
 
 
 def test_the_option_for_common_items(folder):
