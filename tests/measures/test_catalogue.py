@@ -11,7 +11,6 @@ from hmetad.base.results import find_result, results
 from hmetad.counts import type2_counts
 from hmetad.information import meta_information
 from hmetad.measures import auroc2, catalogue, gamma, phi
-from hmetad.report import estimate_table
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
 
@@ -85,16 +84,6 @@ def test_all_measures_can_be_resampled(counts):
     found = resample_interval(counts, measure, n=20, seed=1)
     assert found["auroc2_by_response"].dims == ("cell", "response", "summary")
     assert found["trials"].dims == ("cell",)
-
-
-def test_the_plain_table_has_a_column_per_number(counts):
-    frame = estimate_table(measure(counts))
-    assert frame["model"].tolist() == ["a", "b"]
-    by_response = auroc2(counts, response_conditional=True).to_numpy()
-    np.testing.assert_array_equal(frame["auroc2_by_response_S2"], by_response[:, 1])
-    interval = estimate_table(resample_interval(counts, sdt, n=20, seed=1))
-    assert (interval["dprime_lower"] <= interval["dprime"]).all()
-    assert (interval["dprime"] <= interval["dprime_upper"]).all()
 
 
 def test_what_is_no_table_is_refused():

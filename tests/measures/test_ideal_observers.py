@@ -284,17 +284,6 @@ def test_accuracy_information_and_surplus_belong_together():
     assert observer["info"].dims == ("cell",)
 
 
-def test_simulated_trials_tell_as_much():
-    d, rng = 1.4, np.random.default_rng(1)
-    x = rng.normal(d / 2, 1, 400_000)
-    confidence = 1 / (1 + np.exp(-d * abs(x)))
-    told = 1 + np.mean(
-        confidence * np.log2(confidence) + (1 - confidence) * np.log2(1 - confidence)
-    )
-    # Four standard errors of the mean.
-    assert normal_noise_information(d)["info"].item() == pytest.approx(told, abs=0.002)
-
-
 def test_no_sensitivity_tells_nothing_and_an_infinite_one_all():
     observer = normal_noise_information([0.0, np.inf, np.nan])
     np.testing.assert_array_equal(observer["accuracy"], [0.5, 1, np.nan])

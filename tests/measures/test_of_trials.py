@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from hmetad import InputError, contrast, decide, notices, rank
+from hmetad import InputError, contrast, decide, notices
 from hmetad.measures import (
     calibration,
     measure_trials,
@@ -42,19 +42,6 @@ def test_areas_and_brier_scores_are_those_of_scikit_learn(decimals):
         assert one["auroc2"].item() == pytest.approx(area, abs=1e-12)
         brier = brier_score_loss(own["correct"], own["confidence"])
         assert one["brier"].item() == pytest.approx(brier, abs=1e-12)
-
-
-def test_the_error_of_the_area_is_delongs_by_its_definition():
-    trials = answers(120, ("a",), decimals=1)
-    right = trials.loc[trials["correct"], "confidence"].to_numpy()
-    wrong = trials.loc[~trials["correct"], "confidence"].to_numpy()
-    beats = (right[:, None] > wrong) + 0.5 * (right[:, None] == wrong)
-    variance = beats.mean(axis=1).var(ddof=1) / len(right)
-    variance += beats.mean(axis=0).var(ddof=1) / len(wrong)
-    found = measure_trials(trials, ci_prob=0.9)
-    assert found["auroc2_se"].item() == pytest.approx(np.sqrt(variance), rel=1e-10)
-    half = 1.6448536269514722 * np.sqrt(variance)
-    assert found["auroc2_upper"].item() == pytest.approx(min(1, beats.mean() + half), rel=1e-9)
 
 
 def test_gamma_counts_pairs():
@@ -93,26 +80,6 @@ def test_the_debiased_term_has_no_bias_where_confidence_is_calibrated():
     error = mended.std().item() / np.sqrt(400)
     assert abs(mended.mean().item()) < 3 * error
     assert found["reliability"].mean().item() > 10 * error
-
-
-def test_the_debiased_ece_takes_away_over_half_of_what_chance_adds():
-    found = measure_trials(cells_of_five_confidences(300, 200, 6, gap=0.02), by="run", bins=5)
-    plain, mended = (found[name].mean().item() - 0.02 for name in ("ece", "ece_debiased"))
-    assert plain > 0.025
-    assert 0 < mended < plain / 2
-
-
-def test_the_debiased_ece_is_the_mean_over_normal_errors():
-    """The estimator of Kumar, Liang & Ma (2019), who draw the errors."""
-    trials = answers(200, ("a",), decimals=1)
-    judged = calibration(trials, bins=5).sel(cell="all")
-    n, share = judged["bin_trials"].values, judged["bin_accuracy"].values
-    distance = judged["bin_confidence"].values - share
-    errors = np.random.default_rng(1).normal(size=(200_000, len(n)))
-    drawn = abs(distance + errors * np.sqrt(share * (1 - share) / (n - 1)))
-    expected = np.average(2 * abs(distance) - drawn.mean(axis=0), weights=n)
-    found = measure_trials(trials, bins=5)["ece_debiased"].item()
-    assert found == pytest.approx(expected, abs=3e-4)
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "dirichlet"])
@@ -162,18 +129,6 @@ def test_intervals_of_repeated_items_hold_the_truth():
             own.append(low <= truth <= high)
     assert 0.89 < np.mean(held["item"]) < 0.98
     assert np.mean(held[None]) < 0.85
-
-
-def test_draws_are_compared_ranked_and_judged():
-    trials = answers(3000)
-    draws = resample_trials(trials, by="model", cluster="item", n=2000, seed=1)
-    made = decide(contrast(draws, var="auroc2", over="model"), rope=(-0.5, 0.5))
-    found = measure_trials(trials, by="model")["auroc2"]
-    row = made.table().iloc[0]
-    expected = float(found.sel(cell="a") - found.sel(cell="b"))
-    assert row["mean"] == pytest.approx(expected, abs=0.002)
-    assert row["verdict"] == "negligible"
-    assert rank(draws, var="auroc2", over="model").sizes["cell"] == 2
 
 
 def test_intervals_are_quantiles_of_the_draws_around_the_estimate():
@@ -275,14 +230,6 @@ def test_an_area_of_one_has_an_interval(errors, rights):
     np.testing.assert_allclose(drawn["auroc2"], ends, rtol=1e-12)
     assert drawn["gamma_pairs"].sel(summary="lower").item() < 0.9
     assert "no-spread" in {n.code for n in notices(drawn)}
-
-
-def test_far_from_the_edge_the_interval_is_normal():
-    found = measure_trials(answers(), by="model")
-    se = norm.ppf(0.975) * found["auroc2_se"]
-    np.testing.assert_allclose(found["auroc2_lower"], found["auroc2"] - se, rtol=1e-12)
-    np.testing.assert_allclose(found["auroc2_upper"], found["auroc2"] + se, rtol=1e-12)
-    assert "no-spread" not in {n.code for n in notices(found)}
 
 
 def test_intervals_of_areas_near_one_hold_what_they_promise():

@@ -228,15 +228,6 @@ def test_cells_and_coordinates_are_those_of_count_correct():
     assert said == [("B",)]
 
 
-@pytest.mark.parametrize("dtype", ["category", "string", object])
-def test_any_kind_of_text_column_groups(dtype):
-    trials = sure()
-    other = trials.assign(model=trials["model"].astype(dtype))
-    other.loc[0, "model"] = np.nan
-    judged = calibration(other, by="model")
-    xr.testing.assert_identical(judged["ece"], calibration(trials.iloc[1:], by="model")["ece"])
-
-
 @pytest.mark.parametrize("dtype", ["Float64", "float32", object])
 def test_any_kind_of_number_column_is_confidence(dtype):
     trials = TOY.assign(confidence=pd.Series([0.75, 0.5, 0.25, 0.25, np.nan], dtype=dtype))
@@ -340,17 +331,6 @@ def test_only_the_order_of_confidence_counts():
 # --- selective prediction -------------------------------------------------------------------
 
 
-def test_four_trials_by_hand():
-    curve = one(FOUR, selective_prediction, coverages=[0.01, 0.25, 0.375, 0.5, 0.75, 1])
-    # The two ties are half right: 1, 1.5, 2 and 2 right among 1, 2, 3 and 4; of 1.5 trials the
-    # right one, and half of one that is right half of the time.
-    expected = [1, 1, 1.25 / 1.5, 0.75, 2 / 3, 0.5]
-    assert curve["selective_accuracy"].values == pytest.approx(expected)
-    assert 1 - curve["aurc"].item() == pytest.approx((1 + 0.75 + 2 / 3 + 0.5) / 4)
-    threshold = curve["confidence_threshold"].sel(coverage=[0.25, 0.5, 0.75, 1])
-    assert threshold.values.tolist() == [0.9, 0.8, 0.8, 0.3]
-
-
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from([0, 1, 2])), min_size=1, max_size=6))
 def test_ties_are_averaged_over_every_order(pairs):
@@ -383,16 +363,6 @@ def test_full_coverage_has_the_overall_accuracy_and_no_confidence_a_flat_curve()
     assert curve["selective_accuracy"].values[-1] == pytest.approx(accuracy)
     np.testing.assert_allclose(flat["selective_accuracy"], accuracy, atol=ROUNDING)
     assert 1 - flat["aurc"].item() == pytest.approx(accuracy, abs=ROUNDING)
-
-
-def test_perfect_confidence_has_the_least_aurc_and_its_reverse_the_greatest():
-    right = np.repeat([1, 0], [30, 70])
-    best = (30 + sum(Fraction(30, m) for m in range(31, 101))) / 100
-    least = sum(Fraction(m - 70, m) for m in range(71, 101)) / 100
-    for confidence, expected in ((right, best), (1 - right, least)):
-        trials = pd.DataFrame({"correct": right, "confidence": confidence})
-        found = one(trials, selective_prediction)["aurc"].item()
-        assert 1 - found == pytest.approx(float(expected), abs=ROUNDING)
 
 
 def abstaining(*times):

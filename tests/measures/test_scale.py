@@ -59,12 +59,6 @@ def test_shares_and_entropy_are_those_of_single_trials(scale):
             assert found[name].sel(cell=model).item() == pytest.approx(value, abs=1e-12), name
 
 
-def test_whole_percents_that_are_equally_frequent_are_not_heaped():
-    trials = pd.DataFrame({"confidence": np.arange(1, 101)})
-    assert scale_report(trials)["heaping"].item() == pytest.approx(1)
-    assert scale_report(trials)["confidence_entropy"].item() == pytest.approx(np.log2(100))
-
-
 @pytest.mark.parametrize(("values", "top"), [([1, 2, 3, 6, 6, None], 6), ([-1.5, 0.5, 2, 9, 9], 9)])
 def test_ratings_and_logits_have_no_round_numbers(values, top):
     found = scale_report(pd.DataFrame({"confidence": values}))
@@ -125,10 +119,3 @@ def test_right_and_wrong_alone_have_no_m_and_equal_confidences_leave_ratings_unu
     assert found["ratings_used"].values.tolist() == [[2, 2]]
     areas = found["auroc2"].values[0]
     assert areas[0] == areas[1]
-
-
-def test_m_of_options_is_there_too(trials):
-    count = partial(count_correct, trials, options=4)
-    found = measure_scales(count, [2, 4])
-    expected = fit_mle(count(quantiles=4))["m_ratio"].item()
-    assert found["m_ratio"].sel(scale=4).item() == pytest.approx(expected)

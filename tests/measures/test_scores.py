@@ -251,20 +251,6 @@ def test_the_generalized_area_follows_from_the_area_of_the_roc_as_printed():
     assert measured(trials)["augrc"].item() == pytest.approx(expected + (1 - acc) ** 2 / 2)
 
 
-def test_accuracy_at_a_coverage_is_expected_over_random_orders_of_ties():
-    trials = CASES["hundredths"]
-    rng, values = np.random.default_rng(1), []
-    for _ in range(400):
-        mixed = trials.sample(frac=1, random_state=rng)
-        first = mixed.sort_values("confidence", ascending=False, kind="stable").head(292)
-        values.append(first["correct"].mean())
-    found = measured(trials, at_coverage=0.4)["selective_accuracy"].item()
-    far = 4 * np.std(values) / np.sqrt(len(values))
-    assert found == pytest.approx(np.mean(values), abs=far + 1e-12)
-    curve = selective_prediction(trials, coverages=[0.1, 0.4]).sel(cell="all")
-    assert found == pytest.approx(curve["selective_accuracy"][1].item(), abs=ROUNDING)
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("tolerance", [0.05, 0.3, 0.6])
 def test_no_larger_share_has_so_few_errors(case, tolerance):

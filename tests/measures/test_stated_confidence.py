@@ -1,7 +1,5 @@
 """Confidence that is left out, on two scales, or no probability: what results say of it."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -163,14 +161,6 @@ def test_draws_of_a_large_calibration_error_are_not_called_biased():
     trials["correct"] = np.random.default_rng(1).uniform(size=4000) < trials["confidence"] - 0.3
     draws = resample_trials(trials, by="model", n=200, seed=1)
     assert all("ece" not in one.message for one in coded(draws, "biased-draws"))
-
-
-def test_accuracy_of_trials_is_said_to_be_the_share_of_right_answers():
-    for found in (measure_trials(answers()), resample_trials(answers(), n=20, seed=1)):
-        assert found["accuracy"].attrs["long_name"].startswith("proportion correct")
-        assert "risk–coverage" in found["aurc"].attrs["long_name"]
-        assert "bins" in found["ece"].attrs["long_name"]
-        assert json.dumps(found["accuracy"].attrs)
 
 
 def test_models_on_different_scales_are_named_and_nothing_that_spoils_one_is_advised():
