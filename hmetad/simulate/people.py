@@ -308,8 +308,7 @@ def simulate_people(
     ((20, 2, 2, 4), ['a', 'b'])
     """
     asked = QUESTIONS[question]
-    shape = (subjects, asked.tasks)
-    covariate = None
+    shape, covariate = (subjects, asked.tasks), None
     if question == "slope":
         scores = rng.standard_normal(subjects)
         covariate = (scores - scores.mean()) / scores.std()

@@ -34,7 +34,6 @@ type Rope = tuple[float, float] | None
 type Estimates = dict[str, tuple[ArrayLike, ArrayLike]]
 
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
-FEWEST_SUBJECTS = 2
 
 
 @check_inputs(
@@ -299,7 +298,7 @@ def judged_by_study(
         estimate = np.where(usable, values, np.nan)[:, 0]
         return estimate, z * np.sqrt(np.where(usable, variances, np.nan))[:, 0]
     number = usable.sum(axis=1)
-    number = np.where(number >= FEWEST_SUBJECTS, number, np.nan)
+    number = np.where(number > 1, number, np.nan)
     mean = values.sum(axis=1) / number
     squares = (np.where(usable, values - mean[:, None], 0.0) ** 2).sum(axis=1)
     return mean, t.isf((1 - level) / 2, number - 1) * np.sqrt(squares / (number - 1) / number)

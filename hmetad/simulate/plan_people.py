@@ -10,7 +10,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -235,22 +235,15 @@ def plan_groups(
     both = {"gaps": gaps, "correlation": correlation, **guesses}
     population = population_of(question, both, ratings, pilot, meta_criterion)
     sampling = sampling_of(sample_kwargs)
-    number = n * len(people) * len(sizes)
-    refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
-    shape = (max(people) * asked.tasks, 2, 2, len(population.gaps[0]) + 1)
-    refuse_memory("subjects", f"{max(people)}", bytes_of_fit(shape, sampling))
     seed = secrets.randbelow(2**31) if seed is None else int(seed)
     level = 1 - (1 - ci_prob) / comparisons
-    tasks = [
-        Study(question, population, size, length, i, seed, level, sampling)
-        for size in people
-        for length in sizes
-        for i in range(n)
-    ]
+    shared = Study(question, population, 0, 0, 0, seed, level, sampling)
+    tasks = studies_of(shared, people, sizes, n)
     results = run_studies(tasks, executor, progressbar=progressbar)
     true = truth_value(question, population)
     found = [
-        summarise_studies(results[first : first + n], true, rope) for first in range(0, number, n)
+        summarise_studies(results[first : first + n], true, rope)
+        for first in range(0, len(tasks), n)
     ]
     result = labelled_plan(found, {"subjects": people, "trials": sizes}, "plan_groups")
     return result.assign_attrs(
@@ -287,11 +280,23 @@ def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def bytes_of_fit(shape: tuple[int, ...], sampling: Mapping[str, Any]) -> int:
-    """Bytes of the draws of a fit to counts of this shape, held as sampled and as labelled."""
+def studies_of(shared: Study, people: Sequence[int], sizes: Sequence[int], n: int) -> list[Study]:
+    """Studies of all sizes, n each; an error if all of them, or one fit, exceed the memory."""
+    number = n * len(people) * len(sizes)
+    refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
+    tasks = QUESTIONS[shared.question].tasks
+    shape = max(people) * tasks, 2, 2, len(shared.population.gaps[0]) + 1
     counts = xr.DataArray(np.broadcast_to(0, shape), dims=OUTCOME)
-    drawn = sampling["draws"] + sampling["tune"]
-    return 2 * posterior_bytes(counts, load_likelihood("meta-d"), drawn, sampling["chains"])
+    drawn, chains = shared.sampling["draws"] + shared.sampling["tune"], shared.sampling["chains"]
+    # Draws are held as they were sampled and as they are labelled.
+    held = 2 * posterior_bytes(counts, load_likelihood("meta-d"), drawn, chains)
+    refuse_memory("subjects", f"{max(people)}", held)
+    return [
+        replace(shared, subjects=size, trials=length, number=i)
+        for size in people
+        for length in sizes
+        for i in range(n)
+    ]
 
 
 def run_studies(studies: Sequence[Study], executor: Any, *, progressbar: bool) -> list[Summary]:
@@ -350,8 +355,7 @@ def is_reliable(summary: Summary) -> bool:
 def summarise_studies(studies: Sequence[Summary], truth: float, rope: Rope) -> Estimates:
     """What studies of one size found, from the results of `run_study`."""
     is_good = np.array([is_reliable(study) for study in studies])
-    columns = [[study[name] for study in studies] for name in ("mean", "lower", "upper")]
-    rows = np.array(columns)
+    rows = np.array([[study[name] for study in studies] for name in ("mean", "lower", "upper")])
     mean, lower, upper = rows[:, is_good]
     errors = summaries(np.where(is_good, rows[0] - truth, np.nan))
     covers = np.mean((lower <= truth) & (truth <= upper)) if len(mean) else np.nan

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole
-from hmetad.base.errors import ShapeError, SourceError, UnknownError, nearest
+from hmetad.base.errors import SourceError, UnknownError, nearest
 from hmetad.base.results import attrs_of
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.select.models import Candidate, chosen_models, select_models
@@ -113,10 +113,7 @@ def recover(
     >>> bool(abs(found["bias"].item()) < 0.1)
     True
     """
-    sensitivity, number = np.atleast_1d(dprime).astype(float), np.atleast_1d(trials)
-    for argument, values in (("dprime", sensitivity), ("trials", number)):
-        if values.ndim > 1:
-            raise ShapeError(argument, f"shape {values.shape}", "numbers in one row")
+    sensitivity, number = np.ravel(np.asarray(dprime, dtype=float)), np.ravel(trials)
     d, per_cell = (np.repeat(x.ravel(), n) for x in np.meshgrid(sensitivity, number, indexing="ij"))
     has_m = likelihood == "meta-d" or "m_ratio" in load_likelihood(likelihood).results
     of_m = {"m_ratio": m_ratio} if has_m else {}
@@ -138,8 +135,7 @@ def recover(
     coords = {"estimator": list(estimators), "true_dprime": sensitivity, "trials": number}
     result = xr.Dataset({name: (dims, x) for name, x in summaries(grid).items()}, coords)
     for name in map(str, result):
-        long_name = attrs_of(name, "recover")["long_name"]
-        result[name].attrs = {"long_name": f"{long_name}, {var}"}
+        result[name].attrs = {"long_name": f"{attrs_of(name, 'recover')['long_name']}, {var}"}
     result.attrs = {"var": var, **given, "c": c, "n": n}
     return result
 

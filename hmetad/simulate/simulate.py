@@ -37,7 +37,8 @@ __all__ = ["simulate_counts", "simulate_trials", "with_dims"]
 type Floats = NDArray[np.float64]
 
 POSITIVE = ("gaps", "s")
-SIZES = {"criterion": "K - 1", "criterion_gap": "K - 2"}
+# Sizes of dims of criteria, less than the number of ratings by this.
+LESS_THAN_K = {"criterion": 1, "criterion_gap": 2}
 
 
 @check_inputs(
@@ -127,20 +128,13 @@ def simulate_counts(
     asked |= {name: value for name, value in values.items() if name not in chosen}
     fixed: dict[str, Floats] = {}
     if likelihood == "meta-d":
-        if dprime is None:
-            raise SourceError("dprime", "None", "d′ of every cell")
-        if values:
-            raise SourceError("values", repr(next(iter(values))), "m_ratio and s, of meta-d′")
-        # An M for each response, of which both may be the same.
         likelihood = "response-conditional"
-        if np.ndim(m_ratio) == 1:
-            asked["m_ratio"] = np.stack([m_ratio, m_ratio], axis=-1)
-        # Its formulas have s = 1, from which simulated data may differ.
-        fixed["s"] = with_dims("s", asked.pop("s", 1.0), (), ratings)
+        asked, fixed = meta_d_values(asked, [*values], ratings)
     own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
     record = load_likelihood(likelihood, **own_rule, **chosen)
-    usual = defaults | {"gaps": 0.5, "first_gap": 0.5}
-    usual |= {} if "biases" in asked else {"bias": 0.0}
+    usual = (
+        defaults | {"gaps": 0.5, "first_gap": 0.5} | ({} if "biases" in asked else {"bias": 0.0})
+    )
     given = design_values(record, asked, usual, ratings) | fixed
     if "options" in given:
         whole_options(np.ravel(given["options"]), "the values")
@@ -151,8 +145,26 @@ def simulate_counts(
     outcomes = np.exp(log_p).reshape(len(log_p), stimuli, -1)
     drawn = np.random.default_rng(seed).multinomial(totals, outcomes)
     drawn = drawn.reshape(len(drawn), *log_p.shape[1:])
-    options = by_cell.get("options")
-    return labelled_counts(drawn, record.layout, options, coords or {}, covariates or {})
+    known = by_cell.get("options"), coords or {}, covariates or {}
+    return labelled_counts(drawn, record.layout, *known)
+
+
+def meta_d_values(
+    asked: Mapping[str, Any], others: Sequence[str], ratings: int
+) -> tuple[dict[str, Any], dict[str, Floats]]:
+    """Values of meta-d′ for the likelihood with an M for each response, and those it has fixed.
+
+    Its formulas have s = 1, from which simulated data may differ.
+    """
+    if "dprime" not in asked:
+        raise SourceError("dprime", "None", "d′ of every cell")
+    if others:
+        raise SourceError("values", repr(others[0]), "m_ratio and s, of meta-d′")
+    m_ratio = asked.get("m_ratio", 1.0)
+    # An M for each response, of which both may be the same.
+    both = {"m_ratio": np.stack([m_ratio, m_ratio], axis=-1)} if np.ndim(m_ratio) == 1 else {}
+    rest = {name: value for name, value in asked.items() if name != "s"}
+    return rest | both, {"s": with_dims("s", asked.get("s", 1.0), (), ratings)}
 
 
 def labelled_counts(
@@ -168,8 +180,7 @@ def labelled_counts(
         own = dict[str, Any](coords)
         return from_nr(rows[:, 0], rows[:, 1], covariates=covariates or None, **own)
     table, labels = labelled_cells(len(drawn), coords, covariates)
-    number = None if options is None else whole_options(options, "the values")
-    known = {} if number is None else {"options": ("cell", number)}
+    known = {} if options is None else {"options": ("cell", whole_options(options, "the values"))}
     check_same_names(table, known)
     return xr.DataArray(
         drawn,
@@ -234,8 +245,8 @@ def simulate_trials(
 def chosen_values(likelihood: str, values: Mapping[str, Any]) -> dict[str, str]:
     """Choices of the likelihood among the values, as text; other text is no number, except m."""
     names = [choice.name for choice in load_likelihood(likelihood).choices]
-    is_text = {name: isinstance(x, str) and name != "options" for name, x in values.items()}
-    return {name: str(x) for name, x in values.items() if is_text[name] or name in names}
+    names += [name for name, x in values.items() if isinstance(x, str) and name != "options"]
+    return {name: str(x) for name, x in values.items() if name in names}
 
 
 def values_of_cells(
@@ -305,12 +316,11 @@ def design_values(
 
 def ratings_of(likelihood: Family, asked: Mapping[str, ArrayLike], ratings: int) -> int:
     """K of the arrays of criteria or gaps, or the one given where all are single numbers."""
-    lacking = {"criterion": 1, "criterion_gap": 2}
     sizes = {
-        name: np.shape(value)[-1] + lacking[dim]
+        name: np.shape(value)[-1] + LESS_THAN_K[dim]
         for name, value in asked.items()
         for dim in likelihood.dims(name)[-1:]
-        if dim in lacking and np.ndim(value)
+        if dim in LESS_THAN_K and np.ndim(value)
     }
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} of {name}" for name, size in sizes.items())
@@ -326,31 +336,27 @@ def with_dims(
     layout: OutcomeLayout = TWO_ALTERNATIVES,
 ) -> Floats:
     """Value of a cell, or values one a cell, with dims of its own: one number is that of all."""
-    array = numbers(name, value, above=0.0 if name in POSITIVE else -np.inf)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NumberError(name, repr(value), "numbers") from error
+    above = 0.0 if name in POSITIVE else -np.inf
+    wrong = array[~(np.isfinite(array) & (array > above))]
+    if wrong.size:
+        allowed = "finite numbers" + (" above 0" if name in POSITIVE else "")
+        raise NumberError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
     sizes = layout.sizes(whole_number("ratings", ratings, 1))
     if not array.ndim:
         return np.full([sizes[dim] for dim in dims], array)
     leading = array.ndim - len(dims)
     own = dict(zip(dims, array.shape[max(leading, 0) :], strict=False))
-    is_wrong = any(size != sizes[dim] for dim, size in own.items() if dim not in SIZES)
+    is_wrong = any(size != sizes[dim] for dim, size in own.items() if dim not in LESS_THAN_K)
     if leading not in (0, 1) or 0 in array.shape[:leading] or is_wrong:
-        said = ", ".join(SIZES.get(dim, str(sizes[dim])) for dim in dims)
+        words = {dim: f"K - {less}" for dim, less in LESS_THAN_K.items()}
+        said = ", ".join(words.get(dim, str(sizes[dim])) for dim in dims)
         one = f", or shape ({said})" if dims else ""
         allowed = f"one number{one}, or as much for each cell"
         raise ShapeError(name, f"shape {array.shape}", allowed)
-    return array
-
-
-def numbers(name: str, values: ArrayLike, *, above: float = -np.inf) -> Floats:
-    """Values as an array, if they are finite numbers above a bound."""
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise NumberError(name, repr(values), "numbers") from error
-    wrong = array[~(np.isfinite(array) & (array > above))]
-    if wrong.size:
-        allowed = "finite numbers" + (f" above {above:g}" if np.isfinite(above) else "")
-        raise NumberError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
     return array
 
 

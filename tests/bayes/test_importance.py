@@ -1,5 +1,8 @@
 """Draws by importance sampling are those of the posterior, and bad weights are found."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -225,3 +228,19 @@ def test_a_table_without_labels_is_that_of_the_usual_ones():
     )
     np.testing.assert_array_equal(one["posterior"]["log_m"], other["posterior"]["log_m"])
     assert other["observed_data"]["response"].values.tolist() == ["S1", "S2"]
+
+
+SCRIPT = """
+import hmetad
+counts = hmetad.simulate_counts([1.5, 1.0], trials=200, seed=1)
+fit = hmetad.fit(counts, progressbar=False, quiet=True, random_seed=1)
+"""
+
+
+@pytest.mark.integration
+def test_a_script_with_a_fit_ends_without_a_word():
+    """Modules that are kept to the very end keep DuckDB, which then complains of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")
