@@ -149,9 +149,7 @@ class ModelSpec:
         taken = {"cell", "chain", "draw", *self.record.layout.sizes(2), *results}
         for variable, name in self.names.items():
             argument, is_text = f"name of {variable}", name.isprintable() and "/" not in name
-            allowed = (
-                f"a name of 1 to {MAX_NAME} characters without '/', other than dims and results"
-            )
+            allowed = f"a name of 1 to {MAX_NAME} characters without '/' that no dim or result has"
             if name != variable and variable in results:
                 said = "Results cannot be renamed; group terms and their SDs can."
                 raise CardError(argument, repr(name)[:80], f"{variable!r} itself", said)
