@@ -236,35 +236,27 @@ def raw(inputs, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "measures 'raw/*.csv' -o raw/a.csv",
-        "measures raw -o raw/deep/b.csv",
-        "measures 'raw/*/*.csv' -o link/deep/../deep/b.csv",
-        "measures 'r?w/**/*.csv' -o other.csv",
-        "select --by confidence raw -o other.csv",
-        "reliability --by subject=confidence raw -o other.csv",
-        "import table raw -o other.csv",
-    ],
-)
-def test_no_output_is_one_of_many_inputs(words, raw):
-    assert tells(refused(raw, words), "--output: .*got the input")
+SAME = "--output: .*got the input"
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ("measures 'raw/*.csv' -o raw/a.csv", SAME),
+        ("measures 'raw/*/*.csv' -o link/deep/../deep/b.csv", SAME),
+        ("measures 'r?w/**/*.csv' -o other.csv", SAME),
+        ("select --by confidence raw -o other.csv", SAME),
+        ("reliability --by subject=confidence raw -o other.csv", SAME),
+        ("import table raw -o other.csv", SAME),
         ("measures 'raw/*.csv' -o raw/new.csv", "'raw/*.csv' would read"),
         ("measures raw -o link/deep/new.csv", "'raw' would read"),
-        ("measures raw -o raw/page.md", "'raw' would read"),
         ("import table raw -o raw/new.parquet", "'raw' would read"),
         ("import lighteval raw -o raw/details_x_2026-01-01t00.parquet", "'raw' would read"),
         ("fit 'raw/*.csv' -o hard.nc", "the input"),
         ("plan groups --question mean --pilot made.nc -o made.csv", "the input"),
     ],
 )
-def test_no_output_becomes_an_input(words, says, raw):
+def test_no_output_is_or_becomes_an_input(words, says, raw):
     assert tells(refused(raw, words), says)
 
 

@@ -14,13 +14,13 @@ from hmetad import InputError, notices
 SIZE = 4000
 
 
-def frame(seed=1, **changes):
+TRIALS = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=SIZE, seed=1)
+TRIALS = TRIALS.replace({role: {"S1": 1, "S2": 2} for role in ("stimulus", "response")})
+
+
+def frame(**changes):
     """Trials of a simulated observer, confidence 1..4, some columns changed."""
-    trials = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=SIZE, seed=seed)
-    codes = {label: 1 + place for place, label in enumerate(sorted(trials["stimulus"].unique()))}
-    trials = trials.replace({"stimulus": codes, "response": codes})
-    trials["subject"] = np.tile(["1", "2"], SIZE // 2)
-    return trials.assign(**changes)
+    return TRIALS.assign(subject=np.tile(["1", "2"], SIZE // 2)).assign(**changes)
 
 
 def judged(trials):

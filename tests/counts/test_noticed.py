@@ -55,10 +55,8 @@ def bare(trials):
 
 def files(trials, folder):
     as_text(trials).to_csv(folder / "t.csv", index=False)
-    as_text(trials).to_csv(folder / "t.tsv", index=False, sep="\t")
     bare(trials).to_parquet(folder / "t.parquet")
-    trials.to_json(folder / "t.jsonl", orient="records", lines=True)
-    return [folder / f"t.{suffix}" for suffix in ("csv", "tsv", "parquet", "jsonl")]
+    return [folder / "t.csv", folder / "t.parquet"]
 
 
 TABLES = {
