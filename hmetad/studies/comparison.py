@@ -18,15 +18,8 @@ import pandas as pd
 import xarray as xr
 
 __all__ = [
-    "Ours",
-    "arrays_of",
-    "by_row",
-    "cells_as",
-    "compare_with_print",
-    "file_of",
-    "frame_of",
-    "is_reproduced",
-    "rows_of",
+    *("Ours", "arrays_of", "by_row", "cells_as", "compare_with_print", "file_of", "frame_of"),
+    *("is_reproduced", "rows_of"),
 ]
 
 UNDIRECTED = ("different", "inconclusive", "negligible")

@@ -81,6 +81,8 @@ KINDS = {
 SUBJECT = "subject"
 FEWEST_PEOPLE = 5
 SPLITS = 20
+# Codes of what is wrong with the draws.
+FAILING = {"divergences", "ess", "one-chain", "rhat"}
 # What a page groups populations by, of the record of a set.
 KNOWN = ("domain", "difficulty", "below_guessing")
 
@@ -132,11 +134,13 @@ def describe_population(counts: xr.DataArray, seed: int) -> dict[str, Any]:
         fitted = fit(counts, "group", random_seed=seed, progressbar=False, quiet=True)
     except InputError as error:
         return size | {"excluded": str(error)}
+    wrong = {one.code for one in notices(fitted) if one.severity == "error"}
     return {
         **size,
         **of_posterior(fitted["posterior"].to_dataset()),
         **of_people(counts, seed),
-        **of_convergence(fitted),
+        **convergence_record(fitted),
+        "failed": ", ".join(sorted(wrong & FAILING)),
         "seconds": time.perf_counter() - started,
     }
 
@@ -178,13 +182,6 @@ def of_people(counts: xr.DataArray, seed: int) -> dict[str, float]:
         "not_positive": float((m_ratio <= 0).mean()) if m_ratio.size else math.nan,
         "no_estimate": float(1 - m_ratio.size / counts.sizes["cell"]),
     }
-
-
-def of_convergence(fitted: xr.DataTree) -> dict[str, Any]:
-    """Diagnostics, and codes of what is wrong with the draws ("" where nothing is)."""
-    wrong = {one.code for one in notices(fitted) if one.severity == "error"}
-    failed = sorted(wrong & {"divergences", "ess", "one-chain", "rhat"})
-    return {**convergence_record(fitted), "failed": ", ".join(failed)}
 
 
 @check_inputs(executor=with_submit)
@@ -345,9 +342,7 @@ def labelled(rows: pd.DataFrame) -> pd.DataFrame:
 def numbers_of(populations: pd.DataFrame, found: pd.DataFrame) -> dict[str, Any]:
     """Counts and quantiles that the sentences of the page have."""
     fitted = populations[populations["excluded"].isna()]
-    low, middle, high = (
-        np.nanquantile(found["m_ratio"], [0.1, 0.5, 0.9]) if len(found) else [np.nan] * 3
-    )
+    low, middle, high = found["m_ratio"].astype(float).quantile([0.1, 0.5, 0.9])
     return {
         "sets": populations["set"].nunique(),
         "fitted": len(fitted),
@@ -358,8 +353,7 @@ def numbers_of(populations: pd.DataFrame, found: pd.DataFrame) -> dict[str, Any]
         "low": low,
         "middle": middle,
         "high": high,
-        "above": float((found["m_ratio"] > 1).mean()) if len(found) else np.nan,
-        "minutes": float(fitted["seconds"].sum()) / 60,
+        "above": (found["m_ratio"] > 1).mean(),
     }
 
 

@@ -5,6 +5,7 @@ wrong items whose evidence is normal; the truth follows from the two distributio
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -23,6 +24,8 @@ from hmetad.studies.comparison import Ours, arrays_of, frame_of
 __all__ = ["Study", "analyse", "contents", "recompute"]
 
 type Floats = NDArray[np.float64]
+# SD, resolution, points of the scale and bias of a model, and a seed.
+type Given = tuple[tuple[float, float, int, str], np.random.SeedSequence]
 
 NAME = "higham2018"
 PARTICIPANTS, ITEMS = 100_000, 50  # and as many wrong items
@@ -57,19 +60,17 @@ def analyse(*, participants: int = PARTICIPANTS, seed: int = 1) -> Study:
     models = summary(simulate(participants, ITEMS, many))
     size = participants // FEW_PARTICIPANTS
     estimates = simulate(size * FEW_PARTICIPANTS, FEW_ITEMS, few)
-    by_experiment = estimates.coarsen(participant=FEW_PARTICIPANTS).construct(
-        participant=("experiment", "participant")
-    )
+    parts = {"participant": ("experiment", "participant")}
+    by_experiment = estimates.coarsen(participant=FEW_PARTICIPANTS).construct(parts)
     return Study(models, by_experiment.std("participant", ddof=1), seed)
 
 
 def simulate(participants: int, items: int, seed: np.random.SeedSequence) -> xr.DataArray:
     """Both estimates of gamma of every participant in every model."""
     models = list(product(SDS.values(), RESOLUTIONS.values(), SCALES, BIASES))
-    found = in_threads(
-        lambda given: estimates_of_model(given[0], participants, items, given[1]),
-        [*zip(models, seed.spawn(len(models)), strict=True)],
-    )
+    seeds = seed.spawn(len(models))
+    work = partial(estimates_of_model, participants, items)
+    found = in_threads(work, [*zip(models, seeds, strict=True)])
     coords: dict[str, list[Any]] = {
         "sd": list(SDS),
         "resolution": list(RESOLUTIONS),
@@ -81,14 +82,9 @@ def simulate(participants: int, items: int, seed: np.random.SeedSequence) -> xr.
     return xr.DataArray(np.reshape(found, shape), coords, (*coords, "participant"))
 
 
-def estimates_of_model(
-    model: tuple[float, float, int, str],
-    participants: int,
-    items: int,
-    seed: np.random.SeedSequence,
-) -> Floats:
-    """Gamma by trapezoid and by pairs, (2, participants)."""
-    sd, resolution, scale, bias = model
+def estimates_of_model(participants: int, items: int, given: Given) -> Floats:
+    """Gamma by trapezoid and by pairs, (2, participants), of a model and a seed."""
+    (sd, resolution, scale, bias), seed = given
     criteria = criteria_of(sd, resolution, scale, bias)
     edges = [criteria, (criteria - resolution) / sd]
     shares = [np.diff(ndtr(edge), prepend=0.0, append=1.0) for edge in edges]

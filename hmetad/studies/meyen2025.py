@@ -16,15 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from hmetad.counts.vectors import from_nr, to_nr
+from hmetad.measures import ideal_observers
 from hmetad.measures.groups import confidence_weighted_vote, group_bounds, predictionwise_vote
-from hmetad.measures.ideal_observers import (
-    binary_entropy,
-    information_bounds,
-    noise_information,
-    normal_noise_information,
-    type1_roc_bounds,
-    type2_roc_bounds,
-)
 from hmetad.measures.information import meta_information
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
@@ -192,8 +185,8 @@ def outside_of_bounds(rng: np.random.Generator) -> xr.Dataset:
     wrong, right = (x / x.sum(axis=-1, keepdims=True) for x in (other, likelier))
     type2 = roc(wrong, by_confidence), roc(right, by_confidence)
     found = {
-        "type1": distance_outside(type1_roc_bounds(type1[0], accuracy), type1[1]),
-        "type2": distance_outside(type2_roc_bounds(type2[0], accuracy), type2[1]),
+        "type1": distance_outside(ideal_observers.type1_roc_bounds(type1[0], accuracy), type1[1]),
+        "type2": distance_outside(ideal_observers.type2_roc_bounds(type2[0], accuracy), type2[1]),
     }
     return xr.Dataset({name: ("classifier", values) for name, values in found.items()})
 
@@ -229,9 +222,12 @@ def recompute(study: Study) -> Ours:
 def figures_1_and_2() -> dict[tuple[str, str], Any]:
     """The two ratings of Figure 1, and the three observers of Figure 2."""
     confidence, weight = np.array([0.6, 0.9]), np.array([2, 1]) / 3
-    bits = 1 - binary_entropy(confidence)
+    bits = 1 - ideal_observers.binary_entropy(confidence)
     # Print gives d′ as 1.05, not as the 1.0488 of an accuracy of .7.
-    normal, others = normal_noise_information(1.05), noise_information(0.7)
+    normal, others = (
+        ideal_observers.normal_noise_information(1.05),
+        ideal_observers.noise_information(0.7),
+    )
     return {
         ("Figure 1", "accuracy"): {"all": weight @ confidence},
         ("Figure 1", "information"): {"c = 0.6": bits[0], "c = 0.9": bits[1], "all": weight @ bits},
@@ -249,7 +245,7 @@ def example() -> dict[tuple[str, str], Any]:
     table_2 = {
         "share of responses": outcomes.sum(axis=0) / outcomes.sum(),
         "calibrated confidence": confidence,
-        "predictionwise information": 1 - binary_entropy(confidence),
+        "predictionwise information": 1 - ideal_observers.binary_entropy(confidence),
     }
     found: dict[tuple[str, str], Any] = {
         ("Table 2", name): xr.DataArray(values, {"response": ["r1", "r2", "r3", "r4"]})
@@ -259,8 +255,8 @@ def example() -> dict[tuple[str, str], Any]:
     fitted = fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]]
     dprime = sdt(counts)["dprime"]
     own = meta_information(counts).merge(fitted, compat="override").assign(dprime=dprime)
-    own["meta_i at d′"] = normal_noise_information(dprime.item())["meta_i"]
-    bounds = information_bounds(0.7, 0.5)
+    own["meta_i at d′"] = ideal_observers.normal_noise_information(dprime.item())["meta_i"]
+    bounds = ideal_observers.information_bounds(0.7, 0.5)
     found |= {("example", str(name)): {"Table 1": value} for name, value in own.items()}
     for side in ("lower", "upper"):
         found["example", side]["bounds"] = bounds[side]

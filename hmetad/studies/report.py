@@ -29,6 +29,7 @@ __all__ = ["build_report", "compare_and_report", "plot_lines"]
 
 type Entry = Mapping[str, Any]
 type Contents = Mapping[str, Any]
+type Looks = Mapping[str, Mapping[str, Any]]
 
 
 def compare_and_report(study: ModuleType, results: Any) -> tuple[pd.DataFrame, Report]:
@@ -114,8 +115,7 @@ def figure(entry: Entry, known: Contents) -> Iterator[Block]:
 
 def differing(_: Entry, known: Contents) -> Iterator[Block]:
     """What disagrees with print and why, if anything does."""
-    comparison = known["comparison"]
-    rows = comparison[~comparison["agrees"]]
+    rows = known["comparison"].query("not agrees")
     if len(rows):
         shown = places_and_values(rows, known["where"]).assign(Cause=rows["note"])
         caption = "Every disagreement with print, and its cause."
@@ -156,13 +156,10 @@ KINDS: Mapping[str, Callable[[Entry, Contents], Iterator[Block]]] = {
 
 def places_and_values(comparison: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     """Printed values and ours, and where they stand."""
-    shown = {
-        "Where": comparison["table"].replace(where),
-        "What": comparison["row"] + ": " + comparison["quantity"].map(symbol),
-        "In print": comparison["printed"].map(in_short),
-        "Here": comparison["ours"].map(in_short),
-    }
-    return pd.DataFrame(shown)
+    what = comparison["row"] + ": " + comparison["quantity"].map(symbol)
+    shown = pd.DataFrame({"Where": comparison["table"].replace(where), "What": what})
+    names = {"In print": "printed", "Here": "ours"}
+    return shown.assign(**{name: comparison[side].map(in_short) for name, side in names.items()})
 
 
 def in_short(value: object) -> str:
@@ -180,10 +177,8 @@ def agreement(comparison: pd.DataFrame) -> str:
 with its cause.'
     """
     others = comparison[~comparison["agrees"]]
-    start = (
-        f"{len(comparison) - len(others)} of {len(comparison)} printed values agree with ours, "
-        "within the tolerances given."
-    )
+    agreeing = f"{len(comparison) - len(others)} of {len(comparison)} printed values"
+    start = f"{agreeing} agree with ours, within the tolerances given."
     if others.empty:
         return start
     verb, cause = ("stands", "with") if len(others) == 1 else ("stand", "each with")
@@ -244,12 +239,7 @@ def plot_lines(
     return axes
 
 
-def draw_points(
-    ax: Axes,
-    points: pd.DataFrame,
-    columns: tuple[str, str, str],
-    looks: Mapping[str, Mapping[str, Any]],
-) -> None:
+def draw_points(ax: Axes, points: pd.DataFrame, columns: Sequence[str], looks: Looks) -> None:
     """Points of each hue: many faint ones, or with intervals and named."""
     x, y, hue = columns
     for label, own in points.groupby(hue, sort=False):
@@ -266,9 +256,8 @@ def draw_points(
 def plot_sensitivity_and_accuracy(frame: pd.DataFrame, counts: xr.DataArray) -> NDArray[Any]:
     """Bars of d′ and meta-d′ beside lines of accuracy by rating, a row of two panels per task."""
     tasks = list(frame["task"].unique())
-    axes = Drawing(figsize=(7.8, 8.8), layout="constrained").subplots(
-        len(tasks), 2, width_ratios=[1.15, 1]
-    )
+    page = Drawing(figsize=(7.8, 8.8), layout="constrained")
+    axes = page.subplots(len(tasks), 2, width_ratios=[1.15, 1])
     for task, (left, right) in zip(tasks, axes, strict=True):
         conditions.sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
         left.set_title(task, loc="left", fontweight="bold", fontsize=9, pad=22)

@@ -5,7 +5,9 @@ Name of a study and a folder → comparison.csv and report.html in it, and table
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from datetime import date
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -91,12 +93,10 @@ def survey_sets(
             raise ChoiceError("sets", repr(one), "sets of the Confidence Database", step)
     options = {"seed": seed, "resume": resume, "progress": progress}
     chosen = list(dict.fromkeys(sets)) or known
-    if workers == 1:
-        populations = study.survey(chosen, out, **options)
-    else:
-        # A process that has threads must not be forked.
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
-            populations = study.survey(chosen, out, executor=executor, **options)
+    # A process that has threads must not be forked.
+    pool = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
+    with nullcontext() if workers == 1 else pool() as executor:
+        populations = study.survey(chosen, out, executor=executor, **options)
     report = study.report_of(populations, seed)
     files = {"populations.csv": csv_frame(populations), "report.html": report.html()}
     made = f"# hmetad reproduce {name}, hmetad {version('hmetad')}, {date.today():%Y-%m-%d}\n"

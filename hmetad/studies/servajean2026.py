@@ -7,6 +7,7 @@ HMeta-d's single-subject model as the authors ran it (`hmetad_single`), and the 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,9 +106,8 @@ def differences(draws: xr.Dataset | xr.DataTree, var: str, over: str, within: st
 def risk_decisions(criteria: xr.Dataset) -> dict[str, Decisions]:
     """Decisions on c and d′ between settings of risk, by z-tests with Bonferroni's correction."""
     pairs = pair_cells(criteria, over="risk", within=("task", "model"))
-    left, right = (
-        criteria["cell"].values[pairs[side]].tolist() for side in ("left_cell", "right_cell")
-    )
+    cells = criteria["cell"].to_numpy()
+    left, right = (cells[pairs[f"{side}_cell"]].tolist() for side in ("left", "right"))
     labels, decisions = {"pair": list(pairs["label"])}, {}
     for var in ("c", "dprime"):
         tests = z_test(criteria, var, left, right)
@@ -152,6 +152,7 @@ def contents(study: Study, comparison: pd.DataFrame) -> dict[str, Any]:
     tasks = file_of(NAME)["tasks"]
     titles = [tasks[task] for task in study.counts["task"].to_numpy()]
     estimates, criteria = estimates_beside_print(study), criteria_beside_print(study)
+    intervals = partial(describe_intervals, label="cell")
     return {
         "trials": int(study.counts.sum()),
         "trials_on_risk": int(risk_counts().sum()),
@@ -159,14 +160,10 @@ def contents(study: Study, comparison: pd.DataFrame) -> dict[str, Any]:
         "hmetad": study.hmetad,
         "counts": study.counts.assign_coords(task=("cell", titles)),
         "table-s1": estimates,
-        "m_ratios": describe_intervals(
-            estimates.rename(columns=M_RATIO), label="cell", quantity="M-ratio"
-        ),
+        "m_ratios": intervals(estimates.rename(columns=M_RATIO), quantity="M-ratio"),
         "decided": study.decisions,
         "table-s2": criteria,
-        "criteria": describe_intervals(
-            criteria, label="cell", estimate="c", quantity="criterion c"
-        ),
+        "criteria": intervals(criteria, estimate="c", quantity="criterion c"),
         **choice_of_kappa(study),
         "changed_verdicts": changed_verdicts(study),
         "fits": {

@@ -219,9 +219,7 @@ def recompute(study: Study) -> Ours:
         ("Table 2", "entries as in Table 3"): {
             name: int(np.equal(second[name], again[name]).sum()) for name in again.index
         },
-        ("Table 3", "average"): dict(
-            zip(third["model"] + ", " + third["method"], means, strict=True)
-        ),
+        ("Table 3", "average"): means.set_axis(third["model"] + ", " + third["method"]).to_dict(),
         **{
             ("RQ3", name): {model: function(own) for model, own in of_models.items()}
             for name, function in statistics.items()

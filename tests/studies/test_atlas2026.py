@@ -59,16 +59,6 @@ def test_tables_are_the_deposited_ones(source):
     assert ours.to_numpy().tolist() == cells[[*columns]].to_numpy().tolist()
 
 
-def test_tables_of_print_agree_with_each_other():
-    assert CELLS["trials"].sum() == MATRIX["trials"].sum() == 47_151
-    by_model = CELLS.groupby("model", sort=False)
-    assert by_model["trials"].sum().tolist() == MATRIX["trials"].tolist()
-    # Six values rounded to four digits.
-    np.testing.assert_allclose(by_model["auroc2"].mean(), MATRIX["mean"], atol=1.01e-4)
-    np.testing.assert_allclose(by_model["auroc2"].std(), MATRIX["sd"], atol=1.01e-4)
-    assert (MATRIX["trials"] < 1500).sum() == 12
-
-
 def test_printed_areas_give_the_printed_agreement_of_models():
     """Kendall's W from rank sums: another formula than that of the study."""
     models, domains = AREAS.shape
@@ -187,18 +177,6 @@ def test_norms_of_the_package_are_what_is_found(study):
 
 
 @pytest.mark.integration
-def test_debiased_ece_is_below_ece_and_both_near_that_of_numpy(study):
-    """Confidence is in few values: ECE by values, hence no less than in bins."""
-    models = study.models.set_index("model")
-    assert (models["ece_debiased"] <= models["ece"]).all()
-    for model, own in study.trials.groupby("model"):
-        by_value = own.groupby("confidence")["correct"].agg(["mean", "size"])
-        off = abs(by_value["mean"] - by_value.index) * by_value["size"]
-        gap = abs(own["correct"].mean() - own["confidence"].mean())
-        assert gap - 1e-12 <= models["ece"][model] <= off.sum() / len(own) + 1e-12
-
-
-@pytest.mark.integration
 def test_what_the_page_says_of_other_answers_and_cells_is_so(study):
     filled_in = study.trials.query("model == 'GPT-oss-120B' and confidence == 0.5")
     assert len(filled_in) == 980
@@ -224,21 +202,12 @@ def test_the_page_answers_its_questions(shown, study):
 
 
 @pytest.mark.integration
-def test_another_seed_agrees_too_and_files_are_written(folder, tmp_path):
-    options = {"data": folder, "seed": 2, "draws": 250, "progressbar": False, "quiet": True}
-    comparison = reproduce("atlas2026", tmp_path, **options)
-    assert is_reproduced(comparison)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "comparison.csv",
-        "models.csv",
-        "report.html",
-    }
+def test_norms_are_written_too(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(atlas2026, "analyse", lambda **_: study)
+    assert is_reproduced(reproduce("atlas2026", tmp_path))
     norms = pd.read_csv(tmp_path / "models.csv")
     assert len(norms) == 33
-    assert {"id", "accuracy", "auroc2", "ece_debiased", "m_ratio", "rank_upper"} <= {*norms}
-    assert [
-        name for own in file_of("atlas2026")["norms"] for name in own if name not in norms
-    ] == []
+    assert {name for own in file_of("atlas2026")["norms"] for name in own} <= {*norms}
 
 
 def test_without_the_data_the_error_says_how_to_get_them(tmp_path, monkeypatch):

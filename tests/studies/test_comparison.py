@@ -8,10 +8,8 @@ import xarray as xr
 
 from hmetad.compare.verdicts import decide_normal
 from hmetad.studies.comparison import (
-    arrays_of,
     compare_with_print,
     file_of,
-    frame_of,
     is_reproduced,
 )
 from hmetad.studies.run import STUDIES
@@ -131,10 +129,3 @@ def test_the_file_of_a_study_says_whose_numbers_these_are_and_repeats_no_name(na
         rows = file_of(name)[table]["rows"]
         assert {len(row) for row in rows} == {len(file_of(name)[table]["columns"])}, table
     assert {entry["of"] for entry in file_of(name)["compare"] if "of" in entry} <= tables
-
-
-def test_lists_in_cells_run_over_their_labels(study):
-    assert frame_of(study, "wide").to_dict("list") == {
-        "model": ["A", "A"], "d": [1.0, 2.0], "t": [0.5, 1.0]
-    }  # fmt: skip
-    assert arrays_of(study, "wide", "model", "t")["d"].sel(model="A", t=1.0).item() == 2.0

@@ -18,20 +18,12 @@ from hmetad.studies.confidence_database import describe_set, populations_of, sur
 def rows_of(name, n=2):
     """Records as of a set, with numbers that are told apart."""
     place = sum(map(ord, name)) % 7
-    made = [("", 0), ("b", 1)][:n]
-    return [
-        {
-            **{"set": name, "population": label, "domain": "memory", "difficulty": "levels"},
-            **{"below_guessing": False, "continuous": False, "people": 30, "trials": 6000},
-            **{"ratings": 4, "log_m": -0.1 * (place + more), "log_m_error": 0.1, "failed": ""},
-            **{"m_ratio": float(np.exp(-0.1 * (place + more))), "m_ratio_lower": 0.5},
-            **{"m_ratio_upper": 1.1, "log_m_sd": 0.3, "dprime": 1.2, "dprime_sd": 0.4, "c": 0.0},
-            **{"c_sd": 0.2, "auroc2": 0.7, "auroc2_sd": 0.1, "auroc2_reliability": 0.8},
-            **{"m_reliability": 0.4, "m_ratio_ml": 0.8, "not_positive": 0.02, "rhat": 1.001},
-            **{"ess_bulk": 1000, "seconds": 2.0},
-        }
-        for label, more in made
-    ]
+    same = dict.fromkeys([*confidence_database.NORMS, "m_ratio_ml", "c"], 0.5)
+    same |= {"set": name, "domain": "memory", "difficulty": "levels", "below_guessing": False}
+    same |= {"continuous": False, "people": 30, "trials": 6000, "ratings": 4, "failed": ""}
+    same |= {"log_m_error": 0.1, "rhat": 1.001, "ess_bulk": 1000, "seconds": 2.0}
+    made = [("", -0.1 * place), ("b", -0.1 * (place + 1))][:n]
+    return [same | {"population": x, "log_m": m, "m_ratio": float(np.exp(m))} for x, m in made]
 
 
 @pytest.fixture

@@ -34,13 +34,6 @@ def test_means_of_the_trapezoid_are_the_area_of_the_population(study):
     assert worst < 4.5
 
 
-def test_truth_is_the_area_between_the_distributions(study):
-    models = study.models["truth"]
-    expected = 2 * norm.cdf(0.5 / np.hypot(1, 1.25)) - 1
-    found = models.sel(sd="unequal variance", resolution="low resolution")
-    assert found.item() == pytest.approx(expected, abs=1e-12)
-
-
 def test_printed_wins_and_spreads_come_out(comparison):
     by_quantity = comparison.set_index(["row", "quantity"])
     wins = comparison[comparison["quantity"].isin(["wins of 9", "wins of 36"])]

@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from hmetad.measures import ideal_observers
 from hmetad.studies import meyen2025
 
 
@@ -69,7 +70,7 @@ def test_tables_hold_the_trials_and_their_conditions():
 
 def test_random_classifiers_touch_no_bound_but_a_wrong_bound_would_be_seen(study):
     assert float(study.outside.max().to_array().max()) < 1e-12
-    bounds = meyen2025.type2_roc_bounds(np.array([[0.2]]), np.array([[0.7]]))
+    bounds = ideal_observers.type2_roc_bounds(np.array([[0.2]]), np.array([[0.7]]))
     assert meyen2025.distance_outside(bounds, np.array([[0.99]])).item() > 0.3
 
 
