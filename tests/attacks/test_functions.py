@@ -337,14 +337,3 @@ def test_no_call_ends_in_an_error_from_inside(tally):
     ends = tally(calls(), called, examples=200, minutes=8)
     assert ends["refused"] > 40
     assert ends["answered"] > 40
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SAMPLING))
-@pytest.mark.parametrize(
-    "wrong", [None, b"model", object(), int, {"a"}], ids=["None", "bytes", "object", "type", "set"]
-)
-def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name, wrong):
-    others = [ABSENT] if name == "build_model" else []
-    with pytest.raises(hmetad.InputError):
-        named(name)(wrong, *others)

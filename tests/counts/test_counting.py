@@ -110,17 +110,13 @@ def test_what_was_done_is_recorded_in_attrs_that_files_keep(tmp_path):
     assert read.attrs == counts.attrs
 
 
-def test_k_as_given_makes_room_for_unused_ratings():
-    counts = count_trials(frame(), ratings=6)
-    assert counts.sizes["rating"] == 6
-    assert counts.attrs["ratings_rule"] == "K = 6, given"
-    assert counts.sel(rating=[5, 6]).sum() == 0
-
-
 # --- missing values -------------------------------------------------------------------------
 
 
 def test_incomplete_rows_are_dropped_counted_and_noticed():
+    level = pd.Categorical(["x"] * 399 + [None])
+    assert count_trials(frame(level=level), by="level").attrs["rows_dropped"] == 1
+    assert codes(count_trials(frame(note=None), by="model")) == []
     trials = frame()
     trials["confidence"] = trials["confidence"].astype(float)
     trials.loc[:4, "confidence"] = np.nan
@@ -142,14 +138,6 @@ def test_every_kind_of_missing_value_is_seen_in_every_used_column(column, missin
     counts = count_trials(trials, by="model", covariates="age")
     assert counts.attrs["rows_dropped"] == 1
     assert f"in {column} (1)" in noticed(counts, "rows-dropped").message
-
-
-def test_a_missing_category_is_a_missing_value_and_other_columns_do_not_matter():
-    level = pd.Categorical(["x"] * 399 + [None])
-    assert count_trials(frame(level=level), by="level").attrs["rows_dropped"] == 1
-    counts = count_trials(frame(note=None))
-    assert counts.attrs["rows_dropped"] == 0
-    assert "rows-dropped" not in codes(counts)
 
 
 # --- cells ----------------------------------------------------------------------------------
@@ -194,12 +182,11 @@ def test_a_covariate_travels_with_its_cell():
 # --- notices of any table -------------------------------------------------------------------
 
 
-def test_a_full_table_has_nothing_to_say():
-    assert codes(from_nr(NR_S1, NR_S2)) == []
-    assert codes(count_trials(frame(), by="model")) == []
-
-
 def test_empty_ratings_are_noticed_with_their_cells():
+    table = from_nr([50, 60, 0, 0, 0, 0, 0, 0, 40, 30], [20, 40, 0, 0, 0, 0, 0, 0, 60, 70])
+    assert "sparse-ratings" in codes(table)
+    assert codes(count_trials(frame(), ratings=6))[0] == "empty-ratings"
+    assert codes(from_nr(NR_S1, NR_S2)) == []
     other, second = [40, 20, 9, 9], [[9, 0, 0, 60], [9, 9, 9, 60]]
     assert codes(from_nr([[40, 0, 9, 9], other], second, who=["a", "b"])) == []
     counts = from_nr([[49, 0, 0, 9], other], second, who=["a", "b"])
@@ -210,6 +197,8 @@ def test_empty_ratings_are_noticed_with_their_cells():
 
 def test_a_stimulus_never_shown_is_noticed():
     counts = from_nr([[90, 10], [90, 10]], [[0, 0], [10, 90]], who=["a", "b"])
+    (alone,) = count_notices(from_nr([4, 1], [1, 4]).isel(cell=0))
+    assert (alone.code, alone.cells) == ("few-trials", ())
     notice = noticed(counts, "one-stimulus")
     assert (notice.cells, notice.severity) == (("a",), "warning")
     assert codes(counts) == ["one-stimulus"]
@@ -243,25 +232,12 @@ def test_no_errors_are_told_from_few(right, wrong, expected):
     assert set(codes(counts)) == expected
 
 
-def test_trials_and_vectors_raise_the_same_notices():
-    trials = frame(60, response="pos")
-    counts = count_trials(trials, by="model")
-    again = from_nr(*to_nr(counts), model=["GPT-5", "Mistral"])
-    assert notices(counts) == notices(again)
-    assert codes(counts) == ["few-trials", "ceiling"]
-
-
 def test_messages_leave_the_cells_to_the_record():
     silent = [[0, 0, 0, 0], [2, 0, 0, 1]], [[0, 3, 0, 0], [0, 0, 0, 9]]
     found = notices(from_nr(*silent, who=["Ann", "Bob"]))
     assert len(found) == 5
     assert all(notice.cells for notice in found)
     assert not any(re.search("Ann|Bob|{", notice.message) for notice in found)
-
-
-def test_one_cell_by_itself_can_be_asked():
-    notice = count_notices(from_nr([4, 1], [1, 4]).isel(cell=0))[0]
-    assert (notice.code, notice.cells) == ("few-trials", ())
 
 
 # --- count vectors --------------------------------------------------------------------------
@@ -344,13 +320,6 @@ def test_a_coordinate_of_the_wrong_length_or_a_reserved_name_is_refused(values):
         from_nr(NR_S1, NR_S2, rating="a")
     with pytest.raises(InputError, match=r"coords 'who'.*one value for each of 2 cells"):
         from_nr([NR_S1] * 2, [NR_S2] * 2, who=values)
-
-
-def test_ratings_that_are_mostly_unused_are_a_warning():
-    table = from_nr([50, 60, 0, 0, 0, 0, 0, 0, 40, 30], [20, 40, 0, 0, 0, 0, 0, 0, 60, 70])
-    assert "sparse-ratings" in [notice.code for notice in notices(table)]
-    full = from_nr([50, 60, 40, 30], [20, 40, 60, 70])
-    assert "sparse-ratings" not in [notice.code for notice in notices(full)]
 
 
 def test_cells_come_in_natural_order_by_the_columns_in_their_order():

