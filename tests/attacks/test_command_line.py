@@ -24,29 +24,9 @@ WORDS = """
 """
 OPTIONS = WORDS.split()
 VALUES = ["trials.csv", "made.nc", "none.csv", "model", "domain", "model,domain", "log_m", "dprime"]
-VALUES += ["", " ", ",", "=", "a=b", "0", "-1", "4", "1e11", "nan", "inf", "1e400", "0.95", "20,40"]
-VALUES += [
-    "-0.1,0.1",
-    "0.1,-0.1",
-    "table",
-    "inspect",
-    "csv",
-    "json",
-    "latex",
-    "out.csv",
-    "out.html",
-]
-VALUES += [
-    "out.html",
-    "out.nc",
-    "no/out.csv",
-    "trials.csv/x",
-    ".",
-    "/",
-    "/dev/null",
-    "group",
-    "x=1",
-]
+VALUES += ["", " ", ",", "=", "a=b", "0", "-1", "4", "1e11", "nan", "inf", "1e400", "0.95"]
+VALUES += ["20,40", "-0.1,0.1", "0.1,-0.1", "table", "inspect", "csv", "json", "latex", "x=1"]
+VALUES += ["out.csv", "out.html", "out.nc", "no/out.csv", "trials.csv/x", ".", "/", "/dev/null"]
 VALUES += ["log_m=1 + os.system('touch owned')", "1 + (1|subject)", "columns=0", "columns=5"]
 VALUES += ["\x00", "\x1b[31m", "é", "\ud800", "x" * 5000, "-", "--", "~", "$HOME", "*", "'", '"']
 
