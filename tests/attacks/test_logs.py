@@ -96,29 +96,23 @@ ROWS = b"a,b\n" + b"1,1\n" * (45 * 10**5)
 NAMES = [f"c{i}" for i in range(12_000)]
 ALL_NAMES = {sign: f"{sign.join(NAMES)}\n{sign.join('1' * 12_000)}\n".encode() for sign in ",\t"}
 ONE_ROW = json.dumps(dict.fromkeys(NAMES, 1)).encode()
-MANY_COLUMNS = "Expected at most 10,000"
+MANY_COLUMNS = "Expected at most 10,000, got 12,000 columns"
+MEMBERS_OF_30 = {f"samples/{i}.json": b"{}" for i in range(30)}
 LONG = b"x" * (3 * MEBIBYTE)
 # File, content, limits, what is said, and the MiB of memory that it may take.
 LARGE = [
     ("a.eval", BOMB, None, r"limits=.'ratio': N.*at most 200 \(limit 'ratio'\)", 2),
     # The text itself, and its commas and brackets; no object.
-    (
-        *("b.eval", BOMB, {"ratio": 10_000}),
-        r"Expected at most 5,000,000 \(limit 'values'\), got more values in one JSON text",
-        3 * OBJECTS / MEBIBYTE + 20,
-    ),
-    (
-        *("c.eval", {f"samples/{i}.json": b"{}" for i in range(30)}, {"members": 20}),
-        *(r"Expected at most 20 \(limit 'members'\), got 31 members", 2),
-    ),
+    ("b.eval", BOMB, {"ratio": 10_000}, "5,000,000 .limit 'values'", 3 * OBJECTS / MEBIBYTE + 20),
+    ("c.eval", MEMBERS_OF_30, {"members": 20}, "at most 20 .limit 'members'., got 31 members", 2),
     *[(f"t.csv{x}", ROWS, None, "more than 200 times its size", 150) for x in PACKERS],
     # Reading 100,000 of these took over 60 s.
     *[
-        (name, ALL_NAMES[sign], None, rf"{MANY_COLUMNS}, got 12,000 columns", 150)
+        (name, ALL_NAMES[sign], None, MANY_COLUMNS, 150)
         for name, sign in (("t.csv", ","), ("t.tsv", "\t"), ("t.csv.gz", ","))
     ],
-    ("t.jsonl", ONE_ROW, None, rf"{MANY_COLUMNS}, got 12,000 columns", 150),
-    ("t.parquet", pa.table({n: [1] for n in NAMES}), None, f"{MANY_COLUMNS}, got 12", 150),
+    ("t.jsonl", ONE_ROW, None, MANY_COLUMNS, 150),
+    ("t.parquet", pa.table({n: [1] for n in NAMES}), None, MANY_COLUMNS, 150),
     ("t.csv", b"a,b\n1," + LONG + b"\n", None, "a line of over 2,097,152 bytes", 150),
 ]
 
@@ -306,7 +300,7 @@ def test_limits_that_are_none_are_refused(limits, tmp_path):
 
 
 def test_limits_are_set_on_the_command_line(tmp_path):
-    write(tmp_path / "log.eval", {f"samples/{i}.json": b"{}" for i in range(30)})
+    write(tmp_path / "log.eval", MEMBERS_OF_30)
     command = "import inspect log.eval -o out.csv"
     said = refused(tmp_path, f"{command} --limit members=20")
     assert "Expected at most 20 (limit 'members'), got 31 members" in said
@@ -388,5 +382,5 @@ def test_damaged_logs_and_tables_are_read_or_refused(tally, attack):
     assert {kind for kind, _ in SOURCES.values()} == OPTIONS.keys() == READERS.keys()
     for name in SOURCES:
         assert "answered" in {attack((name, [], number)) for number in range(3)}, name
-    ends = tally(attacks, attack, examples=150, minutes=5)
+    ends = tally(attacks, attack, examples=100, minutes=5)
     assert set(ends) == {"answered", "refused"}

@@ -31,7 +31,6 @@ from hmetad.report.page.report import Report
 OLD = "what was there before"
 HMETAD = [sys.executable, "-m", "hmetad"]
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-READ_ONLY = OSError(errno.EROFS, os.strerror(errno.EROFS))
 COMPARED = "compare made.nc --over model --within domain --rope=-0.05,0.05"
 # What is written, by the commands that write it without sampling.
 WRITERS = {
@@ -40,7 +39,6 @@ WRITERS = {
     "rows.json": COMPARED,
     "report.html": "report made.nc",
     "trials.csv": "import table trials.csv --columns correct=right,confidence=confidence",
-    "plan.csv": "plan trials --m-ratio 0.9 --half-width 0.3 --trials 400 --draws 20 --seed 1",
 }
 WRITING = """
 import sys
@@ -106,9 +104,8 @@ def test_a_command_that_cannot_write_says_so_in_a_line(name, out):
     assert untouched(out)
 
 
-@pytest.mark.parametrize("error", [FULL, READ_ONLY], ids=["full", "read-only"])
 @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
-def test_writers_leave_all_as_it_was_wherever_they_fail(step, error, out, monkeypatch):
+def test_writers_leave_all_as_it_was_wherever_they_fail(step, out, monkeypatch):
     figure, axes = plt.subplots()
     axes.plot([1, 2])
     plt.close(figure)
@@ -121,9 +118,9 @@ def test_writers_leave_all_as_it_was_wherever_they_fail(step, error, out, monkey
         if step != "open":
             path.write_text(OLD)
         with monkeypatch.context() as patch:
-            fail = mock.Mock(side_effect=error)
+            fail = mock.Mock(side_effect=FULL)
             patch.setattr(*((Path, "open") if step == "open" else (files.os, step)), fail)
-            with pytest.raises(OSError, match=os.strerror(error.errno)):
+            with pytest.raises(OSError, match="No space left"):
                 save(path)
         assert untouched(out), suffix
 
