@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2071,
     "counts": 2942,
     "likelihood": 3476,
-    "logs": 2693,
+    "logs": 2671,
     "measures": 2801,
     "mle": 2161,
     "plots": 1749,

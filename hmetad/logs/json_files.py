@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -20,7 +20,7 @@ from hmetad.base.errors import FileError, InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond
 
 __all__ = [
-    *("UNREADABLE", "Line", "json_file", "json_lines", "json_object", "json_value"),
+    *("UNREADABLE", "json_file", "json_lines", "json_object", "json_value"),
     "member_content",
 ]
 
@@ -48,25 +48,16 @@ ZIP_ZSTD = 93
 PACKED_PIECE = 4096
 DEFLATED_PIECE = 2**16
 # What the structure of JSON is made of, and how each of it changes the depth.
-QUOTE = ord('"')
-NO_MARKS = bytes(set(range(256)) - set(b'"[]{},'))
+TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+NO_MARKS = bytes(set(range(256)) - set(b"[]{},"))
 STEPS = np.zeros(256, dtype=np.int8)
 STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
-BLOCK = 2**20
 # What any JSON begins with, or a file of blanks; it is looked for in the first bytes.
 BEGINNING = re.compile(r"[\ufeff\s]*($|[\[{\"0-9-]|true|false|null|NaN|Infinity)")
 OPENING = 200
 
 
-class Line(NamedTuple):
-    """An object of a file, with its place as messages name it and its bytes."""
-
-    place: str
-    content: bytes
-    record: dict[str, Any]
-
-
-def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
+def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     r"""Objects of a JSON Lines file; memory holds one line at a time.
 
     Parameters
@@ -78,8 +69,8 @@ def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
 
     Yields
     ------
-    Line
-        Each object with its place.
+    tuple of str, bytes and dict
+        Place of an object as messages name it, its bytes, and the object.
 
     Raises
     ------
@@ -92,7 +83,7 @@ def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "samples.jsonl")
     ...     _ = path.write_text('{"doc_id": 0}\n{"doc_id": 1}\n')
-    ...     [line.record for line in json_lines(path)]
+    ...     [record for _, _, record in json_lines(path)]
     [{'doc_id': 0}, {'doc_id': 1}]
     """
     try:
@@ -105,7 +96,7 @@ def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
                 if len(content) > limits.line:
                     raise beyond(place, "line", "a longer line", limits)
                 if content.strip():
-                    yield Line(place, content, json_object(place, content, limits))
+                    yield place, content, json_object(place, content, limits)
     except OSError as error:
         raise unreadable_file(path, error, "JSON Lines") from error
 
@@ -269,36 +260,21 @@ def json_value(place: str, content: bytes | str, limits: Limits = LIMITS) -> Any
 def check_structure(place: str, content: bytes, limits: Limits) -> None:
     """Refuse JSON that is nested too deep, or has too many values.
 
-    Commas and brackets are counted, first all of them, and where these are too many those outside
-    strings. Counting ends beyond a limit.
+    Commas and brackets are counted, first all of them, and if these are too many, those outside
+    strings.
     """
     opened = content.count(b"[") + content.count(b"{")
     if opened <= limits.nesting and opened + content.count(b",") < limits.values:
         return
-    values, depth, is_inside = 1, 0, 0
-    marks = structure_marks(content)
-    for start in range(0, len(marks), BLOCK):
-        block = np.frombuffer(marks[start : start + BLOCK], dtype=np.uint8)
-        is_quote = block == QUOTE
-        inside = (np.cumsum(is_quote) + is_inside) % 2
-        steps = STEPS[block[(inside == 0) & ~is_quote]]
-        depths = depth + np.cumsum(steps, dtype=np.int64)
-        values += int((steps >= 0).sum())
-        if values > limits.values:
-            raise beyond(place, "values", "more values in one JSON text", limits)
-        if depths.max(initial=0) > limits.nesting:
-            raise beyond(place, "nesting", "JSON that is nested deeper", limits)
-        is_inside, depth = int(inside[-1]), int(depths[-1]) if depths.size else depth
-
-
-def structure_marks(content: bytes) -> bytes:
-    """Quotes, brackets and commas of a JSON text in any encoding; no quote that is escaped."""
-    encoding, text = json.detect_encoding(content), content
+    encoding = json.detect_encoding(content)
     if not encoding.startswith("utf-8"):
-        text = content.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
-    if b"\\" in text:
-        text = text.replace(rb"\\", b"").replace(rb"\"", b"")
-    return text.translate(None, NO_MARKS)
+        content = content.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+    marks = TEXT.sub(b"", content).translate(None, NO_MARKS)
+    if len(marks) - marks.count(b"]") - marks.count(b"}") >= limits.values:
+        raise beyond(place, "values", "more values in one JSON text", limits)
+    steps = STEPS[np.frombuffer(marks, dtype=np.uint8)]
+    if np.cumsum(steps, dtype=np.int32).max(initial=0) > limits.nesting:
+        raise beyond(place, "nesting", "JSON that is nested deeper", limits)
 
 
 def no_json(place: str, content: bytes, error: Exception) -> InputError:

@@ -3,16 +3,13 @@
 Path → the kind of log that it is. The command line reads this too, so nothing heavy is imported.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from hmetad.base.errors import FileError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["READERS", "Reader", "files_of_kind", "kind_of_name", "known_kinds", "recognise_kind"]
 
@@ -38,10 +35,9 @@ class Reader(NamedTuple):
     options: tuple[str, ...]
 
     @property
-    def read(self) -> "Callable[..., pd.DataFrame]":
+    def read(self) -> Any:
         """The function, imported when it is first used."""
-        read: Callable[..., pd.DataFrame] = getattr(import_module("hmetad.logs"), self.function)
-        return read
+        return getattr(import_module("hmetad.logs"), self.function)
 
 
 DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"

@@ -20,7 +20,6 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError
-from hmetad.base.notice import Notice
 from hmetad.logs.answer_options import OPTION_METRICS, log_likelihood, option_confidence
 from hmetad.logs.choices import Choices, of_task
 from hmetad.logs.kinds import files_of_kind
@@ -99,11 +98,6 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
     [0.818]
     """
     return read_format(FORMAT, path, options)
-
-
-def record_of(choices: Choices, _: Mapping[str, Any]) -> tuple[dict[str, Any], list[Notice]]:
-    """Length by which log-likelihoods were divided."""
-    return {"normalise": choices.normalise}, []
 
 
 def details_of(path: Path, choices: Choices) -> list[LogFile]:
@@ -269,4 +263,4 @@ def is_index(value: Any, options: Sequence[str]) -> bool:
 
 
 COLUMNS = ("task", "model", "run", "id", "item", *ANSWERED)
-FORMAT = Format("lighteval", details_of, log_of, COLUMNS, record_of)
+FORMAT = Format("lighteval", details_of, log_of, COLUMNS)

@@ -18,7 +18,7 @@ from hmetad.base.errors import ChoiceError, FileError, UnknownError, nearest
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.logs.answer_options import OPTION_METRICS, log_likelihood, option_confidence
 from hmetad.logs.choices import Choices, of_task
-from hmetad.logs.json_files import Line, json_file, json_lines, json_object
+from hmetad.logs.json_files import json_file, json_lines, json_object
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits
 from hmetad.logs.samples import ANSWERED, Format, Log, LogFile, Sample, chosen_runs, read_format
@@ -122,7 +122,7 @@ def record_of(
             said.append(f"{task}: {first}, not {' or '.join(others)}")
     used = {task: safe_text(next(iter(names))) for task, names in filters.items()}
     found = [notice_of("filter-chosen", tasks=first_few(said))] if said else []
-    return {"filters": used, "normalise": choices.normalise}, found
+    return {"filters": used}, found
 
 
 # Files
@@ -163,8 +163,8 @@ def chosen_filter(file: LogFile, choices: Choices, *, alone: bool) -> str:
     """
     wanted = of_task(choices.answer_filter, file.task)
     names: dict[str, None] = {}
-    for line in json_lines(file.path, choices.limits):
-        name = filter_of(line)
+    for place, _, sample in json_lines(file.path, choices.limits):
+        name = filter_of(sample, place)
         if wanted in (None, name):
             return name
         names[name] = None
@@ -179,13 +179,12 @@ def chosen_filter(file: LogFile, choices: Choices, *, alone: bool) -> str:
     raise ChoiceError("answer_filter", got, "a filter of the log", step.strip())
 
 
-def filter_of(line: Line) -> str:
+def filter_of(sample: dict[str, Any], place: str) -> str:
     """Filter of a sample, if it is one of a known layout."""
-    absent = [name for name in REQUIRED if name not in line.record]
-    if absent:
+    for name in (name for name in REQUIRED if name not in sample):
         step = "Logs of other tools are read as tables."
-        raise FileError(line.place, f"an object without {absent[0]!r}", LAYOUT, step)
-    return str(line.record.get("filter", ""))
+        raise FileError(place, f"an object without {name!r}", LAYOUT, step)
+    return str(sample.get("filter", ""))
 
 
 # Samples
@@ -204,24 +203,24 @@ def samples_of(
 ) -> Iterator[Sample | None]:
     """Samples under a filter; `names` gets the names of all filters of the file, in their order."""
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
-    for line in json_lines(file.path, choices.limits):
-        name = filter_of(line)
+    for place, content, sample in json_lines(file.path, choices.limits):
+        name = filter_of(sample, place)
         names[name] = None
         if name != used:
             continue
-        doc_id, item = document(line.record, line.place)
-        digest = hashlib.blake2b(line.content.strip(), digest_size=16).digest()
+        doc_id, item = document(sample, place)
+        digest = hashlib.blake2b(content.strip(), digest_size=16).digest()
         first, digests = seen.setdefault(doc_id, (item, []))
         if first != item:
             got = f"doc_id {doc_id!r} again, of another document"
-            raise FileError(line.place, got, "the samples of one task", "Read each task by itself.")
+            raise FileError(place, got, "the samples of one task", "Read each task by itself.")
         if digest in digests:
             yield None
             continue
         digests.append(digest)
         meta: dict[str, Any] = {"task": file.task, "model": file.model, "run": file.run}
         meta |= {"filter": safe_text(name), "doc_id": doc_id, "repeat": len(digests), "item": item}
-        yield sample_of(line.record, line.place, meta, file, choices)
+        yield sample_of(sample, place, meta, file, choices)
 
 
 def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:

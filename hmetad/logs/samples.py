@@ -238,6 +238,8 @@ def read_format(form: Format, path: str | Path, options: Mapping[str, Any]) -> p
     kept = [trial for trial in trials if trial is not None]
     record, found = form.record(choices, remarks)
     attrs: dict[Any, Any] = {"duplicates": len(trials) - len(kept), "files": [*remarks]}
+    if "normalise" in READERS[form.kind].options:
+        attrs["normalise"] = choices.normalise
     frame = trial_frame(form, kept, choices, add_notices(attrs | record, found))
     same = [*file_notices(map(Path, remarks)), *row_notices(frame)]
     frame.attrs = add_notices(frame.attrs, same)
