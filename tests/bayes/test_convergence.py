@@ -10,7 +10,7 @@ from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fitted import Fitted
 
-CHAINS, DRAWS, PEOPLE = 4, 1000, [*"abcd"]
+CHAINS, DRAWS, PEOPLE = 4, 500, [*"abcd"]
 ROPE = (-0.1, 0.1)
 
 
@@ -147,9 +147,7 @@ def between_tasks(fit):
 
 
 @pytest.mark.parametrize("how", [apart, slow])
-@pytest.mark.parametrize(
-    "bad", ["dprime_task|subject_corr", "dprime_task|subject_sigma", "c_task", "dprime", "c"]
-)
+@pytest.mark.parametrize("bad", ["dprime_task|subject_corr", "c_task", "dprime"])
 def test_trouble_elsewhere_is_a_warning_that_names_it(bad, how):
     fit = group_fit(bad, how)
     # The fit itself says that it is an error.

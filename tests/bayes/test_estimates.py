@@ -74,7 +74,7 @@ def test_eight_schools_are_those_of_stan(schools):
 
 
 def test_draws_follow_quadrature_over_the_sd_and_closed_forms_given_it(schools):
-    fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", draws=40_000, chains=4, seed=2)
+    fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", draws=15_000, chains=4, seed=2)
     prior = {name: one.parameters for name, one in spec_of(fit).priors.items()}
     mu0, sd0 = (prior["y_Intercept"][name] for name in ("mu", "sigma"))
     scale = prior["y_1|school_sigma"]["sigma"]

@@ -92,25 +92,6 @@ def test_a_group_left_out_is_predicted_as_by_a_fit_without_it(card, made):
         assert float(found.elpd_i[place]) == pytest.approx(theirs, abs=0.15)
 
 
-def test_correlated_effects_are_integrated_with_their_correlation():
-    rng = np.random.default_rng(2)
-    subject = np.repeat([f"s{i}" for i in range(8)], 2)
-    counts = hmetad.simulate_counts(
-        rng.normal(1.5, 0.3, 16), trials=100, coords={"subject": subject, "task": ["a", "b"] * 8},
-        seed=3,
-    )  # fmt: skip
-    fit = hmetad.fit(
-        counts, "individual", draws=300, chains=2,
-        formula={
-            "log_m": "0 + task + (0 + task|subject)",
-            **dict.fromkeys(("dprime", "c"), "0 + task + (0 + task||subject)"),
-            "log_gap": "1 + (1|subject)",
-        }, **QUIET,
-    )  # fmt: skip
-    one, other = (group_log_likelihood(Fitted.of(fit), "subject", seed) for seed in (0, 1))
-    assert float(abs(one - other).mean()) < 0.3
-
-
 @pytest.mark.parametrize(
     ("card", "tasks", "by", "said"),
     [

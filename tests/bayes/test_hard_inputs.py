@@ -33,7 +33,15 @@ TWO_TRIALS[[0, 1], [0, 1], 0] = 1
 NO_ERRORS[[0, 1], [0, 1]] = 20
 
 
-@pytest.mark.parametrize("cell", [ONE_COLUMN, TWO_TRIALS, NO_ERRORS, 10**6 * NO_ERRORS])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ONE_COLUMN,
+        TWO_TRIALS,
+        NO_ERRORS,
+        pytest.param(10**6 * NO_ERRORS, marks=pytest.mark.integration),
+    ],
+)
 def test_an_odd_cell_has_good_weights_or_chains_and_an_interval_as_wide_as_it_should(cell):
     found = fit(with_first(people(2), cell), **QUIET)
     stats = found["sample_stats"]

@@ -166,14 +166,13 @@ def spoilt(monkeypatch):
 
 @pytest.mark.usefixtures("spoilt")
 def test_cells_with_bad_weights_are_sampled_by_chains(counts):
-    found = fit(counts, draws=3000, random_seed=1, **QUIET)
+    found = fit(counts, draws=2000, random_seed=1, **QUIET)
     assert found["sample_stats"]["by_chains"].values.tolist() == [False, True, *[False] * 4]
     assert found["sample_stats"]["divergences"].sizes == {"cell": 6}
     assert "pareto-k" not in [notice.code for notice in notices(found)]
-    chains = fit(counts, draws=3000, method="nuts", random_seed=2, **QUIET)
-    a, b = (draws_of(tree, "log_m") for tree in (found, chains))
-    sd = b.std(axis=(1, 2))
-    assert (abs(a.mean(axis=(1, 2)) - b.mean(axis=(1, 2))) / sd < 0.12).all()
+    chains = fit(counts.isel(cell=[1]), draws=2000, method="nuts", random_seed=2, **QUIET)
+    a, b = draws_of(found, "log_m")[1], draws_of(chains, "log_m")[0]
+    assert abs(a.mean() - b.mean()) / b.std() < 0.12
 
 
 def test_what_cannot_be_weighed_is_sampled_by_chains_or_refused(counts):
