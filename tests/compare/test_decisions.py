@@ -12,11 +12,7 @@ from drawn_cells import drawn_cells, said
 from hmetad import InputError, Notice, contrast, decide, decide_normal, notices, rank
 from hmetad.base.notice import with_notices
 from hmetad.base.notice_registry import about_alone, codes
-from hmetad.commands.compare import decisions_answer
-from hmetad.compare import decisions as judged
-from hmetad.compare import words
 from hmetad.report import decisions_record
-from hmetad.report.contents.tables import decision_table
 
 ROPE = (-0.1, 0.1)
 
@@ -62,19 +58,6 @@ def test_an_error_about_a_cell_withholds_the_verdict_on_each_pair_with_it():
     estimate = xr.DataArray([0.5] * 3, pairs, ["pair"], "log_m", said(("rhat", ["c"])))
     table = decide_normal(estimate, 0.01, rope=ROPE).table()
     assert table["withheld"].tolist() == ["", "rhat", "rhat"]
-
-
-def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
-    added = words.Column("tail_lower", "effective draws below", "in tail")
-    for module in (words, judged):
-        monkeypatch.setattr(module, "COLUMNS", (*words.COLUMNS, added))
-    decisions = decide(normal_draws(0.3), rope=ROPE)
-    table = decisions.table()
-    assert table["tail_lower"].item() == pytest.approx(0.025 * table["ess_tail"].item(), rel=0.5)
-    assert "tail_lower" in repr(decisions).splitlines()[1]
-    assert decision_table(decisions, "").columns[-1] == "In tail"
-    assert decisions_answer(decisions).listings[0].columns["tail_lower"] == "in tail"
-    assert decisions_record(decisions)["results"][0]["tail_lower"] == table["tail_lower"].item()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from hmetad import (
     contrast,
     decide,
     decide_normal,
-    fit,
     fit_mle,
     resample,
     simulate_counts,
@@ -187,16 +186,13 @@ def test_draws_of_chains_stay_so_in_a_dataset_that_says_otherwise():
     assert decided(found)["withheld"].tolist() == ["rhat"]
 
 
-def test_what_resamples_says_that_its_draws_are_independent_and_fits_do_not():
+def test_what_resamples_says_that_its_draws_are_independent():
     models = {"model": ["a", "b"]}
     counts = simulate_counts([1.5, 2.0], m_ratio=0.8, trials=400, coords=models, seed=1)
     drawn = resample(counts, fit_mle, n=10, seed=1)
     assert INDEPENDENT.items() <= drawn["log_m"].attrs.items()
     between = contrast(drawn, var="log_m", over="model")
     assert INDEPENDENT.items() <= between.attrs.items()
-    fitted = fit(counts, draws=50, chains=2, random_seed=1, quiet=True)
-    assert fitted["posterior"]["log_m"].attrs["sampling"] == "importance"
-    assert not INDEPENDENT.items() <= contrast(fitted, var="log_m", over="model").attrs.items()
 
 
 def test_bounds_within_two_monte_carlo_errors_of_a_limit_settle_nothing():

@@ -3,12 +3,10 @@
 import re
 
 import matplotlib.pyplot as plt
-import pandas as pd
 import pytest
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from plots.drawn import PLOTS, counts_of, frame_of, plot, predicted
+from plots.drawn import PLOTS, plot, predicted
 from plots.hostile_labels import HOSTILE
 
 from hmetad import plots
@@ -84,17 +82,6 @@ def test_plots_give_axes_on_figures_of_their_own_that_pyplot_does_not_know():
     engine = axes[0].figure.get_layout_engine()
     figure_svg(Block("F", "F", axes[0].figure))
     assert axes[0].figure.get_layout_engine() is engine
-
-
-def test_plots_leave_their_input_as_it_was():
-    frame, table = frame_of(MANY[:4], missing=True), counts_of(MANY[:4], missing=True)
-    before = frame.copy(), table.copy(deep=True)
-    plots.forest(frame, group="verdict")
-    plots.by(frame, "mean", x="c", hue="label")
-    plots.criterion(frame, x="label", hue="verdict", panel=None)
-    plots.accuracy_by_rating(table)
-    pd.testing.assert_frame_equal(frame, before[0])
-    xr.testing.assert_identical(table, before[1])
 
 
 def test_labels_are_never_mathematics_have_only_signs_of_the_font_and_lose_their_middle():

@@ -232,17 +232,6 @@ def test_numbers_of_the_paragraph_are_those_of_the_decisions_and_of_the_sampling
     assert "3,200 trials in 4 cells, with 4 levels of confidence" in text
 
 
-def test_many_comparisons_are_counted_and_a_correction_says_its_level(fit, draws):
-    corrected = hmetad.decide(draws, rope=(-0.1, 0.1), comparisons=5)
-    assert "99% CrI" in results_paragraph(fit, corrected)
-    many = made_fit(list("ABCDEF"), ["x"])
-    made = hmetad.decide(hmetad.contrast(many, var="log_m", over="model"), rope=(-0.1, 0.1))
-    counted = re.search(
-        r"Of 15 comparisons, the verdicts were: (.*?)\.", results_paragraph(many, made)
-    )
-    assert sum(int(part.split()[0]) for part in counted[1].split(", ")) == 15
-
-
 @pytest.fixture(scope="module")
 def of_people():
     """Twelve people, of whom one has confidence that runs backward; of two trials no rating."""
@@ -272,19 +261,6 @@ def test_what_concerns_the_whole_fit_is_said_before_any_estimate(of_people):
     )
     assert text.startswith("These estimates must not be reported before the following is fixed. C")
     assert "Confidence is lower for correct answers in 9 of 12 cells: the scale seems" in text
-
-
-def test_how_a_slider_was_cut_is_said(fit):
-    counts = fit["observed_data"]["counts"]
-    rule = "K = 4, quantiles of column 'slider', within subject"
-    cut = fit.assign(
-        observed_data=xr.DataTree(
-            fit["observed_data"].to_dataset().assign(counts=counts.assign_attrs(ratings_rule=rule))
-        )
-    )
-    words = "levels of confidence (quantiles of column 'slider', within subject)."
-    assert words in results_paragraph(cut)
-    assert "levels of confidence." in results_paragraph(fit)
 
 
 def test_where_sampling_failed_it_is_said_first_and_beside_the_estimates_as_such(of_people):

@@ -16,9 +16,8 @@ from hmetad import (
     simulate_trials,
 )
 from hmetad.counts.tables import type2_counts
-from hmetad.measures import calibration, measure_trials, resample_trials, resample_trials_interval
+from hmetad.measures import calibration, resample_trials_interval
 from hmetad.report import measures_report
-from hmetad.report.contents.leaderboard import measure_named, measure_strata, standing_of
 from hmetad.report.page.blocks import Figure, Table
 
 ASKED = {"by": ["model", "set"], "cluster": "item", "n": 400, "seed": 1}
@@ -103,15 +102,6 @@ def test_nobody_is_best_where_nothing_is_decided():
     assert "Accuracy" not in best_of(alike)
 
 
-def test_a_level_that_lacks_items_has_their_number(trials):
-    gone = trials.index[(trials["model"] == "b") & (trials["set"] == "y")][:50]
-    page = measures_report(trials.drop(gone), **ASKED)
-    items = {row[0]: str(row[1]) for row in table(page, "leaderboard").rows}
-    assert items == {"a": "600 of 600", "b": "550 of 600", "c": "600 of 600"}
-    own = {row[:2]: str(row[2]) for row in table(page, "leaderboard-sets").rows}
-    assert (own["b", "x"], own["b", "y"]) == ("300 of 300", "250 of 300")
-
-
 def test_numbers_of_the_page_are_those_of_the_functions(report, trials):
     found = resample_trials_interval(trials, **ASKED)
     columns, *rows = table(report, "mean_confidence").plain()
@@ -175,18 +165,6 @@ def test_m_has_d_and_accuracy_beside_it_and_chance_is_left_out():
     assert board.columns[:5] == ("Model", "Accuracy", "d′", "AUROC2", "M-ratio")
     assert best_of(page)["M-ratio"] == "a"
     assert "Not ranked by M-ratio: c (d′ not above 0)." in answer_of(page)
-
-
-def test_probabilities_of_being_best_are_shares_of_draws(trials):
-    draws = resample_trials(trials, **ASKED)
-    strata = measure_strata(measure_trials(trials, by=ASKED["by"]), draws, "model", ["auroc2"])
-    assert [one.name for one in strata] == ["mean over set", "x", "y"]
-    standing = standing_of(strata[1], measure_named("auroc2"), 0.95)
-    values = draws["auroc2"].sel(cell=["a | x", "b | x", "c | x"]).to_numpy()
-    shares = np.bincount(values.argmax(axis=0), minlength=3) / values.shape[1]
-    assert list(standing.p_best.values()) == pytest.approx(list(shares))
-    middle = (values[0] + draws["auroc2"].sel(cell="a | y").to_numpy()) / 2
-    np.testing.assert_allclose(strata[0].draws["auroc2"][0], middle)
 
 
 def shy_and_honest():

@@ -302,15 +302,6 @@ def test_cell_is_written_for_a_reader(value, spec, text):
     assert format_cell(value, spec) == text
 
 
-def test_table_of_a_frame_holds_plain_values():
-    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, np.nan], "c": ["x", None], "d": [True, False]})
-    table = table_from_frame(frame, "T", columns={"d": "D", "a": "A"}, formats={"a": "04d"})
-    assert table.columns == ("D", "A")
-    assert table.rows == ((True, 1), (False, 2))
-    assert {type(value) for row in table.rows for value in row} == {bool, int}
-    assert "0002" in Report("R", (table,)).markdown()
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
