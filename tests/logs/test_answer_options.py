@@ -129,7 +129,7 @@ def test_with_two_options_the_three_are_in_one_order():
 def test_where_the_lead_of_evidence_is_confidence_the_lead_is_the_best_signal():
     """Right answers are drawn so that only the lead of the evidence says how likely they are."""
     rng = np.random.default_rng(3)
-    evidence = rng.normal(size=(40_000, 4)) * 2
+    evidence = rng.normal(size=(20_000, 4)) * 2
     best, second = np.sort(evidence, axis=1)[:, ::-1][:, :2].T
     lead = softmax(np.stack([best, second]), axis=0)[0]
     correct = rng.uniform(size=len(lead)) < lead

@@ -254,9 +254,8 @@ def generated_log(path, size):
     return number
 
 
-@pytest.mark.parametrize("mebibytes", [8, pytest.param(200, marks=pytest.mark.slow)])
-def test_memory_grows_with_the_trials_not_with_the_file(mebibytes, tmp_path):
-    size = mebibytes * 2**20
+def test_memory_grows_with_the_trials_not_with_the_file(tmp_path):
+    size = 8 * 2**20
     number = generated_log(tmp_path / NAME, size)
     tracemalloc.start()
     try:
@@ -274,12 +273,10 @@ FIELDS = st.dictionaries(
     JSON | st.lists(st.tuples(st.floats() | st.text(), st.booleans()), max_size=3),
     max_size=4,
 )
-OPTIONS = st.sampled_from(
-    [{}, {"normalise": "bytes"}, {"field": "confidence"}, {"pattern": "(.)"}, {"metric": "acc"}]
-)
+OPTIONS = st.sampled_from([{}, {"normalise": "bytes"}, {"pattern": "(.)"}, {"metric": "acc"}])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(samples=st.lists(st.tuples(st.booleans(), FIELDS), max_size=3), options=OPTIONS)
 def test_any_sample_is_read_or_refused(samples, options, write):
     made = [(choice if mc else response)(i) | f for i, (mc, f) in enumerate(samples)]

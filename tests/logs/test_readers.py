@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
@@ -15,7 +14,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs_limits(kind):
+def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs_limits(
+    kind, tmp_path
+):
     # Matlab's files hold numbers: nothing is stated in words.
     stated = set() if kind == "matlab" else {"field", "pattern", "words", "scale"}
     limits = set() if kind in ("table", "lighteval") else {"limits"}
@@ -24,6 +25,8 @@ def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs
         READERS[kind].read("t", executor=2)
     with pytest.raises(InputError, match="no such file"):
         read_log(kind, "nowhere.csv")
+    with pytest.raises(InputError, match="a folder without"):
+        read_log(kind, tmp_path)
 
 
 def test_unknown_kinds_and_options_are_refused(tmp_path):
@@ -77,14 +80,6 @@ def test_a_folder_is_of_the_kind_of_its_logs(tmp_path):
         recognise_kind(tmp_path)
     (tmp_path / "a.eval").touch()
     assert recognise_kind(tmp_path) == "inspect"
-
-
-def test_the_kind_may_be_left_to_the_names():
-    path, options = LOGS / "inspect", {"task": "colours"}
-    found = read_log("auto", path, **options)
-    pd.testing.assert_frame_equal(found, read_log("inspect", path, **options))
-    with pytest.raises(InputError, match="an option that 'inspect' does not have"):
-        read_log("auto", path, runs="all")
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="no documentation beside the tests")

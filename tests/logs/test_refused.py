@@ -125,14 +125,6 @@ def test_details_of_lighteval_have_a_document_and_metrics(tmp_path):
         read_log("lighteval", tmp_path)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_paths_without_logs_are_refused(kind, tmp_path):
-    with pytest.raises(InputError, match="a folder without logs"):
-        read_log(kind, tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        read_log(kind, tmp_path / "nowhere.eval")
-
-
 @pytest.mark.parametrize(("kind", "options", "said"), OPTIONS)
 def test_unusable_options_are_refused(kind, options, said):
     with pytest.raises(InputError, match=said):
