@@ -65,7 +65,7 @@ MOST_LINES = {
     "likelihood": 3476,
     "logs": 2671,
     "measures": 2801,
-    "mle": 2161,
+    "mle": 2150,
     "plots": 1749,
     "report": 3494,
     "rows": 1564,

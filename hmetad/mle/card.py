@@ -82,8 +82,7 @@ def fit_card(
     """
     refuse_priors(spec)
     own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
-    taken = [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"]
-    check_same_names(own.coords, taken)
+    check_same_names(own.coords, [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"])
     designs, given = designs_of(own, spec), given_of(own, spec)
     ratings = own.sizes["rating"]
     table = own.to_numpy() + added_per_response(correction, ratings) / ratings

@@ -147,11 +147,8 @@ def fit_dmc(
         "bounded": int(bounded),
         "correction": correction if isinstance(correction, str) else float(correction),
     }
-    found = {
-        name: xr.DataArray(mask.reshape(like.shape), like.coords, like.dims)
-        for name, mask in conditions(least, type1, upper, shares).items()
-    }
-    said = notices_where(found)
+    masks = conditions(least, type1, upper, shares)
+    said = notices_where({x: like.copy(data=own.reshape(like.shape)) for x, own in masks.items()})
     # For resampled tables the effect of the correction is not computed.
     if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
         said += moved_by_correction(result["m_ratio"], fit_dmc(counts, bounded=bounded)["m_ratio"])

@@ -23,7 +23,6 @@ __all__ = [
     "SLOPE",
     "CellEstimates",
     "Ratings",
-    "Scale",
     "Type1",
     "errors_with_scale",
     "gather_used",

@@ -149,10 +149,14 @@ def fit_mle(
             step = "Set it in the card: load_model('individual', meta_criterion='absolute')."
             got = "meta_criterion, s or response_conditional"
             raise ModelError("model", got, "a model alone", step)
-        return fit_model(counts, model, correction=correction, starts=starts, seed=seed)
-    how: dict[str, Any] = {"meta_criterion": meta_criterion, "s": s}
-    how["response_conditional"] = response_conditional
-    result, has_z = fitted_table(counts, correction, **how)
+        options: dict[str, Any] = {"correction": correction, "starts": starts, "seed": seed}
+        spec = model_of(counts, model)
+        if model is not None:
+            return fit_card(counts, spec, **options)
+        # The card of the table, whose M may then be negative: no prior bars it.
+        return fit_cells(counts, with_changes(spec, scale="m"), **options)
+    how = (meta_criterion, s, response_conditional)
+    result, has_z = fitted_table(counts, correction, *how)
     found = problems(result, has_z)
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     if set(counts.dims) <= {"cell", *TYPE1_DIMS}:
@@ -160,7 +164,7 @@ def fit_mle(
         found += faint_confidence(counts, result)
         found += high_ratio_notices(clearly_high(result), counts)
         if correction != "none":
-            raw, _ = fitted_table(counts, "none", **how)
+            raw, _ = fitted_table(counts, "none", *how)
             found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
     return copy_notices(result, counts, found)
 
@@ -196,14 +200,6 @@ def fitted_table(
     # d′ is defined, but an s that is to be estimated leaves it open there.
     has_z = np.isfinite(z.hits + z.false_alarms).reshape(ordered.shape[:-3])
     return result, result["converged"].copy(data=has_z)
-
-
-def fit_model(counts: xr.DataArray, model: str | ModelSpec | None, **options: Any) -> xr.Dataset:
-    """Maximise a card, or that of the table, whose M may then be negative: no prior bars it."""
-    spec = model_of(counts, model)
-    if model is None:
-        return fit_cells(counts, with_changes(spec, scale="m"), **options)
-    return fit_card(counts, spec, **options)
 
 
 def has_options(counts: xr.DataArray) -> bool:

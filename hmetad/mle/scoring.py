@@ -141,16 +141,15 @@ class CellLikelihood:
 
     def evaluate(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """ℓ of each cell, its gradient (cells, parameters), and its expected information."""
-        arguments, trials = self.arguments(vectors), self.trials
         kernel = kernel_of(self.likelihood)
-        partials = list[Floats]()
-        if kernel:
-            value, *partials = kernel.evaluate(self.counts, *arguments)
         if not kernel and self.is_compiled:
             return self.scored_outcomes(vectors)
+        arguments, partials = self.arguments(vectors), list[Floats]()
+        if kernel:
+            value, *partials = kernel.evaluate(self.counts, *arguments)
         if hasattr(kernel, "expected_information"):
             slopes = slopes_of(joined_arguments, self, vectors)
-            information = kernel.expected_information(trials, *arguments)
+            information = kernel.expected_information(self.trials, *arguments)
             gradient = np.einsum("inp,in->ip", slopes, join_arrays(partials))
             return value, gradient, slopes.transpose(0, 2, 1) @ information @ slopes
         log_p = self.log_outcomes(vectors)
@@ -158,11 +157,14 @@ class CellLikelihood:
             outcomes = log_p.reshape(self.counts.shape)
             value = log_likelihood(self.counts, outcomes, axes=self.counts.ndim - 1)
         slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
-        # Of each stimulus there are as many outcomes.
-        trials = trials.reshape(len(trials), -1)
-        expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // trials.shape[1], axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
+        expected = self.expected(log_p)
         return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
+
+    def expected(self, log_p: Floats) -> Floats:
+        """Expected counts of the outcomes, of which each stimulus has as many."""
+        trials = self.trials.reshape(len(log_p), -1)
+        return np.exp(log_p) * np.repeat(trials, log_p.shape[1] // trials.shape[1], axis=1)
 
     @property
     def is_compiled(self) -> bool:
@@ -181,9 +183,7 @@ class CellLikelihood:
         ]
         log_p, slopes = (np.concatenate(own) for own in zip(*parts, strict=True))
         slopes = slopes[..., len(self.given) :]
-        counts, trials = self.counts.reshape(log_p.shape), self.trials.reshape(len(vectors), -1)
-        each = log_p.shape[1] // trials.shape[1]
-        expected = np.exp(log_p) * np.repeat(trials, each, axis=1)
+        counts, expected = self.counts.reshape(log_p.shape), self.expected(log_p)
         # What never came may be as improbable as it likes.
         value = np.where(counts > 0, counts * log_p, 0.0).sum(axis=1)
         gradient = np.einsum("inp,in->ip", slopes, counts)

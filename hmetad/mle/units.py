@@ -229,52 +229,55 @@ def units_of(
     values from the counts; `table` is the counts (cells, 2, 2, K), corrected.
     """
     likelihood, cells = spec.record, len(table)
-    shapes = column_shapes(likelihood, table.shape[-1])
-    width = sum(int(np.prod(shape, dtype=int)) for shape in shapes.values())
-    offsets = np.zeros((cells, width))
-    row, column, weight, names = list[Integers](), list[Integers](), list[Floats](), list[str]()
-    start = 0
-    for name, shape in shapes.items():
+    places, width = dict[str, Integers](), 0
+    for name, shape in column_shapes(likelihood, table.shape[-1]).items():
         size = int(np.prod(shape, dtype=int))
-        places = np.arange(cells)[:, None] * width + start + np.arange(size)
-        if name in given:
-            offsets[:, start] = given[name]
-        parameter = next((p for p in likelihood.parameters if p.variable == name), None)
-        if parameter is not None:
-            for own in columns_of(parameter, designs.get(parameter.name), cells).T:
-                used = np.flatnonzero(own)
-                row.append(places[used].ravel())
-                column.append(np.tile(len(names) + np.arange(size), len(used)))
-                weight.append(np.repeat(own[used], size))
-                names += [parameter.name] * size
-        start += size
-    entries = np.concatenate(row), np.concatenate(column)
-    matrix = coo_array((np.concatenate(weight), entries), shape=(cells * width, len(names)))
-    alike = units_alike(entries[0] // width, entries[1], cells, names)
-    rows = matrix.tocsr()
-    found = []
-    for own_names, members in alike.items():
-        for first in range(0, len(members), most):
-            part = members[first : first + most]
+        places[name], width = width + np.arange(size), width + size
+    offsets = np.zeros((cells, width))
+    for name in {*places} & {*given}:
+        offsets[:, places[name][0]] = given[name]
+    matrix, names = coefficient_matrix(likelihood, designs, places, cells)
+    row, column = (x.astype(np.int64) for x in matrix.coords)
+    alike, rows, found = units_alike(row // width, column, cells, names), matrix.tocsr(), []
+    for (_, own_names), members in alike.items():
+        for start in range(0, len(members), most):
+            part = members[start : start + most]
             own = np.stack([unit for _, unit, _ in part])
             own_rows = own[..., None] * width + np.arange(width)
             blocks = [
                 rows[r.ravel()][:, free].toarray().reshape(*r.shape, len(free))
                 for r, (_, _, free) in zip(own_rows, part, strict=True)
             ]
+            quantities = {name: values[own] for name, values in given.items()}
+            place = np.array([place for place, _, _ in part])
+            counts, block, offset = table[own], np.stack(blocks), offsets[own]
             found.append(
-                Units(
-                    likelihood,
-                    own,
-                    table[own],
-                    {name: values[own] for name, values in given.items()},
-                    np.stack(blocks),
-                    offsets[own],
-                    own_names[1],
-                    np.array([place for place, _, _ in part]),
-                )
+                Units(likelihood, own, counts, quantities, block, offset, own_names, place)
             )
     return found
+
+
+def coefficient_matrix(
+    likelihood: Family, designs: Mapping[str, Design], places: Mapping[str, Integers], cells: int
+) -> tuple[coo_array, list[str]]:
+    """Columns of parameters of all cells by coefficients, and the parameter of each coefficient.
+
+    `places` has the columns of each variable.
+    """
+    width = sum(map(len, places.values()))
+    row, column, weight, names = list[Integers](), list[Integers](), list[Floats](), list[str]()
+    parameters = {p.variable: p for p in likelihood.parameters}
+    for name in [variable for variable in places if variable in parameters]:
+        parameter, size = parameters[name], len(places[name])
+        at = np.arange(cells)[:, None] * width + places[name]
+        for own in columns_of(parameter, designs.get(parameter.name), cells).T:
+            used = np.flatnonzero(own)
+            row.append(at[used].ravel())
+            column.append(np.tile(len(names) + np.arange(size), len(used)))
+            weight.append(np.repeat(own[used], size))
+            names += [parameter.name] * size
+    entries = np.concatenate(row), np.concatenate(column)
+    return coo_array((np.concatenate(weight), entries), shape=(cells * width, len(names))), names
 
 
 def columns_of(parameter: Parameter, design: Design | None, cells: int) -> Floats:

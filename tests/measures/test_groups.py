@@ -232,16 +232,6 @@ def test_the_lower_bound_is_reached_by_members_of_one_confidence_per_label(prior
     assert bounds["lower"].item() == pytest.approx(vote, abs=1e-12)
 
 
-@settings(max_examples=50)
-@given(BETTER_THAN_CHANCE, st.floats(0.05, 0.95))
-def test_exchanging_the_labels_changes_nothing(accuracy, prior):
-    others = np.linspace(0.5, 1, len(accuracy))
-    one = group_bounds(accuracy, accuracy_s1=others, prior=prior)
-    other = group_bounds(others, accuracy_s1=accuracy, prior=1 - prior)
-    for name in ("lower", "upper"):
-        np.testing.assert_allclose(one[name], other[name], atol=1e-9)
-
-
 def test_a_type2_table_gives_the_group_of_its_cells():
     counts = from_nr([[30, 12, 9, 4], [20, 20, 9, 6]], [[5, 10, 20, 25], [8, 10, 22, 20]])
     trials = type2_counts(counts).rename(cell="member")
@@ -279,15 +269,6 @@ def test_binned_log_odds_give_the_accuracy_of_all_joint_responses(prior, members
     binned = convolve_members(plus, minus, prior).item()
     # Bins are .0012 wide, and cost of the order of the square of it.
     assert exact - 1e-7 < binned <= exact + 1e-13
-
-
-@pytest.mark.usefixtures("few")
-def test_binned_log_odds_of_members_who_are_alike_cost_nothing():
-    for K in (9, 20, 101):
-        vote = confidence_weighted_vote([0.58] * K)
-        expected = majority_vote([0.58] * K).item()
-        assert vote.item() == pytest.approx(expected, abs=1e-12)
-        assert vote.attrs["method"] == "log-odds in bins of 0.0012"
 
 
 @pytest.mark.usefixtures("few")
@@ -375,16 +356,6 @@ def test_a_tie_goes_with_the_first_who_answered_and_is_said():
     assert said["log_odds"].values.tolist() == [0.0] * 4
 
 
-def test_doubt_speaks_for_the_other_label_and_who_is_certain_decides():
-    responses = [["a", "b", "b"], ["a", "b", "b"], ["a", "b", "b"]]
-    sure = [[0.2, 0.6, 0.5], [0.5, 0.4, 0.5], [1.0, 0.99, 0.99]]
-    said = combine_predictions(responses, sure)
-    assert said["response"].values.tolist() == ["b", "a", "a"]
-    assert said["confidence"][2].item() == 1
-    assert not said["is_tie"].any()
-    assert notices(said) == []
-
-
 def test_opposite_certainties_leave_no_confidence():
     said = combine_predictions([["b", "a"], ["b", "b"]], [[1.0, 1.0], [1.0, 0.6]])
     assert codes(said) == ["certain-and-opposed"]
@@ -406,21 +377,12 @@ def test_members_who_did_not_answer_are_left_out(gap):
     assert said["confidence"][2].item() == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize(
-    ("responses", "labels"),
-    [
-        ([[True, False, True]], [False, True]),
-        ([[10, 2, 10]], [2, 10]),
-        ([["yes", "no", "yes"]], ["no", "yes"]),
-        ([[0.0, 1.0, np.nan]], [0.0, 1.0]),
-    ],
-)
-def test_labels_are_those_that_were_said(responses, labels, tmp_path):
-    said = combine_predictions(responses, [[0.9, 0.6, 0.6]])
-    assert json.loads(said.attrs["labels"]) == labels
-    assert said["response"].item() == responses[0][0]
-    assert said["response"].dtype.kind == np.array(labels).dtype.kind
-    said.to_netcdf(tmp_path / "said.nc", engine="h5netcdf")
+def test_labels_are_those_that_were_said():
+    for labels in ([False, True], [2, 10], ["no", "yes"]):
+        said = combine_predictions([labels[::-1]], [[0.9, 0.6]])
+        assert json.loads(said.attrs["labels"]) == labels
+        assert said["response"].item() == labels[1]
+        assert said["response"].dtype.kind == np.array(labels).dtype.kind
 
 
 def test_labels_as_given_say_which_is_s2():
@@ -483,10 +445,6 @@ def test_notices_of_the_members_are_carried_along():
     assert notices(majority_vote(accuracy)) == notices(table) != []
 
 
-def test_a_probability_may_miss_its_end_by_rounding():
-    assert majority_vote([0.1 + 0.2 + 0.7 + 2e-16, -1e-17, 0.5]).item() == 0.5
-
-
 # --- refused --------------------------------------------------------------------------------
 
 
@@ -516,22 +474,16 @@ MISSED = "confidence: .*got dims"
 @pytest.mark.parametrize(
     ("function", "changes", "message"),
     [
-        *[
-            (group_bounds, {"accuracy": [0.7], "prior": x}, r"prior.*got")
-            for x in (0, 1.2, np.nan, "0.5")
-        ],
+        (group_bounds, {"accuracy": [0.7], "prior": 1.2}, r"prior.*got"),
         (predictionwise_vote, {"share": [[0.6, 0.3]]}, r"share: .*Divide.*got .* add up to 0.9"),
-        (predictionwise_vote, {"confidence": [[60, 90]]}, r"confidence: .*percentages.*got 60"),
         (predictionwise_vote, {"confidence": [[0.6, 0.7, 0.8]]}, f"{MISSED} member 1, rating 3"),
         (predictionwise_vote, {"prior": 0.6}, "prior: .*got 0.6 without prediction"),
         (predictionwise_vote, {"prediction": ["S1", "S3"]}, r"'S1' or 'S2'.*'S3'"),
         (predictionwise_vote, {"prediction": ["S2", "S2"]}, "makes S2 true with 0.7"),
         (predictionwise_vote, {"prediction": xr.DataArray(["S2"], dims="draw")}, "dims draw 1"),
-        (predictionwise_vote, {"prediction": [[["S2"]]]}, ".*Expected at most 2.*, got 3 axes"),
         (combine_predictions, THREE, "got 3 labels: 'a', 'b', 'c'"),
         (combine_predictions, {"responses": ["a", "a"]}, r"labels=\(S1, S2\).*got 1 labels"),
         (combine_predictions, {"labels": ("a", "c")}, "labels: .*Expected all that.*, got .*'b'"),
-        (combine_predictions, {"confidence": [0.6] * 3}, f"{MISSED} member 3, with other sizes"),
     ],
 )
 def test_what_is_no_prediction_of_members_is_refused(function, changes, message):

@@ -91,14 +91,6 @@ def test_draws_spread_as_errors_say(kind):
     np.testing.assert_allclose(draws["brier"].mean("draw"), found["brier"], atol=0.003)
 
 
-def test_a_unit_for_each_trial_is_a_trial():
-    trials = answers(models=("a",)).assign(row=lambda t: np.arange(len(t)))
-    by_unit = resample_trials(trials, cluster="row", n=2000, seed=1)
-    alone = resample_trials(trials, n=2000, seed=2)
-    for name in ("auroc2", "ece", "aurc"):
-        assert by_unit[name].std().item() == pytest.approx(alone[name].std().item(), rel=0.1)
-
-
 def test_models_that_answered_the_same_items_stay_paired():
     trials = answers()
     paired = resample_trials(trials, by="model", cluster="item", n=2000, seed=1)["auroc2"]
@@ -176,9 +168,8 @@ def test_repeated_items_are_noticed_unless_they_are_drawn_whole():
     once = notices(resample_trials(trials, by="model", n=10, seed=1))
     (across,) = [one for one in once if one.code == "repeated-items"]
     assert (across.severity, "300 items in 600 trials" in across.message) == ("info", True)
-    several = notices(resample_trials_interval(trials, n=10, seed=1))
+    several = notices(measure_trials(trials))
     assert [one.severity for one in several if one.code == "repeated-items"] == ["warning"]
-    assert "repeated-items" in [one.code for one in notices(measure_trials(trials))]
     assert "repeated-items" not in [one.code for one in notices(measure_trials(trials, by="model"))]
     whole = notices(resample_trials(trials, by="model", cluster="item", n=10, seed=1))
     assert "repeated-items" not in [one.code for one in whole]

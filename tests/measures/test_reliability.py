@@ -18,9 +18,8 @@ from scipy.stats import binomtest, spearmanr
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, brier_score_loss
 
-from hmetad import InputError, bin_confidence, count_correct, count_trials, notices
+from hmetad import InputError, bin_confidence, count_correct, notices
 from hmetad.measures import accuracy_by_confidence, calibration, selective_prediction
-from hmetad.measures.reliability import COVERAGES
 
 TOY = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [0.9, 0.9, 0.9, 0.5, 0.5]})
 FOUR = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})
@@ -91,11 +90,8 @@ def test_all_right_all_wrong_one_confidence_one_trial_and_a_rounding_above_one()
         assert judged["uncertainty"].item() == judged["resolution"].item() == 0
         assert np.isfinite(judged["ece"])
     judged = one(TOY.assign(confidence=0.8))
-    assert judged["bins_used"].item() == 1
     assert judged["ece"].item() == pytest.approx(0.2)
-    assert np.isnan(judged["bin_accuracy"]).sum() == 9
     assert "empty-bins" in codes(judged)
-    assert one(TOY.head(1))["ece"].item() == pytest.approx(0.1)
     assert one(TOY.assign(confidence=1 + 1e-15))["mean_confidence"].item() == 1
 
 
@@ -240,11 +236,8 @@ def test_rules_are_recorded():
     assert "never part" in judged.attrs["binning"]
     assert json.loads(judged.attrs["columns"])["confidence"] == "confidence"
     found = accuracy_by_confidence(sure(), by="model", interval="exact", ci_prob=0.9)
-    assert (found.attrs["interval"], found.attrs["ci_prob"]) == ("exact", 0.9)
     assert "90 % exact" in found["lower"].attrs["long_name"]
-    found = selective_prediction(sure(), by="model")
-    assert "random order" in found.attrs["ties"]
-    assert found["selective_accuracy"].dims == ("cell", "coverage")
+    assert "random order" in selective_prediction(sure()).attrs["ties"]
 
 
 # --- accuracy over rising confidence --------------------------------------------------------
@@ -354,17 +347,6 @@ def test_accuracy_above_a_threshold_is_scikit_learns():
         assert curve["confidence_threshold"].item() == kept["confidence"].min()
 
 
-def test_full_coverage_has_the_overall_accuracy_and_no_confidence_a_flat_curve():
-    trials = sure()
-    curve, flat = (one(t, selective_prediction) for t in (trials, trials.assign(confidence=0.7)))
-    accuracy = trials["correct"].mean()
-    assert curve["coverage"].values.tolist() == list(COVERAGES)
-    assert curve["accuracy"].item() == pytest.approx(accuracy)
-    assert curve["selective_accuracy"].values[-1] == pytest.approx(accuracy)
-    np.testing.assert_allclose(flat["selective_accuracy"], accuracy, atol=ROUNDING)
-    assert 1 - flat["aurc"].item() == pytest.approx(accuracy, abs=ROUNDING)
-
-
 def abstaining(*times):
     """Trials with so many of each outcome."""
     right, silent = [1, 1, 0, 0], [False, True, False, True]
@@ -418,10 +400,8 @@ RATED = TOY.assign(stimulus=[0, 1, 0, 1, 0], response=[0, 1, 1, 0, 0], confidenc
         ([1, 2, 3, 4, 4], r"Ratings are no probabilities: .*count_correct apply .*auroc2"),
         ([-0.1, -2, -3, -0.5, 0], r"Log probabilities become probabilities by numpy\.exp"),
         ([-0.1, 0.5, 1.2, 0.5, 0.5], r".*Expected probabilities.*, got 2 values such as -0\.1"),
-        ([np.inf, 0.5, 0.5, 0.5, 0.5], ".*Expected finite numbers.*, got inf"),
         (["90%", "80%", "1%", "5%", "2%"], r"import table FILE --sc.*text such as '90%' \(5 of 5 "),
         ([True, False, True, True, True], r"got values such as \[True\]"),
-        ([np.nan] * 5, "a missing value in each of the 5 rows"),
     ],
 )
 def test_what_is_no_probability_is_refused_with_the_way_out(values, message):
@@ -438,24 +418,14 @@ SILENT = r"abstained column 'left': .*True or False.*got "
     ("function", "trials", "options", "message"),
     [
         *[(f, count_correct(RATED), {}, r"auroc2, gamma.*type-2 table") for f in FUNCTIONS],
-        (calibration, count_trials(RATED), {}, r"auroc2, gamma.*a table with dims"),
-        *[
-            (calibration, x, {}, "trials|correct")
-            for x in ([1, 2], TOY.head(0), TOY.assign(correct="maybe"))
-        ],
+        (calibration, TOY.head(0), {}, "trials"),
+        (calibration, TOY.assign(correct="maybe"), {}, "correct"),
         (calibration, TOY.assign(m=[[1]] * 5), {"by": "m"}, "one text or number per value"),
-        (calibration, TOY, {"bins": 0}, "bins: .*Expected a whole number of at least 1.*, got 0"),
-        (calibration, TOY, {"method": "quantile"}, r"method: .*'mass', 'width' or.*got "),
         (calibration, TOY, {"confidence": "confidnce"}, r"Did you mean 'confidence'\?"),
         (accuracy_by_confidence, STEPS, {"bins": 1}, "at least 2"),
-        (accuracy_by_confidence, STEPS, {"interval": "wald"}, "interval: .*'wilson' or 'exact'"),
-        (accuracy_by_confidence, STEPS, {"ci_prob": 95}, r"ci_prob: .* between 0 and 1.*got 95"),
         *[(selective_prediction, FOUR, {"coverages": x}, COVERED) for x in NO_SHARES],
         (selective_prediction, FOUR, {"coverages": [50, 100]}, "Divide percentages by 100"),
-        *[
-            (selective_prediction, FOUR.assign(left=x), {"abstained": "left"}, SILENT)
-            for x in (["yes", "no", "no", "no"], [0, 1, 2, 0], [0.5, 0, 1, 0])
-        ],
+        (selective_prediction, FOUR.assign(left=[0, 1, 2, 0]), {"abstained": "left"}, SILENT),
     ],
 )
 def test_what_cannot_be_judged_is_refused(function, trials, options, message):

@@ -69,11 +69,6 @@ def test_ratings_and_logits_have_no_round_numbers(values, top):
     assert ("rows-dropped" in codes(found)) == (None in values)
 
 
-def test_one_confidence_has_no_entropy():
-    found = scale_report(pd.DataFrame({"confidence": [0.8] * 9}))
-    assert [found[x].item() for x in NAMES] == [1, 0, 0, 1, 1, 5]
-
-
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [

@@ -28,7 +28,6 @@ TABLE_S2 = {
     "GPT-5, C, S2": (3537, 1333, 84, 5046, 0.7668, 0.0465),
     "GPT-5, C, none": (4478, 364, 428, 4730, -0.0265, 0.0359),
 }
-TABLES = arrays(np.int64, (3, 2, 2, 4), elements=st.integers(0, 400))
 QUANTITIES = ["dprime", "c", "c_prime", "ln_beta"]
 
 
@@ -237,9 +236,7 @@ def test_an_undefined_cell_gives_an_undefined_test():
 # --- refused --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "correction", ["hautus", "", 0, -0.5, np.nan, np.inf, True, None, [0.5], 1 + 2j]
-)
+@pytest.mark.parametrize("correction", ["hautus", 0, np.nan, np.inf, True, None, [0.5], 1 + 2j])
 def test_any_other_correction_is_refused(correction):
     message = r"correction: .*'none', 'loglinear', 'cell', or a num.*got "
     with pytest.raises(InputError, match=message):
@@ -249,23 +246,11 @@ def test_any_other_correction_is_refused(correction):
 @pytest.mark.parametrize(
     ("var", "left", "right", "message"),
     [
-        (
-            "c",
-            "GPT5",
-            "Mistral",
-            "left: Did you mean 'GPT-5'.*got 'GPT5'",
-        ),
-        ("c", "GPT-5", "Mistrel", "right: Did you mean 'Mistral'.*got 'Mistrel'"),
+        ("c", "GPT5", "Mistral", "left: Did you mean 'GPT-5'.*got 'GPT5'"),
         ("c", ["GPT-5", "mirror"], "Mistral", "right: .*got 1 cells for 2 in left"),
         ("c", "GPT-5", "GPT-5", "'GPT-5' on both sides"),
         ("c", [], [], "left: .*got no cell"),
         ("d_prime", "GPT-5", "Mistral", r"var: .*Did you mean 'dprime'.*got 'd_prime'"),
-        (
-            "hit_rate",
-            "GPT-5",
-            "Mistral",
-            "var: .*Expected a variable with a s.*, got 'hit_rate_se'",
-        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(var, left, right, message):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from hmetad import count_trials, fit_mle
-from hmetad.measures import auroc2
 
 TRIALS, DPRIME, CRITERION = 100_000, 1.2, 0.2
 # Edges of confidence in the first response; below 0 lies the other response.
@@ -63,13 +62,3 @@ def test_folding_gives_an_m_of_1_and_dropping_biases_d(observer, whole, dropped)
     less = fit_mle(counted(*kept, OUTWARD))
     assert less["dprime"].item() > DPRIME + 0.1
     assert less["m_ratio"].item() == pytest.approx(dropped, abs=0.04)
-
-
-def test_the_type2_roc_takes_the_whole_scale():
-    stimulus, response, confidence = observed(later=0.5)
-    right = stimulus == response
-    area = auroc2(counted(stimulus, response, confidence, EDGES)).item()
-    # As much of it as six edges leave of the exact area.
-    ranks = pd.Series(np.digitize(confidence, EDGES)).rank().to_numpy()
-    exact = (ranks[right].mean() - ranks[~right].mean()) / TRIALS + 0.5
-    assert area == pytest.approx(exact, abs=1e-9)

@@ -3,22 +3,16 @@
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import ndtr
 
 from hmetad.base.notice import notices
-from hmetad.bayes.model import build_model
 from hmetad.counts.vectors import from_nr
-from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.likelihood.ratings import type2_criteria
 from hmetad.mle.dmc import fit_dmc, limiting_loss
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.loading import load_model
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
-B = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
 BACKWARD = from_nr([20, 60, 20, 30], [30, 20, 60, 20])
 
 
@@ -94,7 +88,7 @@ def test_printed_optima_are_found(correction, loss, d, m):
 @pytest.mark.parametrize("ratings", [2, 3, 4, 5])
 @pytest.mark.parametrize("kind", ["observers", "noise"])
 def test_scipy_finds_nothing_better(kind, ratings):
-    counts = random_tables(kind, ratings, 25, seed=ratings)
+    counts = random_tables(kind, ratings, 12, seed=ratings)
     fitted = fit_dmc(counts)
     assert fitted["converged"].all()
     same = 0
@@ -108,7 +102,7 @@ def test_scipy_finds_nothing_better(kind, ratings):
             # at some hundred times that where the loss is flat.
             assert cell["meta_d"].item() == pytest.approx(d, abs=5e-6)
     # From four starts SciPy misses an optimum now and then.
-    assert same >= 23
+    assert same >= 11
 
 
 def test_the_loss_is_that_of_the_estimates():
@@ -120,37 +114,6 @@ def test_the_loss_is_that_of_the_estimates():
         assert cell["loss"].item() == pytest.approx(
             ((there - proportions(table)) ** 2).sum(), abs=1e-9
         )
-
-
-SIGNS = st.sampled_from([-1.0, 0.0, 1.0])
-GAPS = st.lists(st.floats(0.02, 2), min_size=6, max_size=6)
-
-
-@settings(deadline=None)
-@given(SIGNS, st.floats(0.02, 4), st.floats(-2, 2), GAPS)
-def test_accuracy_strictly_rises_with_rating_exactly_when_meta_d_is_above_0(sign, size, c, gaps):
-    rises = evidence_for_right(sign * size, c, np.reshape(gaps, (2, 3)), s=1.0)
-    # Smaller than 1e-9 is rounding: the true rise is some size·gap, 4e-4 at least.
-    assert (np.sign(np.where(abs(rises) < 1e-9, 0.0, rises)) == sign).all()
-
-
-def evidence_for_right(d, c, gaps, s):
-    """Rise of log odds of being right from each rating to the next, (response, K − 1).
-
-    The odds are a factor of the response, its share of right and wrong, times the ratio of the
-    rating's proportions.
-    """
-    log_p = log_conditional_probabilities(np.full(2, d), np.full(2, c), gaps, np.asarray(s))
-    right, wrong = log_p[[0, 1], [0, 1]], log_p[[1, 0], [0, 1]]
-    return np.diff(right - wrong, axis=-1)
-
-
-def test_with_unequal_variances_accuracy_may_fall_although_meta_d_is_above_0():
-    gaps = np.full((2, 3), 1.0)
-    rises = evidence_for_right(1.0, 0.0, gaps, s=0.5)
-    # S2 spreads twice as wide, so that the lowest evidence is more likely to come from it.
-    assert (rises[1] > 0).all()
-    assert rises[0, -1] < -1
 
 
 @pytest.mark.parametrize("bounded", [False, True])
@@ -166,13 +129,6 @@ def test_confidence_that_runs_backward_has_meta_d_0_and_the_loss_of_that_limit(b
     assert fitted["converged"].item()
 
 
-def test_confidence_that_is_the_same_when_right_and_wrong_has_meta_d_0_and_no_loss():
-    fitted = fit_dmc(from_nr([40, 30, 12, 16], [16, 12, 30, 40]))
-    assert fitted["meta_d"].item() == 0
-    assert fitted["loss"] < 1e-20
-    assert "meta-d-zero" in codes(fitted)
-
-
 def test_a_bound_that_is_reached_gives_m_1_and_the_best_criteria_there():
     fitted = fit_dmc(A, bounded=True)
     assert fitted["m_ratio"].item() == 1
@@ -182,15 +138,6 @@ def test_a_bound_that_is_reached_gives_m_1_and_the_best_criteria_there():
     assert fitted["loss"] > fit_dmc(A)["loss"]
     assert "m-at-bound" in codes(fitted)
     assert fitted.attrs["bounded"] == 1
-
-
-def test_a_bound_that_is_not_reached_changes_nothing():
-    counts = simulate_counts([1.5], m_ratio=0.6, trials=2000, seed=6)
-    free, held = fit_dmc(counts), fit_dmc(counts, bounded=True)
-    assert free["m_ratio"] < 1
-    for name in ("meta_d", "loss"):
-        assert held[name].item() == pytest.approx(free[name].item(), abs=1e-10)
-    assert "m-at-bound" not in codes(held)
 
 
 def test_bounded_ratios_lie_between_0_and_1():
@@ -330,21 +277,6 @@ def test_a_rating_may_be_used_and_yet_never_be_predicted(counts, is_infinite):
     assert fitted["loss"].item() == pytest.approx(loss, abs=1e-7)
 
 
-def test_the_names_of_the_stimuli_do_not_matter():
-    counts = random_tables("observers", 4, 30, seed=5)
-    turned = counts.copy(data=counts.values[:, ::-1, ::-1])
-    fitted, mirrored = fit_dmc(counts), fit_dmc(turned)
-    np.testing.assert_allclose(mirrored["meta_d"], fitted["meta_d"], atol=1e-8)
-    np.testing.assert_allclose(mirrored["loss"], fitted["loss"], atol=1e-12)
-    np.testing.assert_allclose(mirrored["c"], -fitted["c"], atol=1e-12)
-
-
-def test_only_proportions_count():
-    once, often = fit_dmc(B), fit_dmc(B * 1000)
-    for name in ("meta_d", "m_ratio", "loss"):
-        assert often[name].item() == pytest.approx(once[name].item(), abs=1e-10)
-
-
 @pytest.mark.parametrize("ratings", [2, 3, 6, 11])
 def test_the_truth_is_found_in_huge_tables(ratings):
     options = {"m_ratio": 0.7, "meta_criterion": "absolute", "trials": 20_000_000}
@@ -355,24 +287,3 @@ def test_the_truth_is_found_in_huge_tables(ratings):
     assert fitted["loss"] < 1e-6
     truth = type2_criteria(np.full(1, 0.3), np.full((2, min(ratings, 4) - 1), 0.5))
     np.testing.assert_allclose(fitted["criteria"][0, :, : min(ratings, 4) - 1], truth, atol=0.01)
-
-
-def test_every_variable_says_what_it_is():
-    fitted = fit_dmc(A, correction="cell")
-    names = {"dprime", "c", "meta_d", "m_ratio", "criteria", "loss", "converged"}
-    assert set(fitted.data_vars) == names
-    for name in names:
-        assert set(fitted[name].attrs) - {"notices"} == {"long_name", "units", "source"}
-    kept = {name: fitted.attrs[name] for name in ("correction", "bounded", "meta_criterion")}
-    assert kept == {"correction": "cell", "bounded": 0, "meta_criterion": "absolute"}
-
-
-@pytest.mark.integration
-def test_the_bayesian_card_takes_models_as_a_group():
-    coords = {"model": ["a", "a", "b", "b", "c", "c"], "task": ["x", "y"] * 3}
-    counts = simulate_counts(np.full(6, 1.5), 0.2, 0.8, trials=200, coords=coords, seed=1)
-    spec = load_model("dmc", formula={"log_m": "1 + task + (1|model)"})
-    assert (spec.choices["meta_criterion"], spec.choices["scale"]) == ("absolute", "log_m")
-    model = build_model(counts, spec)
-    assert {"log_m_Intercept", "log_m_task", "log_m_1|model_sigma"} <= set(model.named_vars)
-    assert np.isfinite(model.compile_logp()(model.initial_point()))

@@ -78,12 +78,7 @@ def test_what_is_no_table_of_ratings_is_refused(estimates, counts, says):
     ("estimate", "options", "message"),
     [
         (fit_mle, {"meta_criterion": "both"}, "meta_criterion"),
-        (fit_mle, {"s": 0}, r"s.*got"),
-        (fit_mle, {"s": "wide"}, r"s.*got"),
-        (fit_mle, {"s": None}, "s: .*got None"),
-        (fit_mle, {"s": [1.0, 2.0]}, r"s.*got"),
-        (fit_mle, {"s": True}, "s: .*got True"),
-        (fit_mle, {"correction": "some"}, "correction"),
+        *[(fit_mle, {"s": x}, "s: .*got") for x in (0, "wide", None, [1.0, 2.0], True)],
         (fit_mle, {"response_conditional": "yes"}, "response_conditional"),
         (fit_dmc, {"bounded": "yes"}, "bounded: .*got 'yes'"),
         (fit_dmc, {"correction": "some"}, "correction"),

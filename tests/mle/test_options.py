@@ -7,14 +7,12 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from hmetad import (
-    count_correct,
     fit,
     fit_mle,
     load_model,
     measure,
     resample,
     simulate_counts,
-    simulate_trials,
 )
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notices
@@ -104,51 +102,11 @@ def test_the_truth_is_found_in_many_trials(design):
         assert (abs(fitted["biases"] - truth) < 4 * fitted["biases_se"]).all()
 
 
-def test_labels_of_options_are_those_of_the_table():
-    design = {"likelihood": "biased-alternatives", "options": 3, "bias": [0.3, -0.2]}
-    counts = simulate_counts(1.5, trials=2000, seed=1, **design)
-    named = counts.assign_coords(stimulus=[*"BCA"], response=[*"BCA"])
-    fitted = fit_mle(named)
-    assert fitted["response"].values.tolist() == [*"BCA"]
-    other = fit_mle(named.sel(stimulus=[*"ABC"], response=[*"ABC"]))
-    np.testing.assert_allclose(fitted["m_ratio"], other["m_ratio"], atol=1e-5)
-    np.testing.assert_allclose(fitted["biases"].sel(response=[*"ABC"]), other["biases"], atol=1e-5)
-
-
 def test_confidence_that_runs_backward_has_a_negative_m():
     fitted = fit_mle(right_and_wrong(4, RIGHT, WRONG[::-1]))
     assert fitted["m_ratio"].item() < 0
     assert np.isnan(fitted["log_m"].item())
     assert "negative-meta-d" in {one.code for one in notices(fitted)}
-
-
-def test_fewer_right_answers_than_chance_are_said():
-    def codes(right):
-        return {one.code for one in notices(fit_mle(right_and_wrong(4, right, [60, 40, 30, 20])))}
-
-    below, near, above = [10, 8, 6, 4], [20, 14, 12, 10], [60, 50, 40, 30]
-    assert codes(below) >= {"dprime-sign"}
-    assert codes(near) >= {"dprime-sign"}
-    assert "dprime-sign" not in codes(above)
-
-
-def test_a_table_without_the_number_of_options_is_refused():
-    with pytest.raises(InputError, match=r"give options= where it is known: count_correct"):
-        fit_mle(right_and_wrong(4).drop_vars("options"))
-
-
-def test_one_rating_and_cells_without_trials_are_refused():
-    table = right_and_wrong(4)
-    with pytest.raises(InputError, match="one rating"):
-        fit_mle(table.isel(rating=[0]))
-    with pytest.raises(InputError, match="trials in every cell"):
-        fit_mle(table * 0)
-
-
-def test_two_kinds_of_ratings_and_fifty_options_will_do():
-    fitted = fit_mle(right_and_wrong(50, [60, 90], [70, 30]))
-    assert fitted["converged"].item()
-    assert fitted.sizes["criterion"] == 1
 
 
 def test_tables_with_any_dims_are_fitted():
@@ -170,15 +128,6 @@ def test_trials_are_drawn_again_for_the_errors_of_m():
     fitted = fit_mle(counts)
     # A standard deviation of 200 draws has an error of 5 %.
     assert draws["m_ratio"].std().item() == pytest.approx(fitted["m_ratio_se"].item(), rel=0.2)
-
-
-def test_measures_have_m_where_options_are_known():
-    table = right_and_wrong(4)
-    measured, fitted = measure(table, meta_d=True), fit_mle(table)
-    for name in ("dprime", "dprime_se", "m_ratio", "meta_d"):
-        assert measured[name].item() == fitted[name].item()
-    assert measured["auroc2"].item() == measure(table)["auroc2"].item()
-    assert "dprime" not in measure(table)
 
 
 def test_a_model_card_is_maximised_too():
@@ -220,16 +169,6 @@ def test_compiled_scores_are_those_of_the_readable_probabilities(likelihood, mon
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=1e-6)
     modes = penalised_modes(counts.to_numpy().astype(float), record, given)
     assert modes.is_converged.all()
-
-
-def test_counted_trials_are_fitted():
-    design = {"likelihood": "alternatives", "options": [3, 5], "coords": {"model": ["a", "b"]}}
-    counts = simulate_counts([1.0, 2.0], trials=500, seed=1, **design)
-    trials = simulate_trials([1.0, 2.0], trials=500, seed=1, **design)
-    again = count_correct(trials, by="model", options="options")
-    assert again["options"].values.tolist() == [3, 5]
-    np.testing.assert_array_equal(again.values, counts.values)
-    np.testing.assert_allclose(fit_mle(again)["m_ratio"], fit_mle(counts)["m_ratio"], rtol=1e-9)
 
 
 @pytest.mark.parametrize("likelihood", ["alternatives", "biased-alternatives"])
@@ -300,13 +239,16 @@ def test_a_table_of_options_is_told_which_card_takes_it():
     counts = simulate_counts(1.5, trials=200, seed=1, likelihood="biased-alternatives", options=3)
     with pytest.raises(InputError, match=r"count_correct.*alternatives_biased"):
         fit_mle(counts, "alternatives")
+
+
+def test_what_does_not_tell_m_of_options_is_refused():
+    table = right_and_wrong(4)
     with pytest.raises(InputError, match=r"measure\(\) needs no ratings"):
-        fit_mle(right_and_wrong(4).isel(rating=[0]))
-
-
-def test_a_card_has_its_number_of_options_as_text():
-    with pytest.raises(InputError, match="2 to 1000, as text: '4'"):
-        load_model("alternatives_biased", options=4)
+        fit_mle(table.isel(rating=[0]))
+    with pytest.raises(InputError, match="trials in every cell"):
+        fit_mle(table * 0)
+    with pytest.raises(InputError, match=r"give options= where it is known: count_correct"):
+        fit_mle(table.drop_vars("options"))
 
 
 def test_weighted_counts_are_those_of_more_trials():
@@ -318,15 +260,3 @@ def test_weighted_counts_are_those_of_more_trials():
         np.testing.assert_allclose(weighted[f"{name}_se"], once[f"{name}_se"] / 1.5, rtol=1e-4)
     with pytest.raises(InputError, match="whole numbers"):
         fit(2.25 * table)
-
-
-def test_choices_are_drawn_by_item():
-    trials = simulate_trials(
-        [1.5, 2.0], m_ratio=[0.7, 0.9], likelihood="alternatives", options=4, ratings=3,
-        trials=150, coords={"model": ["a", "b"]}, seed=2,
-    )  # fmt: skip
-    trials["item"] = trials.groupby("model").cumcount()
-    counts = count_correct(trials, by=["model", "item"], options=4)
-    drawn = resample(counts, fit_mle, cluster="item", n=20, seed=1)
-    assert drawn["m_ratio"].sizes == {"cell": 2, "draw": 20}
-    assert float(drawn["m_ratio"].std("draw").min()) > 0

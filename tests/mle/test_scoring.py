@@ -23,20 +23,15 @@ LIKELIHOODS = {
 LIKELIHOODS |= {
     f"{k}, readable": replace(x, kernel_module="") for k, x in [*LIKELIHOODS.items()][:5:4]
 }
+SIDES = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 each = pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=list(LIKELIHOODS))
 
 
 def moments(likelihood):
     """Mean and SD of the default priors, as vectors."""
-    return (
-        np.concatenate(
-            [
-                np.full(int(np.prod(likelihood.shape(p.name, 4))), p.prior.parameters[name])
-                for p in likelihood.parameters
-            ]
-        )
-        for name in ("mu", "sigma")
-    )
+    sizes = [int(np.prod(likelihood.shape(p.name, 4))) for p in likelihood.parameters]
+    for name in ("mu", "sigma"):
+        yield np.repeat([p.prior.parameters[name] for p in likelihood.parameters], sizes)
 
 
 def as_values(vector, likelihood):
@@ -85,21 +80,12 @@ def test_variances_are_those_of_the_inverse_hessian(name):
     fitted = many.sum((1, 2))[:, None, None] * np.exp(likelihood.outcomes(at))
     vector = np.concatenate([at[p.name].ravel() for p in likelihood.parameters])
     step = 1e-4 * np.eye(len(vector))
-    hessian = np.array(
-        [
-            [
-                (
-                    penalised(vector + a + b, fitted, likelihood)
-                    - penalised(vector + a - b, fitted, likelihood)
-                    - penalised(vector - a + b, fitted, likelihood)
-                    + penalised(vector - a - b, fitted, likelihood)
-                )
-                / 4e-8
-                for a in step
-            ]
-            for b in step
-        ]
-    )
+
+    def second(a, b):
+        ends = [(i * j, penalised(vector + i * a + j * b, fitted, likelihood)) for i, j in SIDES]
+        return sum(sign * value for sign, value in ends) / 4e-8
+
+    hessian = np.array([[second(a, b) for a in step] for b in step])
     ours = np.concatenate([modes.variances[p.name][0].ravel() for p in likelihood.parameters])
     np.testing.assert_allclose(ours, np.diag(np.linalg.inv(-hessian)), rtol=2e-3)
 

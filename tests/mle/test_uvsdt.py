@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from hmetad import fit_mle, from_nr, notices, sdt, simulate_counts, uvsdt
+from hmetad import fit_mle, from_nr, notices, simulate_counts, uvsdt
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 B = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
@@ -119,16 +119,7 @@ def test_three_categories_are_fitted_exactly():
     assert fitted["criteria"].to_numpy()[1, 0] == np.inf
 
 
-def test_equal_slopes_give_the_dprime_of_one_point():
-    n = 10**9
-    p = np.diff(norm.cdf([[-1, -0.2, 0.4], [-2.5, -1.7, -1.1]]), axis=1, prepend=0, append=1)
-    counts = from_nr(np.round(n * p[0]), np.round(n * p[1]))
-    fitted = uvsdt(counts)
-    assert fitted["dprime"].item() == pytest.approx(sdt(counts)["dprime"].item(), abs=1e-6)
-    assert fitted["c"].item() == pytest.approx(sdt(counts)["c"].item(), abs=1e-6)
-
-
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 30), min_size=12, max_size=12))
 def test_every_table_is_fitted_or_noticed(numbers):
     fitted = uvsdt(from_nr(numbers[:6], numbers[6:]))
