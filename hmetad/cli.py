@@ -61,6 +61,8 @@ MORE_HELP = {
 }
 # Modules of commands that are not called like the first word of the command.
 MODULES = {"import": "import_log", "estimates": "fit", "models": "fit"}
+MODULES |= {"report": "fits", "notices": "fits"}
+MODULES |= {"select": "participants", "reliability": "participants"}
 # Help without boxes: in 80 columns their frames leave no room for words.
 PLAIN_HELP: dict[str, Any] = {"rich_markup_mode": None}
 named_kind: Callable[..., Any] = import_on_call("hmetad.commands.import_log", "named_kind")
@@ -172,6 +174,8 @@ def main() -> NoReturn:
     postpone("pandas", "xarray")
     # No command has arrays of Dask, which xarray would import to recognise them.
     sys.modules["dask"] = None  # type: ignore[assignment]
+    # Semaphores of workers that are interrupted are freed for us; that is no news to a user.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
     end(outcome(sys.argv[1:]))
 
 

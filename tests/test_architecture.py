@@ -59,7 +59,7 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1471,
     "bayes": 5416,
-    "commands": 2768,
+    "commands": 2545,
     "compare": 2071,
     "counts": 2942,
     "likelihood": 3476,

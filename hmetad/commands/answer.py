@@ -16,11 +16,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from hmetad.base.errors import OutputError
+import typer
+
+from hmetad.base.errors import ConflictError, OutputError
 from hmetad.base.files import found_in, is_table, refuse_place, would_find, write_together
-from hmetad.commands.options import Format
+from hmetad.commands.options import Options
 from hmetad.report.terminal import (
     csv_table,
     json_text,
@@ -37,22 +39,13 @@ if TYPE_CHECKING:
     from hmetad.base.notice import Notice
 
 __all__ = [
-    "DATA_FILES",
-    "REPORTS",
-    "Answer",
-    "Listing",
-    "as_seed",
-    "command_line",
-    "deliver",
-    "give",
-    "output_file",
-    "packages",
-    "refuse_inputs",
-    "rows_of",
-    "writable_file",
+    *("DATA_FILES", "REPORTS", "Answer", "Listing", "Output", "PrintOptions", "as_seed"),
+    *("command_line", "output_file", "refuse_inputs", "rows_of", "writable_file"),
     "writable_folder",
 ]
 
+Format = Literal["table", "json", "csv", "markdown", "latex"]
+Output = Annotated[Path | None, typer.Option("--output", "-o")]
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
@@ -127,37 +120,52 @@ class Answer:
         }
 
 
-def deliver(
-    answer: Answer,
-    chosen: Format,
-    written: Sequence[Path],
-    save_page: Callable[[Path], object] | None = None,
-) -> None:
-    """Write an answer as .csv or .json, or as its page, and print it.
+@dataclass(frozen=True, kw_only=True)
+class PrintOptions(Options):
+    """What is printed, and written."""
 
-    A file is complete, or is not written.
-    """
-    for path in written:
-        if path.suffix in DATA_FILES or save_page is None:
-            write_together({path: WRITERS["csv" if path.suffix == ".csv" else "json"](answer)})
+    print_as: Annotated[Format | None, typer.Option("--format")] = None
+    as_json: Annotated[bool, typer.Option("--json")] = False
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.print_as not in (None, "json"):
+            raise ConflictError("--json", f"--format {self.print_as}")
+
+    @property
+    def format(self) -> Format:
+        """Format requested by --format, or --json for short."""
+        return "json" if self.as_json else self.print_as or "table"
+
+    def deliver(
+        self,
+        answer: Answer,
+        written: Sequence[Path],
+        save: Callable[[Path], object] | None = None,
+    ) -> None:
+        """Write an answer as .csv or .json, or by a function, and print it.
+
+        A file is complete, or is not written.
+        """
+        for path in written:
+            if path.suffix in DATA_FILES or save is None:
+                write_together({path: WRITERS["csv" if path.suffix == ".csv" else "json"](answer)})
+            else:
+                save(path)
+        self.give(answer, written)
+
+    def give(self, answer: Answer, written: Sequence[Path] = ()) -> None:
+        """Print an answer; print its notices, and which files were written."""
+        if self.format == "table":
+            for listing in answer.listings:
+                print_table(listing.rows, listing.columns, listing.title + listing.hint)
         else:
-            save_page(path)
-    give(answer, chosen, written)
-
-
-def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ()) -> None:
-    """Print an answer; say its notices, and which files were written."""
-    if chosen == "table":
-        for listing in answer.listings:
-            print_table(listing.rows, listing.columns, listing.title + listing.hint)
-    else:
+            if written:
+                files = {"written": [str(path) for path in written]}
+                answer = replace(answer, more={**answer.more, **files})
+            print_text(WRITERS[self.format](answer))
+        say_notices(answer)
         if written:
-            files = {"written": [str(path) for path in written]}
-            answer = replace(answer, more={**answer.more, **files})
-        print_text(WRITERS[chosen](answer))
-    say_notices(answer)
-    if written:
-        say(f"Written: {', '.join(map(str, written))}")
+            say(f"Written: {', '.join(map(str, written))}")
 
 
 def say_notices(answer: Answer) -> None:

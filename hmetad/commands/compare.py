@@ -16,7 +16,6 @@ from hmetad.base.errors import (
     ChoiceError,
     ConflictError,
     EmptyError,
-    InputError,
     LevelError,
     ModelError,
     NumberError,
@@ -28,8 +27,9 @@ from hmetad.commands.answer import (
     REPORTS,
     Answer,
     Listing,
+    Output,
+    PrintOptions,
     command_line,
-    deliver,
     output_file,
     rows_of,
 )
@@ -47,13 +47,7 @@ from hmetad.commands.fits import (
     read_fits,
 )
 from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
-from hmetad.commands.options import (
-    CiProb,
-    Output,
-    PrintOptions,
-    parse_limits,
-    sampling_options,
-)
+from hmetad.commands.options import options_named, parse_limits, sampling_options
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
 from hmetad.report.terminal import say
 from hmetad.text.names import column_name
@@ -118,8 +112,6 @@ class CompareOptions(PrintOptions):
     fail_unless : CONDITION
         Such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval shows
         it, 3 if there is no verdict, else 1.
-    output : FILE
-        Rows: .csv, .json. Report: .html, .md, .tex, .docx.
     """
 
     files: Annotated[list[str], typer.Argument()]
@@ -137,7 +129,7 @@ class CompareOptions(PrintOptions):
     bonferroni: bool = False
     rank: bool = False
     sensitivity: bool | None = None
-    ci_prob: CiProb = 0.95
+    ci_prob: float = 0.95
     fail_if: str | None = None
     fail_unless: str | None = None
     output: Output = None
@@ -172,9 +164,8 @@ def compare(asked: CompareOptions) -> None:
     hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
       --fail-unless "new not worse than old"
     """
-    chosen, limits = asked.format, limits_for(asked)
+    limits = limits_for(asked)
     refuse_together(asked, has_verdicts=limits is not None)
-    refuse_csv(asked)
     paths = named_fits(asked.files)
     suffixes = DATA_FILES if limits is None else (*DATA_FILES, *REPORTS)
     written = output_file(asked.output, suffixes, *paths.values(), asked.matrix)
@@ -213,22 +204,20 @@ def compare(asked: CompareOptions) -> None:
             page = hmetad.report.fit_report(one_or_all(fits), made, **shared)
         page.save(path)
 
-    deliver(answer, chosen, written, save_page)
+    asked.deliver(answer, written, save_page)
     say_how_to_settle(answer, fits)
     end_by(outcome)
 
 
 def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
     """Limits of the ROPE; None where nothing is judged."""
-    if asked.kind != "superiority":
-        if asked.rope is None:
-            step = "You decide which differences are negligible: --rope=-0.05,0.05."
-            raise EmptyError("--rope", "nothing", "two numbers", step)
-        return parse_limits(asked.rope)
-    if asked.rope is not None:
-        step = "A probability is not judged by a ROPE: leave --rope out."
-        raise ChoiceError("--rope", f"{asked.rope!r} with --kind superiority", "none", step)
-    return None
+    if asked.kind == "superiority":
+        asked.refuse_idle(rope="without --kind superiority: omit it, a probability has no ROPE")
+        return None
+    if asked.rope is None:
+        step = "You decide which differences are negligible: --rope=-0.05,0.05."
+        raise EmptyError("--rope", "nothing", "two numbers", step)
+    return parse_limits(asked.rope)
 
 
 def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
@@ -242,19 +231,12 @@ def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
         kind="" if asked.over or asked.kind == "difference" else "with --over",
         ci_prob="" if has_verdicts or asked.rank else "with verdicts, or --rank",
     )
+    if "csv" in (asked.format, Path(asked.output or "").suffix[1:]):
+        one_table = "without CSV, which holds one table: use json"
+        asked.refuse_idle(rank=one_table, sensitivity=one_table if asked.sensitivity else "")
     if asked.population and asked.new:
         step = "--population is about the average of groups, --new about a single new one."
         raise ConflictError("--population", "--new", next_step=step)
-
-
-def refuse_csv(asked: CompareOptions) -> None:
-    """Refuse a second table in CSV, which holds one."""
-    more = next((name for name in ("rank", "sensitivity") if getattr(asked, name)), None)
-    places = {"--format": asked.format, "--output": Path(asked.output or "").suffix[1:]}
-    for option, kind in places.items():
-        if more and kind == "csv":
-            step = f"One CSV is one table: take json, or leave --{more} out."
-            raise ChoiceError(option, f"csv with --{more}", "another format", step)
 
 
 def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
@@ -291,7 +273,7 @@ def asked_draws(
             hint = nearest(against, levels)
             raise LevelError("--against", repr(against), f"a level of {asked.over}", hint)
         against = levels[against]
-    try:
+    with options_named({"over and within": "--over and --within"}):
         return hmetad.contrast(
             one_or_all(sources),
             over=asked.over,
@@ -301,26 +283,6 @@ def asked_draws(
             independent=len(fits) > 1,
             **asked.pairing,
         )
-    except InputError as error:
-        if error.argument != "over and within":
-            raise
-        step = shared_cells_step(fits, asked) or error.next_step
-        error.argument, error.shell_step = "--over and --within", step
-        raise
-
-
-def shared_cells_step(fits: Fits, asked: CompareOptions) -> str:
-    """What to do where several cells have the same levels of what is compared."""
-    posterior = next(iter(fits.values()))["posterior"]
-    named = {"cell", asked.over, *asked.within, *asked.pool}
-    rest = ",".join(str(name) for name in posterior["cell"].coords if name not in named)
-    if not rest:
-        return ""
-    step = f"Compare within each: --within {rest}; or over all: --pool {rest}."
-    names = [f"{asked.var}_{own}" for own in (asked.over, f"S({asked.over})", f"C({asked.over})")]
-    if not any(all(name in fit["posterior"] for fit in fits.values()) for name in names):
-        return step
-    return f"{step} To compare conditions of the population: --population."
 
 
 def draws_of_one(sources: Mapping[str, Any], var: str) -> "xr.DataArray":
@@ -343,10 +305,6 @@ def draws_of_one(sources: Mapping[str, Any], var: str) -> "xr.DataArray":
 def read_weights(path: Path) -> "pd.DataFrame":
     """Weights of contrasts: names in the first column, a level of `over` in each other."""
     table = hmetad.logs.read_table(path)
-    if table.shape[1] < 3:
-        got = f"{table.shape[1]} columns in {str(path)!r}"
-        step = "Write a row per contrast, its name first, then a column per level."
-        raise LevelError("--matrix", got, "names of contrasts and two levels or more", step)
     named = table.set_index(table.columns[0])
     return named.set_axis(named.index.astype(str)).fillna(0)
 
@@ -494,21 +452,18 @@ def with_sources(
 
 
 def say_how_to_settle(answer: Answer, fits: Fits) -> None:
-    """Say how many draws would do, where Monte Carlo error could change a verdict."""
+    """Report how many draws suffice, if Monte Carlo error could change a verdict."""
     number = sum(
         row.get("verdict") == "unreliable" and "verdict" in str(row.get("unsettled", ""))
         for row in answer.rows
     )
-    if not number:
-        return
-    commands = dict.fromkeys(
-        f"hmetad {command_of(fit)} --draws {4 * fit['posterior'].sizes['draw']}"
-        for fit in fits.values()
-    )
-    say(
-        f"{number} of {len(answer.rows)} verdicts could change by Monte Carlo error: "
-        f"draw more samples, {' and '.join(commands)}."
-    )
+    if number:
+        commands = dict.fromkeys(
+            f"hmetad {command_of(fit)} --draws {4 * fit['posterior'].sizes['draw']}"
+            for fit in fits.values()
+        )
+        said = f"{number} of {len(answer.rows)} verdicts could change by Monte Carlo error"
+        say(f"{said}: draw more samples, {' and '.join(commands)}.")
 
 
 def command_of(fit: "xr.DataTree") -> str:

@@ -4,7 +4,6 @@ File and a model card or formula → file of the fit, and estimates by cell or o
 """
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,22 +17,11 @@ import typer
 
 import hmetad
 from hmetad.base.errors import FormulaError, NumberError, OutputError
-from hmetad.base.memory import in_words
-from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
-from hmetad.commands.answer import Answer, Listing, as_seed, give, output_file, rows_of
-from hmetad.commands.counting import count_file
+from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
 from hmetad.commands.fits import DRAWS_FILE, notices_command
-from hmetad.commands.options import (
-    CellOptions,
-    Chains,
-    CiProb,
-    PrintOptions,
-    Seed,
-    cell_heading,
-    given_options,
-    sampling_options,
-)
+from hmetad.commands.options import Chains, Seed, given_options, sampling_options
+from hmetad.commands.trials import CellOptions, cell_heading, count_file
 from hmetad.report.terminal import say
 from hmetad.text.names import symbol
 
@@ -45,7 +33,7 @@ __all__ = ["estimates", "fit", "models"]
 CARDS = {"model": "model", "title": "title", "question": "question"}
 SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 SHOWN |= {"lower": "lower", "upper": "upper"}
-Fit = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")]
+Fit = Annotated[Path, typer.Option("--output", "-o")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +55,8 @@ class FitOptions(CellOptions):
     target_accept : P
         Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
         Default: 0.8.
+    output : FILE
+        The fit: .nc.
     """
 
     covariates: tuple[str, ...] = ()
@@ -93,13 +83,15 @@ class EstimatesOptions(PrintOptions):
         Column with the standard errors of a table; draws have their own.
     link : NAME
         Scale that is modelled: identity, log, logit or fisher_z.
+    output : FILE
+        The fit: .nc.
     """
 
     file: Annotated[Path, typer.Argument()]
     formula: str
     se: str | None = None
     link: Literal["identity", "log", "logit", "fisher_z"] = "identity"
-    ci_prob: CiProb = 0.95
+    ci_prob: float = 0.95
     draws: Chains = None
     seed: Seed = None
     output: Fit = Path("estimates.nc")
@@ -117,7 +109,6 @@ def fit(asked: FitOptions) -> None:
     hmetad fit trials.csv --by subject,task --model group \
       --formula "all=1 + task + (1 + task | subject)" -o group.nc
     """
-    chosen = asked.format
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model or "individual"))
     # A card that is not there is said before trials are read.
     named = hmetad.load_model(asked.model) if asked.model else None
@@ -127,13 +118,12 @@ def fit(asked: FitOptions) -> None:
     if formulas:
         own = [formulas] if isinstance(formulas, str) else formulas.values()
         refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
-    refuse_full_disk(path, counts, spec, asked.draws)
     given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
     result = hmetad.bayes.thin_draws(hmetad.fit(counts, spec, formula=formulas, **options))
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options))
-    give(replace(answer, whole=notices_command([path])), chosen, [path])
+    asked.give(replace(answer, whole=notices_command([path])), [path])
     for sentence in answer.more["among_published"]:
         say(sentence)
 
@@ -212,20 +202,6 @@ def is_number(text: str) -> bool:
         return False
 
 
-def refuse_full_disk(
-    path: Path, counts: "xr.DataArray", spec: "hmetad.ModelSpec", draws: int | None
-) -> None:
-    """Refuse a disk without room for the draws, before sampling."""
-    options = {} if draws is None else {"draws": draws}
-    largest = int(limit("draws-thinned") * 10**6)
-    needed = min(hmetad.bayes.posterior_bytes(counts, spec.record, **options), largest)
-    free = shutil.disk_usage(Path(os.path.realpath(path)).parent).free
-    if free < needed:
-        got = f"{str(path)!r} on a disk with {in_words(free)} left"
-        allowed = f"room for {in_words(needed)} or more of draws"
-        raise OutputError("--output", got, allowed, "Name another place.")
-
-
 def save_somewhere(fit: "xr.DataTree", path: Path) -> None:
     """Save a fit; where that fails, save it in another folder, and say where."""
     try:
@@ -262,7 +238,7 @@ def estimates(asked: EstimatesOptions) -> None:
       -o sets.nc
     hmetad estimates studies.csv --formula "effect ~ 1 + (1 | study)" --se error -o studies.nc
     """
-    chosen, ci_prob = asked.format, asked.ci_prob
+    ci_prob = asked.ci_prob
     written = output_file(asked.output, [".nc"], asked.file)
     if not 0 < ci_prob < 1:
         raise NumberError("--ci-prob", str(ci_prob), "a probability between 0 and 1")
@@ -287,7 +263,7 @@ def estimates(asked: EstimatesOptions) -> None:
         said,
         whole=notices_command(written),
     )
-    give(answer, chosen, written)
+    asked.give(answer, written)
 
 
 def source_of(asked: EstimatesOptions) -> Any:
@@ -339,4 +315,4 @@ def models(asked: PrintOptions) -> None:
         }
         for spec in specs
     ]
-    give(Answer((Listing(cards, CARDS),)), asked.format)
+    asked.give(Answer((Listing(cards, CARDS),)))

@@ -1,42 +1,58 @@
-"""Fits from files, each under a name, and the draws of them that a question is about.
+"""Fits from files, each under a name, and the commands that show what a fit has.
 
-Paths → fits by name; fits → draws to compare, and their notices, seeds and versions.
+Paths → fits by name; fits → draws to compare, their notices, seeds and versions, and their report.
 """
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 import hmetad
-from hmetad.base.errors import ChoiceError, ModelError, RepeatError
-from hmetad.base.notice_registry import about_alone, repeat_in_comparison
+from hmetad.base.errors import (
+    ChoiceError,
+    FileError,
+    ModelError,
+    OutputError,
+    RepeatError,
+    UnknownError,
+    nearest,
+)
+from hmetad.base.notice_registry import about_alone, codes, repeat_in_comparison
 from hmetad.base.results import about as about_quantity
 from hmetad.base.results import results
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import is_dim_of
-from hmetad.commands.answer import as_seed
+from hmetad.commands.answer import (
+    REPORTS,
+    SEVERITIES,
+    Answer,
+    Listing,
+    Output,
+    PrintOptions,
+    as_seed,
+    command_line,
+    output_file,
+    rows_of,
+)
+from hmetad.commands.options import parse_pairs
+from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from hmetad.base.notice import Notice
+    from hmetad.report.page.report import Report
 
 __all__ = [
-    "DRAWS_FILE",
-    "Fits",
-    "about_fits",
-    "are_resampled",
-    "bearing_notices",
-    "fit_notices",
-    "judged_quantity",
-    "levels_of",
-    "named_fits",
-    "notices_command",
-    "predicted_draws",
-    "read_fits",
+    *("DRAWS_FILE", "Fits", "about_fits", "are_resampled", "bearing_notices", "fit_notices"),
+    *("judged_quantity", "levels_of", "named_fits", "notices", "notices_command"),
+    *("predicted_draws", "read_fits", "report"),
 ]
+
 
 DRAWS_FILE = ".nc"
 type Fits = Mapping[str, "xr.DataTree"]
@@ -184,3 +200,166 @@ def predicted_draws(
     if not is_own and any(one.measured and one.name == var for one in results()):
         return hmetad.bayes.predict_measures(fit, var, group_terms=not population)
     return hmetad.predict(fit) if population else fit
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(PrintOptions):
+    """Fits, and what their page says.
+
+    Parameters
+    ----------
+    file : FILE|DIR
+        A fit (.nc), or a folder of fits.
+    title : TEXT
+        Title of the page. Default: from the model.
+    question : TEXT
+        Question that the page answers. Default: that of the model.
+    label : NAME=WORDS
+        Words for a column or level, such as group=Diagnosis; may be repeated.
+    output : FILE
+        Page: .html, .md, .tex, .docx or .json.
+    as_json : flag
+        Print the whole report as JSON.
+    """
+
+    file: Annotated[Path, typer.Argument()]
+    title: str = ""
+    question: str = ""
+    label: list[str] | None = None
+    output: Output = None
+
+
+# A report is printed as JSON alone.
+REPORT_FIELDS = ("file", "title", "question", "label", "output", "as_json")
+
+
+def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
+    """Write a report of one fit, or of all fits in a folder.
+
+    Examples
+    --------
+    hmetad report fit.nc -o page.html --question "Who knows more?"
+    hmetad report fits/ -o all.md
+    hmetad report fit.nc --json
+    """
+    if asked.output is None and not asked.as_json:
+        raise OutputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
+    paths = fits_in(asked.file)
+    written = output_file(asked.output, (*REPORTS, ".json"), *paths.values())
+    asked.refuse_idle(question="with one fit" if len(paths) > 1 else "")
+    labels = parse_pairs("--label", asked.label) or {}
+    fits = read_fits(paths)
+    for name, fit in fits.items():
+        if are_resampled(fit) and "formula" not in fit.attrs:
+            where, got = str(paths[name]), "draws without a model card"
+            step = "Decisions on it have a report: hmetad compare … -o page.html."
+            raise FileError(where, got, "a fit of counts", step)
+    if len(fits) == 1:
+        words: dict[str, Any] = {
+            "title": asked.title,
+            "question": asked.question,
+            "command": command_line(),
+        }
+        (fit,) = fits.values()
+        page = hmetad.report.fit_report(fit, **words, labels=labels)
+    else:
+        pages = {name: hmetad.report.fit_report(fit, labels=labels) for name, fit in fits.items()}
+        page = hmetad.report.combine_reports(asked.title or f"Fits in {asked.file.name}", pages)
+    for path in written:
+        page.save(path)
+    if asked.as_json:
+        asked.give(whole(page, fits, paths, labels), written)
+    else:
+        say(f"Written: {asked.output}")
+
+
+def fits_in(file: Path) -> dict[str, Path]:
+    """Path of each fit by its name: the fits in a folder, or the one that the path is."""
+    inside = sorted(file.glob("*.nc")) if file.is_dir() else []
+    return {path.stem: path for path in inside or [file]}
+
+
+def whole(
+    page: "Report",
+    fits: Mapping[str, "xr.DataTree"],
+    paths: Mapping[str, Path],
+    labels: Mapping[str, str],
+) -> Answer:
+    """The report as an answer: estimates and population of fits, and all that is on the page."""
+    rows = [
+        {"fit": name, **row}
+        for name, fit in fits.items()
+        for row in rows_of(hmetad.report.estimate_table(fit))
+    ]
+    population = [
+        {"fit": name, **row}
+        for name, fit in fits.items()
+        if are_resampled(fit) or hmetad.bayes.spec_of(fit).formula
+        for row in rows_of(hmetad.report.population_table(fit, labels=labels))
+    ]
+    more = {**about_fits(fits, paths), "population": population, "report": page.to_dict()}
+    # The fits have said them, and the object has them whole.
+    return Answer((Listing(rows, {}),), fit_notices(fits), more=more, said=())
+
+
+SHOWN = {"code": "code", "severity": "severity", "means": "meaning", "shell_do": "what to do"}
+OF_FITS = {"code": "code", "notice": "notice"}
+Codes = Annotated[list[str] | None, typer.Argument(metavar="[CODE|FILE]...", show_default=False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoticeOptions(PrintOptions):
+    """Codes to explain, or fits whose notices are printed whole.
+
+    Parameters
+    ----------
+    names : CODE|FILE
+        Codes as they stand in brackets after a notice; or fits and draws (.nc), whose own notices
+        are printed whole. Default: all codes.
+    """
+
+    names: Codes = None
+
+
+def notices(asked: NoticeOptions) -> None:
+    """Explain notices: what a code means, and what to do about it.
+
+    For fits and draws (.nc), print their notices in full.
+
+    Examples
+    --------
+    hmetad notices few-trials rhat
+    hmetad notices fit.nc
+    hmetad notices --format markdown
+    """
+    names = asked.names or ()
+    known = {name: code for name, code in codes().items() if code.texts}
+    if names and all(name not in known and Path(name).exists() for name in names):
+        fits = read_fits({name: Path(name) for name in names})
+        found = [row_of(one) for one in fit_notices(fits)]
+        found.sort(key=lambda row: SEVERITIES.index(row["severity"]))
+        asked.give(Answer((Listing(found, OF_FITS),)))
+        return
+    for name in names:
+        if name not in known:
+            allowed = "a code of a notice, or the file of a fit"
+            raise UnknownError("CODE", repr(name), allowed, nearest(name, known))
+    rows = [
+        {
+            "code": name,
+            "severity": min((x.severity for x in known[name].texts.values()), key=SEVERITIES.index),
+            "means": known[name].means,
+            "do": known[name].do,
+            "shell_do": known[name].shell_do,
+        }
+        for name in names or known
+    ]
+    asked.give(Answer((Listing(rows, SHOWN),)))
+
+
+def row_of(notice: "Notice") -> dict[str, Any]:
+    """A notice whole, with its cells, in one text and in parts."""
+    cells = f" Cells: {', '.join(notice.cells)}." if notice.cells else ""
+    step = notice.shell_step or notice.next_step
+    text = f"{notice.severity}: {notice.message} {step}".rstrip() + cells
+    return {"code": notice.code, "notice": text, **asdict(notice)}

@@ -21,24 +21,21 @@ from hmetad.base.errors import (
     ChoiceError,
     ColumnError,
     ConflictError,
-    NumberError,
     OutputError,
     UnknownError,
     nearest,
 )
 from hmetad.base.files import write_together
-from hmetad.commands.answer import Answer, Listing, give, refuse_inputs, rows_of, writable_file
-from hmetad.commands.counting import quantile_ratings
-from hmetad.commands.options import (
-    Limit,
-    MissingCodes,
+from hmetad.commands.answer import (
+    Answer,
+    Listing,
     PrintOptions,
-    chosen_limits,
-    option_name,
-    options_named,
-    parse_pairs,
-    split,
+    refuse_inputs,
+    rows_of,
+    writable_file,
 )
+from hmetad.commands.options import option_name, options_named, parse_pairs, split
+from hmetad.commands.trials import quantile_ratings
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
 from hmetad.report.terminal import say, strict
 from hmetad.text.cells import csv_frame
@@ -66,6 +63,9 @@ REMARKS = (
 )
 # Fields of the records below for arguments of `hmetad.logs.read_log` with other names.
 FIELDS = {"source": "confidence_from", "limits": "limit", "executor": "workers"}
+# Fields that every kind has, and those about the answers of a log.
+SHARED = ("path", "output", "ratings", "print_as", "as_json")
+ANSWERS = ("agreement", "by")
 # Arguments that are typed by another name.
 TYPED = {name: option_name(field) for name, field in FIELDS.items()}
 TYPED |= {"confidence": "--columns", "name": "PATH"}
@@ -85,205 +85,110 @@ MEANING |= {"correct": True, "incorrect": False}
 
 @dataclass(frozen=True, kw_only=True)
 class ImportOptions(PrintOptions):
-    """What is read, and where its trials go.
+    """What is read, and where its trials go; each kind of log has some of these options.
 
     Parameters
     ----------
     path : PATH
-        Name of a data set; or a table of trials without a description, whose columns are guessed.
+        A file, or a folder of files. For a table also a quoted pattern, such as 'runs/*.csv'; for
+        a data set its name.
     output : FILE
         Trials: .csv, .parquet or .jsonl.
     ratings : K
         Add a column rating: confidence in K ratings, by its quantiles.
+    describe : FLAG
+        Guess the meaning of columns and codes, with reasons, and write no file.
+    columns : PAIRS
+        Names of its columns: correct=ok,confidence=sure.
+    path_columns : PATTERN
+        Columns to read from the names of files: {model}_{set}.csv.
+    delimiter : CHARACTER
+        comma, semicolon, tab, bar or space. Default: detected.
+    decimal : CHARACTER
+        Decimal separator, comma or point. Default: point, or comma in columns in which all values
+        have one.
+    task : NAME
+        Read this task, if the log has several.
+    scorer : NAME
+        Scorer that decides what is correct, or scorer/part.
+    grades : PAIRS
+        Meaning of grades, or of values of the column correct: no=false,yes=true.
+    metric : NAME
+        Metric that decides what is correct; or task=metric, one for each task.
+    threshold : X
+        Score from which an answer is correct. Default: 1 is correct, 0 is an error.
+    runs : WHICH
+        Runs of a task to read: latest or all. Default: latest.
+    answer_filter : NAME
+        Filter of the answers; or task=filter, one for each task.
+    answer_pattern : REGEX
+        Extract the answer from each response, as the one group of the pattern.
+    normalise : HOW
+        Length by which the log-likelihood of an option is divided: none, characters or bytes.
+        Default: none.
+    field : NAME
+        Field that states the confidence.
+    confidence_from : PLACE
+        Where confidence is: completion, score, metadata, store or logprobs.
+    pattern : REGEX
+        Extract confidence from a text, as the one group of the pattern.
+    words : PAIRS
+        Probabilities that words of confidence stand for: "very likely=0.9,unsure=0.5".
+    scale : SCALE
+        Scale of stated confidence: probability, percent, its maximum (10 for 0 to 10), or both
+        ends (1,7).
+    agreement : ANSWER
+        For repeated answers: confidence is the proportion of answers to an item that agree with
+        the modal answer (modal) or the graded one (graded).
+    by : COLUMNS
+        With --agreement: columns that, with the item, identify participant and question:
+        model,set.
+    workers : N
+        Number of processes that read the files of a folder.
     """
 
     path: Annotated[Path, typer.Argument()]
     output: Annotated[Path | None, typer.Option("--output", "-o")] = None
     ratings: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileImport(ImportOptions):
-    """Files in a folder.
-
-    Parameters
-    ----------
-    workers : N
-        Number of processes that read the files of a folder.
-    """
-
-    workers: Annotated[int, typer.Option(min=1)] = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatlabImport(FileImport):
-    """Matlab files.
-
-    Parameters
-    ----------
-    path : PATH
-        A file .mat, or a folder with a file for each person.
-    columns : PAIRS
-        Names of its vectors: stimulus=direction,confidence=slider.
-    """
-
+    describe: bool = False
     columns: list[str] | None = None
-    limit: Limit = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswerImport(FileImport):
-    """Answers with a grade and a confidence.
-
-    Parameters
-    ----------
-    threshold : X
-        Score from which an answer is correct. Default: 1 is correct, 0 is wrong.
-    field : NAME
-        Field that states the confidence.
-    pattern : REGEX
-        Extracts confidence from a text, as the one group of the pattern.
-    words : PAIRS
-        Probabilities that words of confidence stand for: "very likely=0.9,unsure=0.5".
-    scale : SCALE
-        Scale of stated confidence: probability, percent, its top (10 for 0 to 10), or both ends
-        (1,7).
-    agreement : ANSWER
-        Repeated answers: confidence is the share of answers to an item that agree with the
-        modal answer (modal) or the graded one (graded).
-    by : COLUMNS
-        With --agreement: columns that, with the item, identify whose answers to which question
-        they are: model,set.
-    """
-
+    path_columns: str | None = None
+    missing_codes: list[str] | None = None
+    delimiter: str | None = None
+    decimal: Literal["comma", "point"] | None = None
+    task: str | None = None
+    scorer: str | None = None
+    grades: list[str] | None = None
+    metric: str | None = None
     threshold: float | None = None
+    runs: str | None = None
+    answer_filter: str | None = None
+    answer_pattern: str | None = None
+    normalise: str | None = None
     field: str | None = None
+    confidence_from: str | None = None
     pattern: str | None = None
     words: list[str] | None = None
     scale: str | None = None
     agreement: Literal["modal", "graded"] | None = None
     by: tuple[str, ...] = ()
+    limit: list[str] | None = None
+    workers: Annotated[int, typer.Option(min=1)] = 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableImport(AnswerImport):
-    """A table.
-
-    Parameters
-    ----------
-    path : PATH
-        A table .csv, .tsv, .jsonl or .parquet, a folder of them, or a quoted pattern.
-    describe : FLAG
-        Guess what its columns and codes are, with reasons, and write nothing.
-    columns : PAIRS
-        Names of its columns: correct=ok,confidence=sure.
-    path_columns : PATTERN
-        Columns to read from the names of files: {model}_{set}.csv.
-    grades : PAIRS
-        What the values of column correct mean: no=false,yes=true.
-    delimiter : SIGN
-        comma, semicolon, tab, bar or space. Default: detected.
-    decimal : SIGN
-        Decimal sign, comma or point. Default: point, or comma in columns where all values have
-        one.
-    """
-
-    describe: bool = False
-    columns: list[str] | None = None
-    path_columns: str | None = None
-    grades: list[str] | None = None
-    missing_codes: MissingCodes = None
-    delimiter: str | None = None
-    decimal: Literal["comma", "point"] | None = None
+def fields_of(kind: str, *more: str) -> list[str]:
+    """Fields of the options of a kind of log: those of its reader, and some more."""
+    return [*SHARED, *more, *(FIELDS.get(name, name) for name in READERS[kind].options)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogImport(AnswerImport):
-    """A log of an evaluation.
-
-    Parameters
-    ----------
-    path : PATH
-        A log, or a folder of logs.
-    task : NAME
-        Read this task, if the log has several.
-    """
-
-    task: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class InspectImport(LogImport):
-    """A log of Inspect.
-
-    Parameters
-    ----------
-    scorer : NAME
-        Scorer that decides what is correct, or scorer/part.
-    grades : PAIRS
-        What the grades mean: P=false,N=false.
-    confidence_from : PLACE
-        Where confidence is: completion, score, metadata, store or logprobs.
-    """
-
-    scorer: str | None = None
-    grades: list[str] | None = None
-    confidence_from: str | None = None
-    limit: Limit = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricImport(LogImport):
-    """A log with metrics.
-
-    Parameters
-    ----------
-    metric : NAME
-        Metric that decides what is correct; or task=metric, one for each task.
-    answer_pattern : REGEX
-        Extracts the answer from each response, as the one group of the pattern.
-    """
-
-    metric: str | None = None
-    answer_pattern: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class HelmImport(MetricImport):
-    """A run of HELM."""
-
-    limit: Limit = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LightevalImport(MetricImport):
-    """Details of lighteval.
-
-    Parameters
-    ----------
-    runs : WHICH
-        Runs of a task to read: latest or all. Default: latest.
-    normalise : HOW
-        Length by which the log-likelihood of an option is divided: none, characters or bytes.
-        Default: none.
-    """
-
-    runs: str | None = None
-    normalise: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LmEvalImport(LightevalImport):
-    """Samples of lm-evaluation-harness.
-
-    Parameters
-    ----------
-    answer_filter : NAME
-        Filter of the answers; or task=filter, one for each task.
-    """
-
-    answer_filter: str | None = None
-    limit: Limit = None
+# Options of each command: of logs those of the answers in them too.
+type LmEval = Annotated[ImportOptions, fields_of("lm-eval", *ANSWERS)]
+type Inspect = Annotated[ImportOptions, fields_of("inspect", *ANSWERS)]
+type Lighteval = Annotated[ImportOptions, fields_of("lighteval", *ANSWERS)]
+type Helm = Annotated[ImportOptions, fields_of("helm", *ANSWERS)]
+type Matlab = Annotated[ImportOptions, fields_of("matlab")]
+type Table = Annotated[ImportOptions, fields_of("table", *ANSWERS, "describe")]
+type DataSet = Annotated[ImportOptions, SHARED]
 
 
 def named_kind(args: Sequence[str]) -> str:
@@ -295,7 +200,7 @@ def named_kind(args: Sequence[str]) -> str:
     return recognise_kind(Path(first))
 
 
-def import_lm_eval(asked: LmEvalImport) -> None:
+def import_lm_eval(asked: LmEval) -> None:
     """Convert sample logs of lm-evaluation-harness to trials.
 
     Examples
@@ -306,7 +211,7 @@ def import_lm_eval(asked: LmEvalImport) -> None:
     import_trials("lm-eval", asked)
 
 
-def import_inspect(asked: InspectImport) -> None:
+def import_inspect(asked: Inspect) -> None:
     """Convert logs of Inspect, .eval or .json, to trials.
 
     Examples
@@ -317,7 +222,7 @@ def import_inspect(asked: InspectImport) -> None:
     import_trials("inspect", asked)
 
 
-def import_lighteval(asked: LightevalImport) -> None:
+def import_lighteval(asked: Lighteval) -> None:
     """Convert details of lighteval, .parquet, to trials.
 
     Examples
@@ -327,7 +232,7 @@ def import_lighteval(asked: LightevalImport) -> None:
     import_trials("lighteval", asked)
 
 
-def import_helm(asked: HelmImport) -> None:
+def import_helm(asked: Helm) -> None:
     """Convert runs of HELM to trials.
 
     Examples
@@ -337,7 +242,7 @@ def import_helm(asked: HelmImport) -> None:
     import_trials("helm", asked)
 
 
-def import_matlab(asked: MatlabImport) -> None:
+def import_matlab(asked: Matlab) -> None:
     """Convert Matlab files of HMeta-d, .mat, to trials.
 
     Examples
@@ -347,7 +252,7 @@ def import_matlab(asked: MatlabImport) -> None:
     import_trials("matlab", asked)
 
 
-def import_table(asked: TableImport) -> None:
+def import_table(asked: Table) -> None:
     """Convert tables to trials, or guess what their columns are.
 
     Examples
@@ -364,7 +269,7 @@ def import_table(asked: TableImport) -> None:
         import_trials("table", asked)
 
 
-def import_dataset(asked: ImportOptions) -> None:
+def import_dataset(asked: DataSet) -> None:
     """Fetch a public data set, and write its trials.
 
     Examples
@@ -394,22 +299,22 @@ def import_trials(kind: str, asked: ImportOptions) -> None:
         for name, number in trials.notna().sum().items()
     ]
     listing = Listing(filled, COLUMNS, f"{len(trials)} trials")
-    give(Answer((listing,), notices, more={"trials": len(trials), **remarks}), asked.format, [path])
+    asked.give(Answer((listing,), notices, more={"trials": len(trials), **remarks}), [path])
 
 
-def give_guesses(asked: TableImport) -> None:
+def give_guesses(asked: ImportOptions) -> None:
     """Print what the columns and codes of a table may be, and why."""
     for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
         step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
         raise ConflictError(option_name(name), "--describe", next_step=step)
     found = rows_of(hmetad.datasets.describe(asked.path))
-    give(Answer((Listing(found, GUESSES, str(asked.path)),)), asked.format)
+    asked.give(Answer((Listing(found, GUESSES, str(asked.path)),)))
 
 
 def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
     """Trials of a log, or of a public data set, read by one process or several."""
     with options_named(TYPED):
-        if not isinstance(asked, FileImport):
+        if kind == "dataset":
             return hmetad.datasets.load_trials(str(asked.path))
         read = partial(hmetad.logs.read_log, kind, asked.path, **reader_options(kind, asked))
         if asked.workers == 1:
@@ -419,7 +324,7 @@ def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
             return read(executor=executor)
 
 
-def reader_options(kind: str, asked: FileImport) -> dict[str, Any]:
+def reader_options(kind: str, asked: ImportOptions) -> dict[str, Any]:
     """Options of a reader that were given."""
     found = {}
     for name in (name for name in READERS[kind].options if name != "executor"):
@@ -455,23 +360,17 @@ def said_remarks(trials: "pd.DataFrame", kind: str, source: Path) -> dict[str, A
     return remarks
 
 
-def parse_words(option: str, given: list[str]) -> dict[str, float]:
-    """Words for confidence and the probabilities they stand for."""
-    try:
-        return {name: float(value) for name, value in (parse_pairs(option, given) or {}).items()}
-    except ValueError as error:
-        step = 'Write --words "very likely=0.9,unsure=0.5".'
-        raise NumberError(option, repr(given), "a number for each word", step) from error
-
-
-def parse_grades(option: str, given: list[str]) -> dict[str, bool]:
-    """Grades of a scorer, and whether they are right."""
-    pairs = parse_pairs(option, given) or {}
-    for name, value in pairs.items():
-        if value.lower() not in MEANING:
-            step = "Write --grades yes=true,no=false."
-            raise ChoiceError(option, f"{name}={value}", "true or false for each grade", step)
-    return {name: MEANING[value.lower()] for name, value in pairs.items()}
+def parse_values(
+    option: str, given: list[str], read: Callable[[str], object], allowed: str
+) -> dict[str, object]:
+    """Names and values, each read by a function."""
+    found = {}
+    for name, value in (parse_pairs(option, given) or {}).items():
+        try:
+            found[name] = read(value)
+        except (KeyError, ValueError) as error:
+            raise ChoiceError(option, f"{name}={value}", allowed) from error
+    return found
 
 
 def parse_choices(option: str, given: str) -> str | dict[str, str] | None:
@@ -493,11 +392,16 @@ def parse_scale(option: str, scale: str) -> Any:
     return ends[0] if len(ends) == 1 else tuple(ends)
 
 
+NUMBER_OF_EACH = "a number for each word, as in 'very likely=0.9,unsure=0.5'"
+TRUTH_OF_EACH = "true or false for each grade, as in yes=true,no=false"
+LIMIT_OF_EACH = "an integer for each limit, as in line=20000"
 PARSED: dict[str, Callable[[str, Any], Any]] = {
     **{"answer_filter": parse_choices, "metric": parse_choices, "scale": parse_scale},
-    **{"columns": parse_pairs, "words": parse_words, "grades": parse_grades},
+    "columns": parse_pairs,
+    "words": partial(parse_values, read=float, allowed=NUMBER_OF_EACH),
+    "grades": partial(parse_values, read=lambda word: MEANING[word.lower()], allowed=TRUTH_OF_EACH),
+    "limits": partial(parse_values, read=int, allowed=LIMIT_OF_EACH),
     "missing_codes": lambda _, given: split(given),
-    "limits": lambda _, given: chosen_limits(given),
 }
 
 
@@ -505,7 +409,7 @@ def reshaped_trials(
     trials: "pd.DataFrame", asked: ImportOptions
 ) -> tuple["pd.DataFrame", list["Notice"]]:
     """Trials as read, or one row per item with its agreement, with the log's record; notices."""
-    if not isinstance(asked, AnswerImport) or asked.agreement is None:
+    if asked.agreement is None:
         asked.refuse_idle(by="with --agreement")
         return trials, hmetad.logs.frame_notices(trials)
     before = dict(trials.attrs)

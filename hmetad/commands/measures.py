@@ -3,7 +3,7 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import ChoiceError, ColumnError, ConflictError, OutputError
+from hmetad.base.errors import ColumnError, OutputError
 from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
     Answer,
     Listing,
+    Output,
     as_seed,
     command_line,
-    deliver,
     output_file,
     rows_of,
 )
-from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
 from hmetad.commands.fits import DRAWS_FILE
-from hmetad.commands.options import (
+from hmetad.commands.trials import (
     CellOptions,
-    CiProb,
-    Output,
+    are_numbers,
     cell_heading,
     columns_of,
+    count_scanned,
+    scan_trials,
 )
 from hmetad.text.names import column_name, in_percent
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from hmetad.base.notice import Notice
     from hmetad.counts.columns import Trials
-    from hmetad.report.page.report import Report
     from hmetad.rows.queries import Rows
 
 __all__ = ["columns", "measures"]
@@ -90,7 +89,7 @@ class MeasuresOptions(CellOptions):
     missing: Literal["drop", "wrong"] = "drop"
     meta_d: bool = False
     interval: bool = False
-    ci_prob: CiProb = 0.95
+    ci_prob: float = 0.95
     draws: Annotated[int, typer.Option(min=10)] = 1000
     output: Output = None
 
@@ -150,15 +149,18 @@ class Measured:
     result : Dataset
     draws : Dataset or None
         Draws of the intervals, where there are some.
-    page : callable
-        ``command=`` that made it → Report.
+    shown : tuple
+        What a page is about: trials, or counts and their measures.
+    words : dict
+        What else a page is told.
     notices : list of Notice
         Beside those of the result.
     """
 
     result: "xr.Dataset"
     draws: "xr.Dataset | None"
-    page: Callable[..., "Report"]
+    shown: tuple[Any, ...]
+    words: dict[str, Any]
     notices: "Sequence[Notice]" = ()
 
 
@@ -180,56 +182,34 @@ def measures(options: MeasuresOptions) -> None:
     hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
       --draws 4000 -o draws.nc
     """
-    chosen = options.format
     written = output_file(options.output, (*DATA_FILES, *REPORTS, DRAWS_FILE), options.file)
-    refuse_without_stimulus(options)
     asked = requested(options)
     options.refuse_idle(**needs_of_options(asked))
+    if options.common_items:
+        shared = {**asked.compared, "item": options.cluster, "answered": asked.answered}
+        asked = replace(asked, table=hmetad.measures.common_items(asked.table, **shared))
     if options.suffix == DRAWS_FILE and not asked.has_draws:
         got = f"{str(options.output)!r} without --interval"
         raise OutputError("--output", got, "draws", "Add --interval.")
     measured = measured_exactly(asked) if asked.is_exact else measured_counts(asked)
     answer = measures_answer(asked, measured)
-    deliver(answer, chosen, written, partial(save, asked=asked, measured=measured))
-
-
-def refuse_without_stimulus(options: MeasuresOptions) -> None:
-    """Refuse meta-d′ of right and wrong, and cells that are what is drawn whole."""
-    if options.correct is not None and options.meta_d and not options.options:
-        step = (
-            "Right or wrong alone has no d′ and so no M-ratio. Without --meta-d you get AUROC2, "
-            "gamma and measures of calibration or information; with the number of options, "
-            "--options 4, or with --stimulus and --response in place of --correct, M-ratio too."
-        )
-        raise ConflictError("--meta-d", "--correct", next_step=step)
-    cluster = options.cluster
-    if cluster is not None and cluster in columns_of(options.by):
-        # A cell that is one unit has no spread.
-        step = f"Leave {cluster} out of --by: --cluster draws it whole, for all cells at once."
-        got = f"{cluster!r}, which --cluster names too"
-        raise ColumnError("--by", got, "columns beside that of --cluster", step)
+    options.deliver(answer, written, partial(save, asked=asked, measured=measured))
 
 
 def requested(options: MeasuresOptions) -> Request:
     """Trials that options are about, not yet read where all are taken."""
-    cluster = (options.cluster or "").split(",")
-    trials = scan_trials(options, options.by, options.correct, others=cluster)
+    cluster = options.cluster or ""
+    if cluster in columns_of(options.by):
+        # A cell that is one unit has no spread.
+        step = f"Omit {cluster} from --by: --cluster resamples it, for all cells at once."
+        got = f"{cluster!r}, which --cluster names too"
+        raise ColumnError("--by", got, "columns that --cluster does not name", step)
+    trials = scan_trials(options, options.by, options.correct, others=cluster.split(","))
     options = replace(options, correct=trials.roles.get("correct"))
     are_rated = options.quantiles or options.ratings or options.levels
     has_numbers = options.correct is not None and not are_rated
     is_exact = has_numbers and are_numbers(trials.rows, options.confidence)
-    if options.missing != "drop" and options.common_items:
-        raise ConflictError("--common-items", "--missing wrong")
-    if options.missing != "drop" and not is_exact:
-        step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
-        raise ChoiceError("--missing", "'wrong' with ratings", "'drop'", step)
-    request = Request(options, trials, trials.rows, is_exact)
-    if not options.common_items:
-        return request
-    shared = hmetad.measures.common_items(
-        trials.rows, **request.compared, item=options.cluster, answered=request.answered
-    )
-    return replace(request, table=shared)
+    return Request(options, trials, trials.rows, is_exact)
 
 
 def needs_of_options(asked: Request) -> dict[str, str]:
@@ -240,7 +220,13 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     is_compared = is_compared or (asked.has_draws and options.suffix in REPORTS)
     of_draws = "" if asked.has_draws else "with --interval"
     of_stimulus = "without --correct" if options.correct is not None else ""
+    lacks_d = of_stimulus and not options.options
+    counts_all = options.missing == "drop"
+    exact = "with confidence as numbers and --correct, without --quantiles and --ratings"
     return {
+        "missing": "" if asked.is_exact or counts_all else exact,
+        "common_items": "" if counts_all else "without --missing wrong",
+        "meta_d": "with --options, the number of options, or with a stimulus" if lacks_d else "",
         **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(("stimulus", "response", "labels"), of_stimulus),
         "options": "with ratings: make some by --quantiles 4" if asked.is_exact else "",
@@ -261,8 +247,7 @@ def measured_exactly(asked: Request) -> Measured:
         )
     else:
         result = hmetad.measures.measure_trials(table, **shared, ci_prob=ci_prob)
-    titled: dict[str, Any] = {**shared, "title": title_of(options), "ci_prob": ci_prob}
-    return Measured(result, draws, partial(measures_page, table, **titled, draws=draws))
+    return Measured(result, draws, (table,), {**shared, "ci_prob": ci_prob})
 
 
 def measured_counts(asked: Request) -> Measured:
@@ -293,19 +278,8 @@ def measured_counts(asked: Request) -> Measured:
     else:
         measured = statistic(pooled)
     found = [*found, *unequal_items(asked)]
-    titled: dict[str, Any] = {"over": options.over, "title": title_of(options), "notices": found}
-    page = partial(measures_page, pooled, measured, **titled, draws=draws)
-    return Measured(measured, draws, page, found)
-
-
-def measures_page(*args: Any, **options: Any) -> "Report":
-    """Page of measures; what draws it is imported when a page is wanted."""
-    return hmetad.report.measures_report(*args, **options)
-
-
-def title_of(options: MeasuresOptions) -> str:
-    """Title of a page."""
-    return f"Measures of {options.file.name}"
+    words = {"over": options.over, "notices": found}
+    return Measured(measured, draws, (pooled, measured), words, found)
 
 
 def unequal_items(asked: Request) -> "list[Notice]":
@@ -332,11 +306,9 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
         title += f"; ECE: {measured.result.attrs.get('bins')} bins of equal numbers"
     listings = (Listing(rows, shown, title, MORE),)
     said = [*hmetad.notices(measured.result), *measured.notices]
-    if not asked.has_draws:
-        seed = as_seed(measured.result.attrs.get("seed"))
-        return Answer(listings, said, seed)
     how = {"method": "percentile", "ci_prob": options.ci_prob, "draws": options.draws}
-    return Answer(listings, said, as_seed(measured.result.attrs["seed"]), more={"intervals": how})
+    more = {"intervals": how} if asked.has_draws else {}
+    return Answer(listings, said, as_seed(measured.result.attrs.get("seed")), more=more)
 
 
 def columns(is_exact: bool = False) -> dict[str, str]:
@@ -367,4 +339,8 @@ def save(path: Path, *, asked: Request, measured: Measured) -> None:
         return
     is_given = not asked.has_draws or asked.options.seed is not None
     seed = "" if is_given else f" --seed {measured.result.attrs['seed']}"
-    measured.page(command=command_line() + seed).save(path)
+    words = {**measured.words, "title": f"Measures of {asked.options.file.name}"}
+    page = hmetad.report.measures_report(
+        *measured.shown, **words, draws=measured.draws, command=command_line() + seed
+    )
+    page.save(path)

@@ -3,7 +3,7 @@
 Function of a record → function of the options themselves, as typer reads them. Under "Parameters"
 of the docstring, ``name : METAVAR`` and the help below it describe a field, its annotation and
 default say the rest. A tuple of names is typed with commas; a bool that is False is a flag. Below
-are the records and the readers of texts that commands share.
+are the readers of texts that commands share.
 """
 
 import re
@@ -14,96 +14,22 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature, cleandoc
-from pathlib import Path
 from textwrap import indent
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from hmetad.base.errors import ChoiceError, ConflictError, InputError, NumberError, UnusedError
+from hmetad.base.errors import ChoiceError, InputError, NumberError, UnusedError
 
 __all__ = [
-    "KNOWN",
-    "PLAIN",
-    "CellOptions",
-    "Chains",
-    "CiProb",
-    "Correction",
-    "FixedSeed",
-    "Format",
-    "Limit",
-    "MissingCodes",
-    "Options",
-    "Output",
-    "PrintOptions",
-    "Seed",
-    "TrialOptions",
-    "as_command",
-    "cell_heading",
-    "chosen_limits",
-    "columns_of",
-    "given_options",
-    "option_name",
-    "options_named",
-    "parse_by",
-    "parse_correction",
-    "parse_limits",
-    "parse_numbers",
-    "parse_pairs",
-    "sampling_options",
-    "split",
+    *("KNOWN", "PLAIN", "Chains", "FixedSeed", "Options", "Seed", "as_command", "given_options"),
+    *("option_name", "options_named", "parse_correction", "parse_limits", "parse_numbers"),
+    *("parse_pairs", "sampling_options", "split"),
 ]
 
-Format = Literal["table", "json", "csv", "markdown", "latex"]
-Output = Annotated[Path | None, typer.Option("--output", "-o")]
-
-
-def described(metavar: str, text: str, **limits: Any) -> Any:
-    """Description of an option that several records have."""
-    return typer.Option(metavar=metavar, help=text, **limits)
-
-
-MissingCodes = Annotated[
-    list[str] | None, described("VALUES", "Values that stand for a missing answer: 999,-1.")
-]
-Limit = Annotated[
-    list[str] | None,
-    described("NAME=N", "Raise a limit on file size that an error named: line=20000."),
-]
-Correction = Annotated[
-    str,
-    described(
-        "NAME",
-        "Correction for rates of 0 and 1: none, loglinear, cell, or a number that is added to "
-        "each count.",
-    ),
-]
-CiProb = Annotated[float, described("P", "Probability of the intervals.")]
-Chains = Annotated[
-    int | None,
-    described("N", "Posterior draws per chain. Default: 1000 or, if too few, more.", min=4),
-]
-Seed = Annotated[
-    int | None,
-    described(
-        "N",
-        "Random seed; the same seed repeats the result (same versions and caches). Default: a new "
-        "one, which --json prints.",
-        min=0,
-    ),
-]
-FixedSeed = Annotated[
-    int, described("N", "Random seed; the same seed repeats the result (same versions).", min=0)
-]
-PrintAs = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help=f"What is printed: {', '.join(get_args(Format))}. Default: table.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
+Chains = Annotated[int | None, typer.Option(min=4)]
+Seed = Annotated[int | None, typer.Option(min=0)]
+FixedSeed = Annotated[int, typer.Option(min=0)]
 
 # Options of the command that runs.
 KNOWN: ContextVar[Set[str]] = ContextVar("known", default=frozenset())
@@ -122,7 +48,35 @@ PLAIN = {ord(HYPHEN): "-", ord(SPACE): " "}
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of a command, and the names of those that were typed."""
+    """Options of a command, and the names of those that were typed.
+
+    What several commands have is described here.
+
+    Parameters
+    ----------
+    correct : COLUMN
+        Column that is 1 for a correct answer and 0 for an error.
+    correction : NAME
+        Correction for rates of 0 and 1: none, loglinear, cell, or a number that is added to each
+        count.
+    ci_prob : P
+        Probability of the intervals.
+    draws : N
+        Posterior draws per chain. Default: 1000 or, if too few, more.
+    seed : N
+        Random seed; the same seed repeats the result (same versions and caches). Default: a new
+        one, which --json prints.
+    missing_codes : VALUES
+        Values that stand for a missing answer: 999,-1.
+    limit : NAME=N
+        Raise a limit on file size that an error named: line=20000.
+    output : FILE
+        Rows: .csv, .json. Report: .html, .md, .tex, .docx.
+    print_as : FORMAT
+        What is printed: table, json, csv, markdown, latex. Default: table.
+    as_json : FLAG
+        Short for --format json.
+    """
 
     typed: frozenset[str] = frozenset()
 
@@ -133,91 +87,21 @@ class Options:
                 raise UnusedError(option_name(name), condition)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrintOptions(Options):
-    """What is printed."""
-
-    print_as: PrintAs = None
-    as_json: AsJson = False
-
-    @property
-    def format(self) -> Format:
-        """Format asked for by --format, or --json for short."""
-        if self.as_json and self.print_as not in (None, "json"):
-            raise ConflictError("--json", f"--format {self.print_as}")
-        return "json" if self.as_json else self.print_as or "table"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialOptions(PrintOptions):
-    """Files of trials, and how they are counted.
-
-    Parameters
-    ----------
-    file : FILE
-        Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; or a quoted pattern such as
-        'data/*.csv'.
-    stimulus : COLUMN
-        Column with the stimulus that was shown, one of two.
-    response : COLUMN
-        Column with the response, in the same words as the stimulus.
-    confidence : COLUMN
-        Column with confidence: ratings from 1 to K, unless --levels or --quantiles is given.
-    ratings : K
-        Number of confidence ratings. Default: the highest in the file.
-    levels : VALUES
-        All ratings, from least to most confident, if they are not 1 to K: guess,unsure,sure or
-        0,1,2,3,4,5,6,7,8,9,10.
-    quantiles : K
-        Turn continuous confidence into K ratings by its quantiles.
-    quantiles_within : COLUMNS
-        Take the quantiles separately within each level of these columns, such as model. Not for
-        the people of a group model.
-    labels : S1,S2
-        The two values of the stimulus, S1 first. Default: in sorted order.
-    """
-
-    file: Annotated[Path, typer.Argument()]
-    stimulus: str = "stimulus"
-    response: str = "response"
-    confidence: str = "confidence"
-    ratings: int | None = None
-    levels: tuple[str, ...] = ()
-    missing_codes: MissingCodes = None
-    quantiles: int | None = None
-    quantiles_within: tuple[str, ...] = ()
-    labels: str = ""
-    seed: Seed = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CellOptions(TrialOptions):
-    """Trials, and the columns that make cells of them.
-
-    Parameters
-    ----------
-    by : COLUMNS
-        Columns that define the cells, one estimate each: subject,task; subject=column renames
-        one. Default: all trials are one cell.
-    options : M
-        Number of options of a choice, or all their labels: A,B,C,D. Of right or wrong also the
-        column that has the number.
-    """
-
-    by: tuple[str, ...] = ()
-    options: str = ""
-
-
 def as_command(function: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
-    """Function whose arguments are the fields of the record that it takes, and its examples."""
-    record: Any = next(iter(get_type_hints(function).values()))
+    """Function whose arguments are the fields of the record that it takes, and its examples.
+
+    Of `Annotated[record, names]` they are the fields with these names.
+    """
+    hint = next(iter(get_type_hints(function, include_extras=True).values()))
+    record, *names = get_args(getattr(hint, "__value__", hint)) or (hint,)
     texts = {
         name: (metavar, " ".join(text.split()))
         for one in reversed(record.__mro__)
         for name, metavar, text in DESCRIBED.findall(cleandoc(one.__doc__ or "") + "\n")
     }
     hints = get_type_hints(record, include_extras=True)
-    options = sorted((one for one in fields(record) if one.name != "typed"), key=rank_in_help)
+    own = {*names[0]} if names else {*hints} - {"typed"}
+    options = sorted((one for one in fields(record) if one.name in own), key=rank_in_help)
     of_names = [one.name for one in options if get_origin(hints[one.name]) is tuple]
 
     def command(context: typer.Context, **given: Any) -> Any:
@@ -346,38 +230,3 @@ def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
         if not sign or not name:
             raise ChoiceError(option, repr(name), "name=value, separated by commas")
     return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
-    """Limits of what a file may hold, as numbers."""
-    pairs = parse_pairs("--limit", given)
-    for name, value in (pairs or {}).items():
-        if not (value.isascii() and value.isdecimal() and len(value) < 19):
-            raise NumberError("--limit", f"{name}={value}", "a whole number, as in 'line=20000'")
-    return {name: int(value) for name, value in pairs.items()} if pairs else None
-
-
-def parse_by(given: Iterable[str] | None) -> list[str] | dict[str, str]:
-    """Columns, or the names that a model card has for them: ``subject=participant,task``."""
-    pairs = [part.partition("=") for part in split(given)]
-    if not any(sign for _, sign, _ in pairs):
-        return [name for name, _, _ in pairs]
-    return {name.strip(): column.strip() or name for name, _, column in pairs}
-
-
-def columns_of(by: Iterable[str] | None) -> list[str]:
-    """Columns of the file that are grouped by."""
-    parsed = parse_by(by)
-    return [*parsed.values()] if isinstance(parsed, dict) else parsed
-
-
-def cell_heading(by: Iterable[str], options: str = "") -> str:
-    """Heading over labels of cells: the names of the columns that make them.
-
-    The column of the number of options, if `options` names one, is the last unless it is among
-    these.
-    """
-    own = [*parse_by(by)]
-    is_column = options and not options.strip().isdecimal() and "," not in options
-    more = [options] if is_column and options not in own else []
-    return " | ".join([*own, *more]) or "cell"

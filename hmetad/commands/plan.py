@@ -9,7 +9,7 @@ import os
 import secrets
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -22,11 +22,8 @@ import typer
 import hmetad
 from hmetad.base.errors import ConflictError, InputError, NeedError, NumberError
 from hmetad.base.threads import usable_cpus
-from hmetad.commands.answer import DATA_FILES, Answer, Listing, deliver, output_file
+from hmetad.commands.answer import DATA_FILES, Answer, Listing, Output, PrintOptions, output_file
 from hmetad.commands.options import (
-    CiProb,
-    Output,
-    PrintOptions,
     Seed,
     given_options,
     option_name,
@@ -76,7 +73,7 @@ class PlanOptions(PrintOptions):
     rope: str | None = None
     probability: Annotated[float | None, typer.Option(min=0.001, max=0.999)] = None
     half_width: Annotated[float | None, typer.Option(min=0.001)] = None
-    ci_prob: CiProb = 0.95
+    ci_prob: float = 0.95
     draws: Studies = 1000
     seed: Seed = None
     output: Output = None
@@ -201,7 +198,7 @@ def plan_trials(asked: TrialPlanOptions) -> None:
     hmetad plan trials --m-ratio 0.9 --half-width 0.2 --seed 1
     hmetad plan trials --options 4 --m-ratio 0.8 --half-width 0.2 --draws 200
     """
-    chosen, written = asked.format, output_file(asked.output, DATA_FILES)
+    written = output_file(asked.output, DATA_FILES)
     asked.refuse_goals()
     if asked.options > 2:
         asked.refuse_idle(meta_criterion="with two options")
@@ -217,10 +214,7 @@ def plan_trials(asked: TrialPlanOptions) -> None:
             seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
             **asked.shared,
         )
-    more, remark = trials_remark(found, asked.goal) if asked.goal else ({}, "")
-    deliver(answer_of(found, more), chosen, written)
-    if remark:
-        say(remark)
+    give_plan(asked, found, written, trials_remark)
 
 
 def plan_groups(asked: GroupPlanOptions) -> None:
@@ -233,7 +227,7 @@ def plan_groups(asked: GroupPlanOptions) -> None:
     hmetad plan groups --question correlation --effect 0.5 --pilot memory --half-width 0.3
     """
     pilot = None if asked.pilot is None else Path(asked.pilot)
-    chosen, written = asked.format, output_file(asked.output, DATA_FILES, pilot)
+    written = output_file(asked.output, DATA_FILES, pilot)
     asked.refuse_goals()
     with ProcessPoolExecutor(usable_cpus(), get_context("spawn"), begin_worker) as executor:
         found = hmetad.simulate.plan_groups(
@@ -248,10 +242,7 @@ def plan_groups(asked: GroupPlanOptions) -> None:
             **asked.guesses,
             **asked.shared,
         )
-    more, remark = people_remark(found, asked.goal) if asked.goal else ({}, "")
-    deliver(answer_of(found, more), chosen, written)
-    if remark:
-        say(remark)
+    give_plan(asked, found, written, people_remark)
 
 
 def begin_worker() -> None:
@@ -269,8 +260,11 @@ def end_with(parent: Any) -> None:
     os._exit(1)
 
 
-def answer_of(found: "xr.Dataset", needed: Mapping[str, Any]) -> Answer:
-    """The answer of a plan, with the sizes that a goal takes."""
+def give_plan(
+    asked: PlanOptions, found: "xr.Dataset", written: Sequence[Path], remark_of: Callable[..., Any]
+) -> None:
+    """Print a plan, with the sizes that a goal takes, and write it."""
+    needed, remark = remark_of(found, asked.goal) if asked.goal else ({}, "")
     rows = rows_of_plan(found)
     shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
     said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
@@ -280,7 +274,9 @@ def answer_of(found: "xr.Dataset", needed: Mapping[str, Any]) -> Answer:
     else:
         title += f": median half-width of the {100 * found.attrs['ci_prob']:g} % interval"
     listing, seed = Listing(rows, shown, title), int(found.attrs["seed"])
-    return Answer((listing,), hmetad.notices(found), seed, more={**said, **needed})
+    asked.deliver(Answer((listing,), hmetad.notices(found), seed, more={**said, **needed}), written)
+    if remark:
+        say(remark)
 
 
 def trials_remark(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

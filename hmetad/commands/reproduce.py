@@ -17,18 +17,12 @@ from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import (
     Answer,
     Listing,
-    give,
+    PrintOptions,
     refuse_inputs,
     rows_of,
     writable_folder,
 )
-from hmetad.commands.options import (
-    FixedSeed,
-    PrintOptions,
-    given_options,
-    options_named,
-    sampling_options,
-)
+from hmetad.commands.options import FixedSeed, given_options, options_named, sampling_options
 from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, SURVEYS, TABLES, check_study, survey_sets
 from hmetad.studies.run import reproduce as run_study
@@ -58,6 +52,8 @@ class ReproduceOptions(PrintOptions):
         folder that keeps data sets (see HMETAD_DATA): what it lacks is fetched.
     draws : N
         Posterior draws per chain. Default: those of the study.
+    seed : N
+        Random seed; the same seed repeats the result (same versions and caches).
     sets : NAMES
         Of confidence_database: sets to fit, as in Rouault_2018_Expt1,Clark_2018. Default: all.
     workers : N
@@ -90,7 +86,7 @@ def reproduce(asked: ReproduceOptions) -> int:
     hmetad reproduce cacioli2026 --data deposit.zip --json
     hmetad reproduce confidence_database --out norms --workers 2
     """
-    chosen, study = asked.format, asked.study
+    study = asked.study
     check_study(study)
     folder = writable_folder(asked.out)
     if study in SURVEYS:
@@ -110,12 +106,14 @@ def reproduce(asked: ReproduceOptions) -> int:
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
     rows = rows_of(comparison)
     shown = (
-        compared_rows(rows) if chosen == "table" else (Listing(rows, {**COMPARED, "note": "why"}),)
+        compared_rows(rows)
+        if asked.format == "table"
+        else (Listing(rows, {**COMPARED, "note": "why"}),)
     )
     agreeing = sum(row["agrees"] for row in rows)
     more = {"study": study, "agreeing": agreeing, "explained": explained}
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
-    give(Answer(shown, seed=asked.seed, more=more), chosen, files)
+    asked.give(Answer(shown, seed=asked.seed, more=more), files)
     return 0 if explained else 1
 
 
@@ -149,7 +147,7 @@ def survey(asked: ReproduceOptions, folder: Path) -> int:
                 "Left out",
             )
         )
-    give(Answer(tuple(shown), seed=asked.seed, more={"study": asked.study}), asked.format, files)
+    asked.give(Answer(tuple(shown), seed=asked.seed, more={"study": asked.study}), files)
     return 0 if len(missing) < len(rows) else 1
 
 

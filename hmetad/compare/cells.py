@@ -310,15 +310,15 @@ def design_of(
     twice = design.duplicated(keep=False).to_numpy()
     if twice.any():
         alike = ", ".join(map(str, cells["cell"].values[twice][:2]))
-        others = sorted(set(coordinates_of_cells(cells)) - {over, *within})
-        step = (
-            f"Add to within: {', '.join(others)}; or, of a model with formulas, compare what "
-            "predict(fit) gives."
+        others = ",".join(sorted(set(coordinates_of_cells(cells)) - {over, *within}))
+        steps = (
+            f"Add to within: {others}; or, of a model with formulas, contrast predict(fit).",
+            f"Compare within each: --within {others}; or over all: --pool {others}. To compare "
+            "conditions of the population: --population.",
         )
+        ways = steps if others else ("Count by one more column.",)
         got = f"{', '.join([over, *within])}, alike in {alike}"
-        allowed = "coordinates that identify one cell each"
-        one_more = "Count by one more column."
-        raise SourceError("over and within", got, allowed, step if others else one_more)
+        raise SourceError("over and within", got, "coordinates that identify one cell each", *ways)
     return design
 
 

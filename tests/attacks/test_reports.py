@@ -21,7 +21,7 @@ from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice
 from hmetad.base.spreadsheets import guard, unguard
 from hmetad.cli import report_failure
-from hmetad.commands.answer import Answer, Listing, give
+from hmetad.commands.answer import Answer, Listing, PrintOptions
 from hmetad.commands.import_log import trials_csv
 from hmetad.report.page.figures import inline_svg
 from hmetad.report.page.report import Alerts, Figure, Prose, Report, Table, files_beside
@@ -217,7 +217,7 @@ def on_a_terminal(label):
         notice = Notice("few-trials", "warning", label, (label,), label)
         answer = Answer((Listing([{label: label}], {label: label}, label),), [notice])
         for chosen in ("table", "csv", "json", "markdown", "latex"):
-            give(answer, chosen, [Path("out", label)])
+            PrintOptions(print_as=chosen).give(answer, [Path("out", label)])
     styles = re.compile("\x1b\\[[0-9;]*m")
     assert not hidden_in(styles.sub("", out.getvalue()))
     assert not hidden_in(err.getvalue())

@@ -160,15 +160,6 @@ def test_a_fit_that_cannot_be_saved_is_kept_elsewhere(place, out, monkeypatch):
     assert untouched(out)
 
 
-def test_a_disk_without_room_is_refused_before_sampling(out, monkeypatch):
-    monkeypatch.setattr("hmetad.commands.fit.shutil.disk_usage", lambda _: os.statvfs_result)
-    monkeypatch.setattr(os.statvfs_result, "free", 150_000, raising=False)
-    monkeypatch.setattr(hmetad, "fit", None)
-    said = run(out.parent, "fit trials.csv --draws 10000 -o out/fit.nc", status=2).stderr
-    assert "on a disk with 150 kB left" in said
-    assert "room for 3.8 MB or more of draws" in said
-
-
 @pytest.mark.parametrize("draws", [10**11, 10**18])
 def test_draws_that_no_memory_holds_are_refused_with_the_numbers(draws, out):
     counts = hmetad.simulate_counts(1.5, m_ratio=0.8, trials=300, seed=1)

@@ -36,11 +36,6 @@ def test_json_holds_everything_that_the_decisions_do(folder, fit):
     assert about["versions"] == json.loads(fit.attrs["versions"])
 
 
-def test_all_others_are_compared_with_a_reference(folder):
-    rows = run(folder, f"{ASK} --json --against good").answer["rows"]
-    assert [row["label"] for row in rows] == ["poor − good | A", "poor − good | B"]
-
-
 def test_weights_find_levels_that_are_numbers(tmp_path, fit):
     sizes = ("cell", [7, 7, 70, 70])
     hmetad.save_fit(
@@ -159,9 +154,8 @@ def test_bonferroni_counts_the_contrasts(folder):
     assert corrected["rows"][0]["lower"] < alone["rows"][0]["lower"]
 
 
-@pytest.mark.parametrize("suffix", [".html", ".md", ".tex"])
-def test_a_report_is_written_in_every_format(folder, tmp_path, suffix):
-    path = tmp_path / f"report{suffix}"
+def test_a_report_has_verdicts_and_the_command(folder, tmp_path):
+    path = tmp_path / "report.tex"
     run(folder, f"{ASK} --no-sensitivity -o {path}")
     page = path.read_text(encoding="utf-8").replace("\\", "")
     assert all(words in page for words in ("good", "different", "hmetad compare fit.nc"))

@@ -83,27 +83,12 @@ def test_draws_are_compared_like_fits(draws):
     assert "To run it again" in page
 
 
-@pytest.mark.parametrize(("var", "first"), [("auroc2", "largest"), ("brier", "smallest")])
-def test_the_best_has_the_first_rank(draws, var, first):
-    line = f"compare draws.nc --var {var} --over model --rope=-0.01,0.01 --rank"
-    assert f"Ranks in {var}, the {first} first" in run(draws, f"{line} -o page.html").stdout
-    by_rank = [row["cell"] for row in run(draws, f"{line} --json").answer["ranks"]]
-    measured = hmetad.measures.measure_trials(pd.read_csv(draws / "answers.csv"), by="model")[var]
-    assert (
-        by_rank == measured.sortby(measured, ascending=first == "smallest")["cell"].values.tolist()
-    )
-    assert f"Rank 1 is the {first} value" in (draws / "page.html").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("condition", "options", "status", "because"),
     [
         ("a worse than b", "--fail-if", 1, ": shown by a − b"),
-        ("b better than a", "--fail-if", 1, ": shown by b − a"),
         ("b less than a", "--fail-if", 0, "not shown by"),
-        ("a different from b", "--fail-if", 1, ": shown by"),
         ("b not worse than a", "--fail-unless", 0, ": shown by"),
-        ("b better than a", "--fail-unless", 0, ": shown by"),
         ("a not worse than b", "--fail-unless", 1, "not shown by"),
         ("a not different from b", "--fail-unless", 1, "not shown by"),
         ("a not greater than b", "--fail-unless", 0, ": shown by"),
@@ -171,16 +156,6 @@ def test_less_aurc_is_better_in_a_gate_in_ranks_and_on_a_page(draws):
     run(draws, f'{line} --fail-if "a worse than b"', status=0)
     run(draws, "measures answers.csv --by model --correct correct --cluster item -o page.md")
     assert re.search(r"b is best by .*AURC", (draws / "page.md").read_text(encoding="utf-8"))
-
-
-def test_notices_of_confidence_are_on_the_terminal_and_in_json(answers):
-    trials = pd.read_csv(answers / "answers.csv")
-    is_wrong = (trials["model"] == "b") & (trials["correct"] == 0)
-    trials.assign(confidence=trials["confidence"].mask(is_wrong)).to_csv(answers / "shy.csv")
-    line = "measures shy.csv --by model --correct correct"
-    assert "confidence-missing; cell b" in run(answers, line).stderr
-    found = run(answers, f"{line} --json").answer["notices"]
-    assert [one["cells"] for one in found if one["code"] == "confidence-missing"] == [["b"]]
 
 
 def test_too_few_trials_to_show_non_inferiority_do_not_pass(answers):

@@ -33,35 +33,12 @@ def test_columns_may_be_renamed_and_one_formula_is_for_all_parameters(folder, mo
 
     monkeypatch.setattr(hmetad, "fit", stopped)
     formula = "1 + task + (1 | subject)"
-    line = "fit trials.csv --by subject=model,task --model group -o group.nc"
+    line = "fit trials.csv --by subject=model,task --model group --target-accept 0.9 -o group.nc"
     refused(folder, f"{line} --formula 'all={formula}' --formula 'log_m=1'")
     assert asked["counts"]["subject"].to_numpy().tolist() == ["good", "good", "poor", "poor"]
     every = hmetad.load_model("group").formula_parameters
+    assert asked["target_accept"] == 0.9
     assert asked["formula"] == {**dict.fromkeys(every, formula), "log_m": "1"}
-
-
-@pytest.mark.integration
-def test_a_higher_target_of_acceptance_takes_smaller_steps(folder):
-    steps = []
-    for target in ("0.6", "0.99"):
-        run(folder, f"fit trials.csv --by model --draws 50 --target-accept {target} -o steps.nc")
-        fit = hmetad.load_fit(folder / "steps.nc")
-        steps.append(float(fit["sample_stats"]["step_size"].mean()))
-    assert steps[1] < steps[0]
-
-
-def test_a_fit_that_fails_leaves_the_old_one(folder, monkeypatch):
-    before = (folder / "fit.nc").read_bytes()
-    fit = hmetad.load_fit(folder / "fit.nc")
-
-    def full_disk(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(type(fit), "to_netcdf", full_disk)
-    with pytest.raises(OSError, match="No space"):
-        hmetad.save_fit(fit, folder / "fit.nc")
-    assert (folder / "fit.nc").read_bytes() == before
-    assert not list(folder.glob("*.tmp"))
 
 
 @pytest.mark.parametrize("within", ["", "--quantiles-within model"])

@@ -43,7 +43,7 @@ def test_the_page_can_be_made_again(folder):
     assert "--draws 20 -o again.html --seed " in page
 
 
-@pytest.mark.parametrize("output", ["page.md", "draws.nc", "table.csv"])
+@pytest.mark.parametrize("output", ["page.md", "draws.nc"])
 @pytest.mark.parametrize("ratings", ["", "--quantiles 4"])
 def test_trials_are_counted_and_resampled_once_a_run(tmp_path, monkeypatch, ratings, output):
     """Intervals and a file of one run are of the same draws; warnings are said once."""

@@ -10,7 +10,7 @@ from command_line import refused, run
 from hmetad.base.notice import Notice, notice_attrs, notice_of
 from hmetad.base.notice_registry import codes
 from hmetad.bayes.store import save_draws
-from hmetad.commands.answer import Answer, Listing, cause_line, give
+from hmetad.commands.answer import Answer, Listing, PrintOptions
 from hmetad.counts.resample import resample
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.sdt import sdt
@@ -46,7 +46,7 @@ def test_many_notices_are_a_line_each_on_a_terminal_the_worst_first(
     is_terminal, monkeypatch, capsys
 ):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    give(Answer((Listing([], {}),), [LONG, FEW, RHAT]))
+    PrintOptions().give(Answer((Listing([], {}),), [LONG, FEW, RHAT]))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("error: R̂ above 1.01")
     assert ("Get more." in " ".join(lines)) is not is_terminal
@@ -57,20 +57,15 @@ def test_many_notices_are_a_line_each_on_a_terminal_the_worst_first(
 def test_a_single_notice_is_said_whole_unless_a_command_says_it(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     for whole in ("", "hmetad notices x.nc"):
-        give(Answer((Listing([], {}),), [FEW], whole=whole))
+        PrintOptions().give(Answer((Listing([], {}),), [FEW], whole=whole))
         assert ("Get more." in capsys.readouterr().err) is (whole == "")
-
-
-def test_a_short_line_ends_at_a_word_and_has_the_code():
-    line = cause_line([LONG])
-    assert len(line) <= 100
-    assert "word… (2" in line
-    assert line.endswith("2 cells) [rows-dropped]")
 
 
 def test_what_concerns_all_comes_before_what_concerns_some_cells(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    give(Answer((Listing([], {}),), [notice_of("rhat.cells", ["a"], names="log_m"), RHAT, FEW]))
+    PrintOptions().give(
+        Answer((Listing([], {}),), [notice_of("rhat.cells", ["a"], names="log_m"), RHAT, FEW])
+    )
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "error: R̂ above 1.01 for log_m (1 cell; 2 notices) [rhat]"
     assert [line.split(":")[0] for line in lines] == [
@@ -90,7 +85,9 @@ def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     for columns in (80, 100, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
-        give(Answer((Listing([], {}),), [*remarks, *undefined, *sign], whole="hmetad notices x.nc"))
+        PrintOptions().give(
+            Answer((Listing([], {}),), [*remarks, *undefined, *sign], whole="hmetad notices x.nc")
+        )
         first, *others = capsys.readouterr().err.splitlines()
         assert len(first) <= min(columns, 100)
         assert first.startswith("error: Confidence is not higher for")

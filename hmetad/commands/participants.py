@@ -1,6 +1,7 @@
-"""The command that says how reliable measures of people are.
+"""The commands about trials of participants: how reliable their measures are, and by which model.
 
-File of trials → reliability of each measure by split halves, or over sessions.
+File of trials → reliability of each measure by split halves, or over sessions; or the model that
+made these ratings, on the terminal and as a report.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import ceil, isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,29 +19,29 @@ from hmetad.base.errors import ColumnError
 from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
+    REPORTS,
     Answer,
     Listing,
-    deliver,
+    Output,
+    command_line,
     output_file,
     rows_of,
 )
-from hmetad.commands.counting import count_file
 from hmetad.commands.options import (
-    CellOptions,
-    CiProb,
-    Correction,
+    Chains,
     FixedSeed,
-    Output,
-    parse_by,
+    given_options,
     parse_correction,
+    sampling_options,
 )
+from hmetad.commands.trials import CellOptions, TrialOptions, count_file, parse_by
+from hmetad.report.terminal import print_text, say
 from hmetad.text.names import column_name
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["reliability"]
-
+__all__ = ["reliability", "select"]
 
 HALVES = {"quantity": "measure", "group": "group", "correlation": "r", "reliability": "reliability"}
 HALVES |= {"reliability_lower": "lower", "reliability_upper": "upper", "people": "people"}
@@ -63,15 +65,17 @@ class ReliabilityOptions(CellOptions):
         Number of random splits into halves.
     goal : R
         Target reliability, from 0 to 1: the table says how many trials reach it.
+    seed : N
+        Random seed; the same seed repeats the result (same versions and caches).
     output : FILE
         Rows: .csv, .json.
     """
 
     session: str | None = None
-    correction: Correction = "none"
+    correction: str = "none"
     splits: Annotated[int, typer.Option(min=1)] = 50
     goal: float = 0.8
-    ci_prob: CiProb = 0.95
+    ci_prob: float = 0.95
     seed: FixedSeed = 0
     output: Output = None
 
@@ -85,7 +89,6 @@ def reliability(asked: ReliabilityOptions) -> None:
     hmetad reliability trials.csv --by subject=participant,session=day --session session
     hmetad reliability sliders.csv --by subject --quantiles 6 --json
     """
-    chosen = asked.format
     written = output_file(asked.output, DATA_FILES, asked.file)
     check_by(asked.by, asked.session)
     of_halves = "" if asked.session is None else "without --session"
@@ -104,7 +107,7 @@ def reliability(asked: ReliabilityOptions) -> None:
             seed=asked.seed,
         )  # fmt: skip
         answer = halves_answer(found, asked)
-    deliver(answer, chosen, written)
+    asked.deliver(answer, written)
 
 
 def halves_answer(found: "xr.Dataset", asked: ReliabilityOptions) -> Answer:
@@ -164,3 +167,92 @@ def session_rows(measured: "xr.Dataset", session: str, ci_prob: float) -> list[d
             said = {"quantity": column_name(name), "group": group, "kind": str(kind)}
             rows.append({**said, **one, "people": found.attrs["people"]})
     return rows
+
+
+HEADINGS = {
+    "model": "model",
+    "elpd": "elpd",
+    "aic": "AIC",
+    "difference": "nats below best",
+    "se": "SE",
+    "best_for": "best for",
+    "protected_exceedance": "prot. exceed.",
+    "at_edge": "at an edge",
+    "high_k": "k > .7",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectOptions(TrialOptions):
+    """Trials of people, the models to compare, and how they are fitted.
+
+    Parameters
+    ----------
+    by : COLUMN
+        Column of people; subject=column renames it.
+    difficulty : COLUMN
+        Column with the difficulty of the trial (stimulus strength), if it varies.
+    models : NAMES
+        Models to compare: sdt,wev,meta_d. Default: all that the data can tell apart; a wrong
+        name lists them.
+    quick : flag
+        Use maximum likelihood and AIC, not sampling: seconds, not minutes.
+    seed : N
+        Random seed; the same seed repeats the result (same versions and caches).
+    """
+
+    by: str
+    difficulty: str | None = None
+    models: tuple[str, ...] = ()
+    quick: bool = False
+    correction: str = "none"
+    draws: Chains = None
+    seed: FixedSeed = 0
+    output: Output = None
+
+
+def select(asked: SelectOptions) -> None:
+    """Compare ten models of how confidence arises, fitted to each participant.
+
+    Examples
+    --------
+    hmetad select trials.csv --by subject --difficulty level --quick -o report.html
+    hmetad select trials.csv --by subject --difficulty level -o report.html
+    hmetad select trials.csv --by participant --models sdt,gaussian_noise,meta_d --quick
+    """
+    of_method = {"draws": "without --quick"} if asked.quick else {"correction": "with --quick"}
+    asked.refuse_idle(**of_method)
+    written = output_file(asked.output, (*DATA_FILES, *REPORTS), asked.file)
+    if "," in asked.by:
+        step = "Name the other --difficulty."
+        raise ColumnError("--by", repr(asked.by), "one column, the people", step)
+    # The name that each column gets: new=old renames one.
+    subject, *difficulty = parse_by([asked.by, asked.difficulty or ""])
+    counts = count_file(asked, [asked.by, asked.difficulty or ""])
+    options = {} if asked.quick else {**sampling_options(), **given_options(draws=asked.draws)}
+    found = hmetad.select.select_models(
+        counts,
+        [*asked.models] or None,
+        subject=subject,
+        difficulty=difficulty[0] if difficulty else None,
+        quick=asked.quick,
+        correction=parse_correction(asked.correction),
+        seed=asked.seed,
+        say=say,
+        **options,
+    )
+    rows = rows_of(found.table.reset_index())
+    shown = {name: title for name, title in HEADINGS.items() if name in rows[0]}
+    title = f"Models of confidence, the best first ({found.method})"
+    said = hmetad.report.conclusion(found)
+    more = {"conclusion": said}
+    answer = Answer((Listing(rows, shown, title),), found.notices, asked.seed, more=more)
+
+    def save_page(path: Path) -> None:
+        title = f"Models of confidence: {asked.file.name}"
+        hmetad.report.selection_report(found, title=title, command=command_line()).save(path)
+
+    asked.deliver(answer, written, save_page)
+    if asked.format == "table":
+        for paragraph in said:
+            print_text(f"{paragraph}\n")

@@ -1,4 +1,4 @@
-"""Trials of files, counted as the options say.
+"""Trials of files: the options that say what their columns are, and counting by these.
 
 Path of trials and options → count table.
 """
@@ -6,12 +6,17 @@ Path of trials and options → count table.
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 import hmetad
 from hmetad.base.errors import ColumnError, ConflictError, EmptyError, LabelError
 from hmetad.base.lazy import import_on_call
-from hmetad.commands.options import TrialOptions, columns_of, options_named, parse_by, split
+from hmetad.commands.answer import PrintOptions
+from hmetad.commands.options import Seed, options_named, split
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
@@ -21,11 +26,74 @@ if TYPE_CHECKING:
     from hmetad.counts.columns import Trials
     from hmetad.rows.queries import Rows
 
-__all__ = ["are_numbers", "count_file", "count_scanned", "quantile_ratings", "scan_trials"]
+__all__ = [
+    *("CellOptions", "TrialOptions", "are_numbers", "cell_heading", "columns_of", "count_file"),
+    *("count_scanned", "parse_by", "quantile_ratings", "scan_trials"),
+]
 
 trials_in_use: Callable[..., Any] = import_on_call("hmetad.counts.columns", "trials_in_use")
 # More are likely percentages.
 MOST_RATINGS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOptions(PrintOptions):
+    """Files of trials, and how they are counted.
+
+    Parameters
+    ----------
+    file : FILE
+        Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; or a quoted pattern such as
+        'data/*.csv'.
+    stimulus : COLUMN
+        Column with the stimulus that was shown, one of two.
+    response : COLUMN
+        Column with the response, in the same words as the stimulus.
+    confidence : COLUMN
+        Column with confidence: ratings from 1 to K, unless --levels or --quantiles is given.
+    ratings : K
+        Number of confidence ratings. Default: the highest in the file.
+    levels : VALUES
+        All ratings, from least to most confident, if they are not 1 to K: guess,unsure,sure or
+        0,1,2,3,4,5,6,7,8,9,10.
+    quantiles : K
+        Turn continuous confidence into K ratings by its quantiles.
+    quantiles_within : COLUMNS
+        Take the quantiles separately within each level of these columns, such as model. Not for
+        the people of a group model.
+    labels : S1,S2
+        The two values of the stimulus, S1 first. Default: in sorted order.
+    """
+
+    file: Annotated[Path, typer.Argument()]
+    stimulus: str = "stimulus"
+    response: str = "response"
+    confidence: str = "confidence"
+    ratings: int | None = None
+    levels: tuple[str, ...] = ()
+    missing_codes: list[str] | None = None
+    quantiles: int | None = None
+    quantiles_within: tuple[str, ...] = ()
+    labels: str = ""
+    seed: Seed = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellOptions(TrialOptions):
+    """Trials, and the columns that make cells of them.
+
+    Parameters
+    ----------
+    by : COLUMNS
+        Columns that define the cells, one estimate each: subject,task; subject=column renames
+        one. Default: all trials are one cell.
+    options : M
+        Number of options of a choice, or all their labels: A,B,C,D. Of right or wrong also the
+        column that has the number.
+    """
+
+    by: tuple[str, ...] = ()
+    options: str = ""
 
 
 def scan_trials(
@@ -55,8 +123,6 @@ def scan_trials(
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:
     """Whether confidence is numbers that are no ratings: fractions, or percentages."""
-    if confidence not in trials.columns:
-        return False
     known = trials.first_rows([confidence])[confidence].dropna()
     if known.dtype.kind not in "iuf":
         return False
@@ -148,3 +214,29 @@ def warnings_said() -> Iterator[None]:
         yield
     for warning in caught:
         say(f"warning: {warning.message}")
+
+
+def parse_by(given: Iterable[str] | None) -> list[str] | dict[str, str]:
+    """Columns, or the names that a model card has for them: ``subject=participant,task``."""
+    pairs = [part.partition("=") for part in split(given)]
+    if not any(sign for _, sign, _ in pairs):
+        return [name for name, _, _ in pairs]
+    return {name.strip(): column.strip() or name for name, _, column in pairs}
+
+
+def columns_of(by: Iterable[str] | None) -> list[str]:
+    """Columns of the file that are grouped by."""
+    parsed = parse_by(by)
+    return [*parsed.values()] if isinstance(parsed, dict) else parsed
+
+
+def cell_heading(by: Iterable[str], options: str = "") -> str:
+    """Heading over labels of cells: the names of the columns that make them.
+
+    The column of the number of options, if `options` names one, is the last unless it is among
+    these.
+    """
+    own = [*parse_by(by)]
+    is_column = options and not options.strip().isdecimal() and "," not in options
+    more = [options] if is_column and options not in own else []
+    return " | ".join([*own, *more]) or "cell"
