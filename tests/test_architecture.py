@@ -64,7 +64,7 @@ MOST_LINES = {
     "counts": 2942,
     "likelihood": 3476,
     "logs": 2671,
-    "measures": 2801,
+    "measures": 2797,
     "mle": 2150,
     "plots": 1749,
     "report": 3494,

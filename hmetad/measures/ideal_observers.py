@@ -293,11 +293,8 @@ def labelled_results(
             raise
         shapes = "shapes " + " and ".join(str(np.shape(values)) for values in inputs.values())
         raise ShapeError(", ".join(inputs), shapes, "shapes and labels that match") from error
-    result = xr.Dataset()
-    for name, values in zip(names, found, strict=True):
-        result[name] = values if isinstance(values, xr.DataArray) else xr.DataArray(values)
-        result[name].attrs = attrs_of(name, section)
-    return result
+    arrays = {name: xr.DataArray(values) for name, values in zip(names, found, strict=True)}
+    return xr.Dataset({k: x.assign_attrs(attrs_of(k, section)) for k, x in arrays.items()})
 
 
 # Bounds

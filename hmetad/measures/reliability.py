@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import probability, share_or_none, whole
+from hmetad.base.checks import arrays_of_numbers, probability, share_or_none, whole
 from hmetad.base.errors import ChoiceError
 from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of
@@ -258,7 +258,9 @@ def accuracy_by_confidence(
     return with_notices(result, [*by_cell.found, *few, *empty_bins(result), *flat])
 
 
-@check_inputs(skip=("trials",), tolerance=share_or_none, ci_prob=probability)
+@check_inputs(
+    skip=("trials",), coverages=arrays_of_numbers, tolerance=share_or_none, ci_prob=probability
+)
 def selective_prediction(
     trials: TableLike,
     *,
@@ -461,14 +463,11 @@ def share_limits(
 
 def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
     """Coverages as an array, if they are shares that rise."""
-    allowed = "rising numbers above 0 and up to 1"
-    try:
-        shares = np.asarray(coverages, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ChoiceError("coverages", repr(coverages), allowed) from error
+    shares = np.asarray(coverages, dtype=float)
     is_share = bool(((shares > 0) & (shares <= 1)).all())
     if shares.ndim != 1 or not shares.size or not is_share or (np.diff(shares) <= 0).any():
         step = "Divide percentages by 100." if shares.size and shares.max() > 1 else ""
+        allowed = "rising numbers above 0 and up to 1"
         raise ChoiceError("coverages", repr(coverages), allowed, step)
     return shares
 

@@ -39,7 +39,7 @@ def test_intraclass_correlations_are_the_published_ones():
 
 def test_intervals_of_intraclass_correlations_hold_the_truth():
     rng = np.random.default_rng(1)
-    n, k, reps, held = 30, 2, 600, np.zeros(2)
+    n, k, reps, held = 30, 2, 300, np.zeros(2)
     # Variances 1 of people, 1 of error: ICC .5, without a difference between sessions.
     for _ in range(reps):
         table = rng.normal(size=(n, 1)) + rng.normal(size=(n, k))

@@ -410,7 +410,7 @@ def test_what_is_no_probability_is_refused_with_the_way_out(values, message):
 
 
 COVERED = r"coverages: .*rising numbers above 0 and up to 1.*got "
-NO_SHARES = [[], [0, 0.5], [0.9, 0.2], [np.nan], "half"]
+NO_SHARES = [[], [0, 0.5], [0.9, 0.2], [np.nan]]
 SILENT = r"abstained column 'left': .*True or False.*got "
 
 
