@@ -364,6 +364,7 @@ def selective_prediction(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [.9, .8, .8, .3]})
     >>> curve = selective_prediction(trials, coverages=[.25, .5, 1]).sel(cell="all")
     >>> curve["selective_accuracy"].values, curve["aurc"].round(4).item()
