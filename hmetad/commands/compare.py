@@ -73,17 +73,17 @@ class CompareOptions(PrintOptions):
         Fits of hmetad fit or estimates, or draws of hmetad measures; name=file.nc names one of
         several.
     over : COLUMN
-        Column whose levels are compared; with several files any name, such as fit. Without
-        --over the quantity itself is judged.
+        Column whose levels are compared; with several files any name, such as fit. Without --over,
+        the quantity itself is compared with the ROPE.
     rope : LOW,HIGH
         Region of practical equivalence: the differences that you call negligible, in units of
         --var. Required, as in --rope=-0.05,0.05.
     var : NAME
-        Quantity to compare: log_m, m_ratio, dprime, a coefficient such as log_m_task, or a
-        measure that the model predicts, such as auroc2. Default: log_m, or m_ratio of models
-        whose M may be negative (auroc2 for draws).
+        Quantity to compare: log_m, m_ratio, dprime, a coefficient such as log_m_task, or a measure
+        that the model predicts, such as auroc2. Default: log_m, or m_ratio if M of the model may be
+        negative; auroc2 for draws.
     population : flag
-        Compare the means of the population in each condition, not the cells of the data.
+        Compare the population-level means of the conditions, not the cells of the data.
     new : COLUMNS
         Predict a new level of these columns, such as an unseen set of items. Only for fits of
         hmetad estimates.
@@ -94,24 +94,24 @@ class CompareOptions(PrintOptions):
     against : LEVEL
         Compare all other levels with this one. Default: all pairs.
     matrix : FILE
-        Table of your own contrasts: a row each, its name first, then a weight for each level.
+        Table of contrasts: a row for each, its name first, then a weight for each level.
     kind : KIND
         difference, log_ratio, or superiority: P(left > right), without a verdict.
     null : X
-        Value that stands for no effect.
+        Null value.
     bonferroni : flag
         Widen the intervals for the number of contrasts.
     rank : flag
         Also rank the levels.
     sensitivity : flag
         Repeat the decisions with the other rule for κ, other priors and fewer ratings. Default:
-        only for a report of fits with fewer than thousands of cells.
+        only for a report of fits without thousands of cells.
     fail_if : CONDITION
-        Such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is no
-        verdict, else 0.
+        Condition such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is
+        no verdict, else 0.
     fail_unless : CONDITION
-        Such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval shows
-        it, 3 if there is no verdict, else 1.
+        Condition such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval
+        shows it, 3 if there is no verdict, else 1.
     """
 
     files: Annotated[list[str], typer.Argument()]
@@ -175,9 +175,7 @@ def compare(asked: CompareOptions) -> None:
     asked = replace(asked, var=asked.var or judged_quantity(fits))
     sources = {name: source_of(fit, asked) for name, fit in fits.items()}
     draws = asked_draws(sources, fits, asked, own)
-    lacking = "--over and --rope" if limits is None or asked.over is None else ""
-    conditions = {"--fail-if": asked.fail_if, "--fail-unless": asked.fail_unless}
-    gate = asked_gate(conditions, str(asked.var), lacking=lacking)
+    gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var))
     decisions = None if limits is None else decided(draws, asked, limits)
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None
@@ -222,12 +220,14 @@ def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
 
 def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
     """Refuse options that exclude each other, or need one that is not there."""
-    of_levels = ("within", "pool", "against", "matrix", "rank")
-    of_verdicts = ("null", "bonferroni", "sensitivity")
+    of_levels = ("within", "pool", "against", "matrix", "rank", "fail_if", "fail_unless")
+    of_verdicts = ("null", "bonferroni", "sensitivity", "fail_if", "fail_unless")
     without_verdicts = "without --kind superiority, which has no verdicts"
     asked.refuse_idle(
-        **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
         **dict.fromkeys(of_verdicts, "" if has_verdicts else without_verdicts),
+    )
+    asked.refuse_idle(
+        **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
         kind="" if asked.over or asked.kind == "difference" else "with --over",
         ci_prob="" if has_verdicts or asked.rank else "with verdicts, or --rank",
     )

@@ -43,15 +43,15 @@ class FitOptions(CellOptions):
     Parameters
     ----------
     covariates : COLUMNS
-        Further columns for formulas, constant within a cell, such as age.
+        More columns for formulas, constant within a cell, such as age.
     correct : COLUMN
-        Column with right or wrong (1 or 0), with --options.
+        Column that is 1 for a correct answer and 0 for an error; needs --options.
     model : CARD
-        Model card: a name that hmetad models lists, or the path of a card. Default: individual, of
-        more options alternatives or alternatives_biased.
+        Model card: a name that hmetad models lists, or the path of a card. Default: individual;
+        with --options, alternatives or alternatives_biased.
     formula : FORMULA
-        Formula of log M, such as '1 + task + (1 + task | subject)', or parameter=formula; may be
-        repeated. all=formula is that of every parameter.
+        Formula of log M, such as '1 + task + (1 + task | subject)'; or parameter=formula, once for
+        each parameter. all=formula is for every parameter.
     target_accept : P
         Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
         Default: 0.8.

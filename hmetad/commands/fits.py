@@ -211,15 +211,15 @@ class ReportOptions(PrintOptions):
     file : FILE|DIR
         A fit (.nc), or a folder of fits.
     title : TEXT
-        Title of the page. Default: from the model.
+        Title of the report. Default: from the model.
     question : TEXT
-        Question that the page answers. Default: that of the model.
+        Question that the report answers. Default: the question of the model.
     label : NAME=WORDS
         Words for a column or level, such as group=Diagnosis; may be repeated.
     output : FILE
-        Page: .html, .md, .tex, .docx or .json.
+        Report: .html, .md, .tex, .docx or .json.
     as_json : flag
-        Print the whole report as JSON.
+        Print the complete report as JSON.
     """
 
     file: Annotated[Path, typer.Argument()]
@@ -314,8 +314,8 @@ class NoticeOptions(PrintOptions):
     Parameters
     ----------
     names : CODE|FILE
-        Codes as they stand in brackets after a notice; or fits and draws (.nc), whose own notices
-        are printed whole. Default: all codes.
+        Codes, as printed in brackets after a notice; or fits and draws (.nc), whose notices are
+        printed in full. Default: all codes.
     """
 
     names: Codes = None

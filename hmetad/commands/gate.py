@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import hmetad
-from hmetad.base.errors import ChoiceError, ConflictError, NeedError
+from hmetad.base.errors import ChoiceError, ConflictError
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import best_end, refuse_biased
 from hmetad.commands.answer import Answer
@@ -77,17 +77,13 @@ class Outcome:
         return STATUS[self.word]
 
 
-def asked_gate(texts: Mapping[str, str | None], quantity: str, *, lacking: str = "") -> Gate | None:
-    """Condition that an option has, if one has it; refused if verdicts lack something."""
-    given = {option: text for option, text in texts.items() if text is not None}
-    if len(given) > 1:
+def asked_gate(fail_if: str | None, fail_unless: str | None, quantity: str) -> Gate | None:
+    """Condition that one of the options has."""
+    if fail_if is not None and fail_unless is not None:
         raise ConflictError("--fail-unless", "--fail-if")
-    for option, text in given.items():
-        gate = parse_gate(text, quantity, option)
-        if lacking:
-            raise NeedError(option, f"verdicts: {lacking}")
-        return gate
-    return None
+    if fail_unless is not None:
+        return parse_gate(fail_unless, quantity, "--fail-unless")
+    return None if fail_if is None else parse_gate(fail_if, quantity)
 
 
 def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:

@@ -60,17 +60,18 @@ class MeasuresOptions(CellOptions):
     Parameters
     ----------
     correct : COLUMN
-        Column with right or wrong (1 or 0), for tasks without a stimulus of two kinds.
+        Column that is 1 for a correct answer and 0 for an error, for tasks without a stimulus of
+        two kinds.
     cluster : COLUMN[,COLUMN]
-        Add bootstrap intervals that resample these whole, such as item or subject; set,item where
-        both name one.
+        Add bootstrap intervals that resample the levels of this column as clusters, such as item or
+        subject; set,item if both columns identify an item.
     over : COLUMN
         Column of --by whose levels a report compares. Default: the first of --by.
     common_items : flag
         Use only the items that all compared levels of --over answered.
     missing : RULE
-        Trials without an answer: drop leaves them out; wrong counts them as wrong in accuracy,
-        with the items that only another compared level answered.
+        Trials without an answer: drop excludes them; wrong counts them as errors in accuracy, with
+        the items that only another compared level answered.
     meta_d : flag
         Add meta-d′ and M-ratio by maximum likelihood.
     interval : flag
@@ -167,8 +168,8 @@ class Measured:
 def measures(options: MeasuresOptions) -> None:
     r"""Compute d′, AUROC2, meta-d′, calibration and other measures of each cell.
 
-    With --correct, numeric confidence is used as it is, unless --ratings, --levels or --quantiles
-    is given; otherwise confidence is counted as ratings.
+    With --correct, numeric confidence is used without binning, unless --ratings, --levels or
+    --quantiles is given. Without --correct, confidence is counted as ratings.
 
     Examples
     --------

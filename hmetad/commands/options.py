@@ -73,7 +73,7 @@ class Options:
     output : FILE
         Rows: .csv, .json. Report: .html, .md, .tex, .docx.
     print_as : FORMAT
-        What is printed: table, json, csv, markdown, latex. Default: table.
+        Format to print: table, json, csv, markdown, latex. Default: table.
     as_json : FLAG
         Short for --format json.
     """
@@ -213,12 +213,13 @@ def parse_limits(rope: str) -> tuple[float, float]:
     return lower, upper
 
 
-def parse_numbers(option: str, text: str) -> list[float]:
-    """Numbers separated by commas."""
+def parse_numbers(option: str, text: str, kind: type[float] = float) -> list[Any]:
+    """Numbers separated by commas, all of them integers if `kind` is int."""
     try:
-        return [float(part) for part in text.split(",")]
+        return [kind(part) for part in text.split(",")]
     except ValueError as error:
-        raise NumberError(option, repr(text), "numbers, separated by commas") from error
+        allowed = "integers" if kind is int else "numbers"
+        raise NumberError(option, repr(text), f"{allowed}, separated by commas") from error
 
 
 def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:

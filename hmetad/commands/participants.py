@@ -59,12 +59,12 @@ class ReliabilityOptions(CellOptions):
     Parameters
     ----------
     session : COLUMN
-        Column of --by with sessions: gives intraclass correlations (ICC) between them, not
+        Column of --by with sessions: report intraclass correlations (ICC) between them, not
         reliability by halves.
     splits : N
         Number of random splits into halves.
     goal : R
-        Target reliability, from 0 to 1: the table says how many trials reach it.
+        Target reliability, from 0 to 1: the table reports the number of trials that reaches it.
     seed : N
         Random seed; the same seed repeats the result (same versions and caches).
     output : FILE
@@ -189,12 +189,12 @@ class SelectOptions(TrialOptions):
     Parameters
     ----------
     by : COLUMN
-        Column of people; subject=column renames it.
+        Column of participants; subject=column renames it.
     difficulty : COLUMN
         Column with the difficulty of the trial (stimulus strength), if it varies.
     models : NAMES
-        Models to compare: sdt,wev,meta_d. Default: all that the data can tell apart; a wrong
-        name lists them.
+        Models to compare: sdt,wev,meta_d. Default: all that the data identify; an unknown name
+        lists them.
     quick : flag
         Use maximum likelihood and AIC, not sampling: seconds, not minutes.
     seed : N

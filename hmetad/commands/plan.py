@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import ConflictError, InputError, NeedError, NumberError
+from hmetad.base.errors import ConflictError, InputError, NeedError
 from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import DATA_FILES, Answer, Listing, Output, PrintOptions, output_file
 from hmetad.commands.options import (
@@ -45,6 +45,8 @@ PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
 PLANNED |= {"half_width": "half-width", "coverage": "coverage"}
 Studies = Annotated[int, typer.Option(min=2)]
 Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
+# Arguments of `plan_groups` that have their own defaults.
+GUESSES = ("effect", "m_ratio", "between_sd", "correlation", "dprime")
 # Each study is fitted by one thread: the processes share the machine.
 ONE_THREAD = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHON_CPU_COUNT")
 
@@ -78,6 +80,14 @@ class PlanOptions(PrintOptions):
     seed: Seed = None
     output: Output = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.goal) > 1:
+            raise ConflictError("--probability", "--half-width")
+        if self.probability is not None and self.rope is None:
+            step = "Add --rope=-0.05,0.05, or use --half-width."
+            raise NeedError("--probability", "--rope", next_step=step)
+
     @property
     def goal(self) -> dict[str, float]:
         """What is to be reached, by name, where something is."""
@@ -92,14 +102,6 @@ class PlanOptions(PrintOptions):
             **{"rope": rope, "ci_prob": self.ci_prob, "n": self.draws},
         }
 
-    def refuse_goals(self) -> None:
-        """Refuse two goals, and a probability of verdicts without a ROPE."""
-        if len(self.goal) > 1:
-            raise ConflictError("--probability", "--half-width")
-        if self.probability is not None and self.rope is None:
-            step = "Add --rope=-0.05,0.05, or ask for a --half-width."
-            raise NeedError("--probability", "--rope", next_step=step)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrialPlanOptions(PlanOptions):
@@ -108,7 +110,7 @@ class TrialPlanOptions(PlanOptions):
     Parameters
     ----------
     trials : N,…
-        Trials of each subject in each condition.
+        Trials of each participant in each condition.
     m_ratio : M[,M]
         True M-ratio of one condition, or of two to compare.
     dprime : D[,D]
@@ -116,13 +118,13 @@ class TrialPlanOptions(PlanOptions):
     c : C[,C]
         True criterion c, in units of d′, of all conditions or of each.
     options : M
-        Options of the task: with more than two, answers are right or wrong.
+        Number of answer options; with more than two, only correct and incorrect are distinguished.
     subjects : N
-        Subjects in each condition: with several, their mean is evaluated.
+        Participants in each condition: with several, their mean is evaluated.
     between_sd : SD
-        SD of log M between subjects.
+        SD of log M between participants.
     correlation : R
-        Correlation of a subject's log M between the two conditions.
+        Correlation of a participant's log M between the two conditions.
     comparisons : N
         Number of comparisons to correct for (Bonferroni).
     meta_criterion : RULE
@@ -148,25 +150,25 @@ class GroupPlanOptions(PlanOptions):
     Parameters
     ----------
     question : WHAT
-        The mean of a group; the difference between two groups, or two tasks of the same people;
-        the correlation between tasks; the slope on a covariate.
+        The mean of a group; the difference between two groups, or two tasks of the same
+        participants; the correlation between tasks; the slope on a covariate.
     effect : E
         True difference in log M, correlation or slope; a mean has none.
     subjects : N,…
-        Numbers of people; of two groups, half are in each.
+        Numbers of participants; for two groups, half are in each.
     trials : N,…
-        Trials of each person in each task.
+        Trials of each participant in each task.
     m_ratio : M
         Median M-ratio in the population. Default: 0.8.
     between_sd : SD
-        SD of log M between people. Default: 0.3.
+        SD of log M between participants. Default: 0.3.
     correlation : R
-        Correlation of a person's log M between the two tasks. Default: 0.5.
+        Correlation of a participant's log M between the two tasks. Default: 0.5.
     dprime : D
         Mean d′. Default: 1.5.
     pilot : FIT
-        Fit (.nc) that supplies the parameters that are not given; or published, perception,
-        memory and the like: medians of published populations.
+        Fit (.nc) that supplies the parameters that are not given; or a name such as published,
+        perception or memory: medians of published populations.
     """
 
     question: Question
@@ -179,12 +181,6 @@ class GroupPlanOptions(PlanOptions):
     dprime: float | None = None
     pilot: str | None = None
     draws: Studies = 100
-
-    @property
-    def guesses(self) -> dict[str, Any]:
-        """Guesses of `plan_groups` that were given."""
-        names = ("effect", "m_ratio", "between_sd", "correlation", "dprime")
-        return given_options(**{name: getattr(self, name) for name in names})
 
 
 def plan_trials(asked: TrialPlanOptions) -> None:
@@ -199,13 +195,12 @@ def plan_trials(asked: TrialPlanOptions) -> None:
     hmetad plan trials --options 4 --m-ratio 0.8 --half-width 0.2 --draws 200
     """
     written = output_file(asked.output, DATA_FILES)
-    asked.refuse_goals()
     if asked.options > 2:
         asked.refuse_idle(meta_criterion="with two options")
     names = ("options", "subjects", "between_sd", "correlation", "comparisons", "meta_criterion")
     with options_named({"c": "--criterion"}):
         found = hmetad.simulate.plan_trials(
-            trials=whole_numbers("--trials", asked.trials),
+            trials=parse_numbers("--trials", asked.trials, int),
             m_ratio=parse_numbers("--m-ratio", asked.m_ratio),
             dprime=one_or_more(parse_numbers("--dprime", asked.dprime)),
             c=one_or_more(parse_numbers("--criterion", asked.c)),
@@ -228,18 +223,17 @@ def plan_groups(asked: GroupPlanOptions) -> None:
     """
     pilot = None if asked.pilot is None else Path(asked.pilot)
     written = output_file(asked.output, DATA_FILES, pilot)
-    asked.refuse_goals()
     with ProcessPoolExecutor(usable_cpus(), get_context("spawn"), begin_worker) as executor:
         found = hmetad.simulate.plan_groups(
             asked.question,
-            subjects=whole_numbers("--subjects", asked.subjects),
-            trials=whole_numbers("--trials", asked.trials),
+            subjects=parse_numbers("--subjects", asked.subjects, int),
+            trials=parse_numbers("--trials", asked.trials, int),
             # A fit, where a file is named; else the published populations that are.
             pilot=hmetad.load_fit(pilot) if pilot and pilot.suffix == ".nc" else asked.pilot,
             executor=executor,
             seed=asked.seed,
             progressbar=sampling_options()["progressbar"],
-            **asked.guesses,
+            **given_options(**{name: getattr(asked, name) for name in GUESSES}),
             **asked.shared,
         )
     give_plan(asked, found, written, people_remark)
@@ -307,14 +301,6 @@ def people_remark(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[st
         said = f"about {number:.0f} {who}" if is_enough else f"more than {most} {who}"
         parts.append(f"{said} with {trials} trials")
     return {"subjects_needed": needed}, f"{option_name(name)} {wanted:g}: {', '.join(parts)}."
-
-
-def whole_numbers(option: str, text: str) -> list[int]:
-    """Whole numbers separated by commas."""
-    numbers = parse_numbers(option, text)
-    if not all(number.is_integer() for number in numbers):
-        raise NumberError(option, repr(text), "whole numbers, separated by commas")
-    return [int(number) for number in numbers]
 
 
 def one_or_more(numbers: list[float]) -> Any:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from hmetad.base.errors import ChoiceError
 from hmetad.base.files import refuse_place
 from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import (
@@ -33,6 +32,7 @@ COMPARED = {name: name for name in ("table", "row", "quantity")}
 COMPARED |= {"printed": "in print", "ours": "here"}
 SURVEYED = {name: name for name in ("set", "population", "people", "trials")}
 SURVEYED |= {"m_ratio": "M", "m_ratio_lower": "lower", "m_ratio_upper": "upper", "auroc2": "AUROC2"}
+EXCLUDED = {"set": "set", "population": "population", "excluded": "why"}
 MOST_ROWS = 40
 # A fit of 500 people needs some 1.5 GB.
 MOST_WORKERS = 8
@@ -46,21 +46,22 @@ class ReproduceOptions(PrintOptions):
     Parameters
     ----------
     out : DIR
-        Folder for comparison.csv, report.html and, of atlas2026, models.csv.
+        Folder for comparison.csv, report.html and, for atlas2026, models.csv.
     data : PATH
-        File or folder that the authors deposited, for studies that take one; of atlas2026 the
-        folder that keeps data sets (see HMETAD_DATA): what it lacks is fetched.
+        File or folder that the authors deposited, for studies that take one. For atlas2026, the
+        folder that keeps data sets (see HMETAD_DATA): missing ones are fetched.
     draws : N
         Posterior draws per chain. Default: those of the study.
     seed : N
         Random seed; the same seed repeats the result (same versions and caches).
     sets : NAMES
-        Of confidence_database: sets to fit, as in Rouault_2018_Expt1,Clark_2018. Default: all.
+        For confidence_database: data sets to fit, as in Rouault_2018_Expt1,Clark_2018. Default:
+        all.
     workers : N
-        Of confidence_database: processes that fit sets side by side. Default: one for
-        each CPU, 8 at most.
+        For confidence_database: number of processes that fit data sets. Default: one for each CPU,
+        8 at most.
     resume : flag
-        Of confidence_database: keep what an ended run has left in the folder, and go on.
+        For confidence_database: resume an interrupted run from this folder.
     """
 
     study: Annotated[
@@ -91,10 +92,7 @@ def reproduce(asked: ReproduceOptions) -> int:
     folder = writable_folder(asked.out)
     if study in SURVEYS:
         return survey(asked, folder)
-    own = given_options(sets=asked.sets or None, resume=asked.resume or None)
-    for name in own:
-        allowed = f"nothing, except for {', '.join(SURVEYS)}"
-        raise ChoiceError(f"--{name}", f"a value for {study}", allowed)
+    asked.refuse_idle(**dict.fromkeys(("sets", "workers", "resume"), f"for {', '.join(SURVEYS)}"))
     more_files = [f"{name}.csv" for name in TABLES.get(study, ())]
     files = [folder / name for name in ("comparison.csv", "report.html", *more_files)]
     inputs = [] if asked.data is None else [asked.data]
@@ -119,9 +117,7 @@ def reproduce(asked: ReproduceOptions) -> int:
 
 def survey(asked: ReproduceOptions, folder: Path) -> int:
     """Find the populations of published sets, and say which M they have."""
-    for name, value in {"--data": asked.data, "--draws": asked.draws}.items():
-        if value is not None:
-            raise ChoiceError(name, f"a value for {asked.study}", "nothing")
+    asked.refuse_idle(**dict.fromkeys(("data", "draws"), f"for {', '.join(STUDIES)}"))
     files = [folder / name for name in ("populations.csv", "norms.csv", "report.html")]
     for path in files:
         refuse_place(path)
@@ -138,16 +134,10 @@ def survey(asked: ReproduceOptions, folder: Path) -> int:
     rows = rows_of(found)
     missing = [row for row in rows if isinstance(row.get("excluded"), str)]
     say(f"{len(rows) - len(missing)} of {len(rows)} populations fitted; report.html has all.")
-    shown = [Listing(rows[:MOST_ROWS], SURVEYED, "Populations")]
+    shown: tuple[Listing, ...] = (Listing(rows[:MOST_ROWS], SURVEYED, "Populations"),)
     if missing:
-        shown.append(
-            Listing(
-                missing,
-                {name: name for name in ("set", "population")} | {"excluded": "why"},
-                "Left out",
-            )
-        )
-    asked.give(Answer(tuple(shown), seed=asked.seed, more={"study": asked.study}), files)
+        shown = (*shown, Listing(missing, EXCLUDED, "Excluded"))
+    asked.give(Answer(shown, seed=asked.seed, more={"study": asked.study}), files)
     return 0 if len(missing) < len(rows) else 1
 
 

@@ -48,7 +48,7 @@ class TrialOptions(PrintOptions):
     stimulus : COLUMN
         Column with the stimulus that was shown, one of two.
     response : COLUMN
-        Column with the response, in the same words as the stimulus.
+        Column with the response, labelled as the stimulus is.
     confidence : COLUMN
         Column with confidence: ratings from 1 to K, unless --levels or --quantiles is given.
     ratings : K
@@ -57,12 +57,12 @@ class TrialOptions(PrintOptions):
         All ratings, from least to most confident, if they are not 1 to K: guess,unsure,sure or
         0,1,2,3,4,5,6,7,8,9,10.
     quantiles : K
-        Turn continuous confidence into K ratings by its quantiles.
+        Convert continuous confidence to K ratings by its quantiles.
     quantiles_within : COLUMNS
-        Take the quantiles separately within each level of these columns, such as model. Not for
-        the people of a group model.
+        Take the quantiles separately within each level of these columns, such as model. Not for the
+        participants of a group model.
     labels : S1,S2
-        The two values of the stimulus, S1 first. Default: in sorted order.
+        The two values of the stimulus, S1 first. Default: sorted.
     """
 
     file: Annotated[Path, typer.Argument()]
@@ -88,8 +88,8 @@ class CellOptions(TrialOptions):
         Columns that define the cells, one estimate each: subject,task; subject=column renames
         one. Default: all trials are one cell.
     options : M
-        Number of options of a choice, or all their labels: A,B,C,D. Of right or wrong also the
-        column that has the number.
+        Number of answer options, or all their labels: A,B,C,D. With --correct, also the column that
+        holds the number.
     """
 
     by: tuple[str, ...] = ()

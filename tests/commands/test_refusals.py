@@ -48,7 +48,7 @@ REFUSED = {
     "measures trials.csv -o table.xlsx": ".csv, .json, .html",
     "measures trials.csv --by model --over model -o page.html": f"--over {IDLE}",
     "plan trials": "--rope: .*got none",
-    f"{PLAN} --trials 10.5": "whole numbers",
+    f"{PLAN} --trials 10.5": "integers",
     "plan trials --m-ratio 1 --probability 0.8": "Add --rope",
     f"{PLAN} --probability 0.8 --half-width 1": "does not go with",
     "plan groups --question difference --subjects 20,many": "--subjects: .*got '20,many'",
