@@ -408,7 +408,7 @@ def tally_trials(
     (tallied, *found), shown, scale = rated_answers(trials, scale, queries)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
-    of_stimuli = pd.Series(number).groupby(groups[stimulus], observed=True).sum()
+    of_stimuli = np.bincount(pd.factorize(groups[stimulus])[0] + 1, number)[1:]
     refuse_correctness(seen, bool((of_stimuli < CUT_TRIALS).any()), stimulus, response)
     told = dict(zip(spread, found[len(judged) :], strict=False))
     known = {name: values for name, values in told.items() if values is not None}

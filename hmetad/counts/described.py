@@ -33,7 +33,6 @@ MOST_OPTIONS, MOST, RARE = 12, 0.75, 0.05
 LONGEST, RAREST = 7, 0.005
 # Agreement with correctness that settles what codes mean; standard errors of a clear difference.
 AGREES, CLEAR = 0.95, 3.0
-MAIN = ("subject", "correct", "confidence", "stimulus", "response")
 
 
 # Trials by a record
@@ -147,7 +146,7 @@ def guess_table(table: pd.DataFrame) -> list[Guess]:
     guesses = [*named_roles(table)]
     lost = {"subject", "confidence", "stimulus", "response"} - {one.fact for one in guesses}
     guesses += [Guess(role, None, False, "no column is named so") for role in sorted(lost)]
-    guesses += rows_left_out(table, [one.value for one in guesses if one.fact in MAIN])
+    guesses += rows_left_out(table, [one.value for one in guesses if one.fact in NEEDED])
     trials = trial_rows(table, guessed_record(guesses))
     guesses += answer_codes(trials)
     record = guessed_record(guesses)
@@ -178,7 +177,7 @@ def may_be(role: str, column: pd.Series) -> bool:
     levels = column.dropna().unique().tolist()
     if role == "correct":
         return bool(levels) and all(as_correct(x) is not None for x in levels)
-    most = MOST_OPTIONS if role in BY[1:] else len(column) / (1 + (role not in MAIN[2:]))
+    most = MOST_OPTIONS if role in BY[1:] else len(column) / (1 + (role not in NEEDED[1:4]))
     return (role in BY[1:]) < len(levels) <= most
 
 
@@ -197,7 +196,7 @@ def named_roles(table: pd.DataFrame) -> Iterator[Guess]:
             }
             if places and role not in taken:
                 taken[role] = min(places, key=places.__getitem__)
-                is_sure = kind == "names" and (len(places) == 1 or role not in MAIN)
+                is_sure = kind == "names" and (len(places) == 1 or role not in NEEDED)
                 reason = f"named like {role}" + ", as others are" * (len(places) > 1)
                 yield Guess(role, taken[role], is_sure, reason)
 
@@ -301,9 +300,8 @@ def rating_codes(trials: pd.DataFrame, right: pd.Series) -> Iterator[Guess]:
         yield Guess("reversed", True, False, "wrong answers have larger values than right ones")
     values = np.unique(numbers.dropna() * (-1 if tells < -CLEAR else 1))
     is_sure = bool(tells > CLEAR) and not MOST_LEVELS < len(values) <= SURELY_MANY
-    reason = f"{len(values)} values" + (
-        "" if abs(tells) > CLEAR else ", perhaps the larger the surer"
-    )
+    unclear = "" if abs(tells) > CLEAR else ", perhaps the larger the surer"
+    reason = f"{len(values)} values{unclear}"
     is_few = len(values) <= MOST_LEVELS
     fact, value = ("levels", values.tolist()) if is_few else ("quantiles", QUANTILES)
     yield Guess(fact, value, is_sure, reason)

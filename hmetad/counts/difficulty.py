@@ -57,8 +57,8 @@ def difficulty_columns(
     found = []
     for part in batched(names[:MOST_COLUMNS], TOGETHER):
         first = rows.first_rows([*by, *roles.values(), *part], LOOKED_AT)
-        # As text, because values that cannot be grouped are refused elsewhere.
-        first = first.assign(**{name: first[name].map(str) for name in by})
+        # As text, because values that cannot be grouped or written are refused elsewhere.
+        first = first.assign(**{name: first[name].map(ascii) for name in by})
         first, answers, _ = answers_of(first, np.ones(len(first), dtype=np.int64), by, roles)
         found += [name for name in part if may_differ(first[name], answers)]
     return found
@@ -113,16 +113,18 @@ def answers_of(
     cell = group_numbers(frame[list(by)])
     first = frame.loc[~pd.Series(cell, frame.index).duplicated(), list(by)]
     labels = [" | ".join(map(as_text, row)) or "all" for row in first.to_numpy(dtype=object)]
-    shown, said = (frame[roles[x]].astype(object).map(as_text) for x in ("stimulus", "response"))
+    answers = (map(as_text, frame[roles[role]].tolist()) for role in ("stimulus", "response"))
+    # As objects: text of Arrow has no halves of characters, which are refused elsewhere.
+    shown, said = (np.array([*own], dtype=object) for own in answers)
     confidence = pd.to_numeric(frame[roles["confidence"]], errors="coerce").astype(float)
-    answers = {
+    numbers = {
         "cell": cell,
         "stratum": 2 * cell + (pd.factorize(shown)[0] > 0),
-        "right": shown.to_numpy() == said.to_numpy(),
+        "right": shown == said,
         "confidence": confidence.fillna(0).groupby(cell).rank().to_numpy(dtype=np.float64),
         "n": n.astype(np.float64),
     }
-    return frame, pd.DataFrame(answers, frame.index), labels
+    return frame, pd.DataFrame(numbers, frame.index), labels
 
 
 def mixed_cells(values: pd.Series, answers: pd.DataFrame, cells: Sequence[str]) -> set[str]:

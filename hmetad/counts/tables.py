@@ -36,7 +36,7 @@ from hmetad.counts.checks import (
     type2_measures,
     whole_number,
 )
-from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_array
+from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_array, refuse_unwritable
 from hmetad.rows.duplicates import is_item_name
 
 __all__ = [
@@ -98,6 +98,7 @@ def naturally_ordered(column: pd.Series) -> pd.Series:
         return [(True, int(x), x) if x.isdecimal() else (False, 0, x) for x in split if x]
 
     levels = sorted(column.unique(), key=parts)
+    refuse_unwritable(str(column.name), levels)
     return pd.Series(pd.Categorical(column, levels, ordered=True), column.index)
 
 
