@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2071,
     "counts": 2942,
     "likelihood": 3476,
-    "logs": 2671,
+    "logs": 2660,
     "measures": 2797,
     "mle": 2150,
     "plots": 1749,

@@ -7,8 +7,8 @@ import json
 import re
 import struct
 import sys
-import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,31 +18,22 @@ import numpy as np
 
 from hmetad.base.errors import FileError, InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond
+from hmetad.rows import texts
 
 __all__ = [
     *("UNREADABLE", "json_file", "json_lines", "json_object", "json_value"),
     "member_content",
 ]
 
-UNREADABLE: tuple[type[Exception], ...] = (
-    *(BadZipFile, zlib.error, struct.error, EOFError, OSError),
-    *(ValueError, OverflowError, RuntimeError, MemoryError),
-)
-if sys.version_info >= (3, 14):
-    from compression import zstd
-
-    UNREADABLE += (zstd.ZstdError,)
-else:
-    try:
-        # Importing it teaches zipfile the compression of Inspect's archives.
+# What reading a damaged archive raises besides.
+BROKEN = (BadZipFile, MemoryError, OverflowError, struct.error)
+# Importing it teaches zipfile the compression of Inspect's archives, below Python 3.14. Without it
+# these are refused with what to install.
+if sys.version_info < (3, 14):
+    with suppress(ImportError):
         import zipfile_zstd  # noqa: F401
-        import zstandard
 
-        UNREADABLE += (zstandard.ZstdError,)
-    except ImportError:
-        # Archives of Zstandard are then refused with what to install.
-        pass
-
+UNREADABLE: tuple[type[Exception], ...] = (*texts.UNREADABLE, *BROKEN)
 ZIP_ZSTD = 93
 # What Zstandard packed is unpacked as a whole, whatever size was asked for: up to 128 MiB of 4 KiB.
 PACKED_PIECE = 4096

@@ -185,10 +185,8 @@ def table_of_trials(
 
 def placed(table: pd.DataFrame, place: Place) -> pd.DataFrame:
     """Table with the number of the person, where it came from a cell or an array of structs."""
-    for name, number in place:
-        if name not in table:
-            table = table.assign(**{name: number})
-    return table
+    # Of several the first counts.
+    return table.assign(**{name: number for name, number in reversed(place) if name not in table})
 
 
 def tables_of_counts(sides: Sequence[Any], place: Place, where: str) -> Iterator[pd.DataFrame]:

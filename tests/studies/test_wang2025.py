@@ -24,7 +24,9 @@ def rows_of(table):
 
 @pytest.fixture(scope="module")
 def study():
-    return wang2025.analyse(seed=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wang2025, "DRAWS", 200)
+        return wang2025.analyse(seed=1)
 
 
 # --- print ----------------------------------------------------------------------------------
