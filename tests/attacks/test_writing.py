@@ -366,7 +366,8 @@ def test_a_run_works_where_nothing_but_its_output_can_be_written(inputs, tmp_pat
     nowhere |= {"XDG_CACHE_HOME": "/dev/null/x", "XDG_CONFIG_HOME": "/dev/null/x", "PATH": "/bin"}
     line = f"hmetad measures {inputs}/trials.csv -o {tmp_path}/page.html"
     ended, _, said = shell(line, **nowhere)
-    assert (ended, said) == (0, f"Written: {tmp_path}/page.html\n")
+    # A slow machine is told first that fonts are looked for.
+    assert (ended, said.splitlines()[-1]) == (0, f"Written: {tmp_path}/page.html")
 
 
 @pytest.mark.integration
