@@ -65,7 +65,7 @@ MOST_LINES = {
     "likelihood": 3476,
     "logs": 2660,
     "measures": 2797,
-    "mle": 2150,
+    "mle": 2132,
     "plots": 1749,
     "report": 3494,
     "rows": 1564,

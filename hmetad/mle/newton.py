@@ -11,6 +11,7 @@ step costs as much as an evaluation, however many ratings there are.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,78 +40,93 @@ BY_M, BY_M_M, BY_M_KAPPA, BY_KAPPA, PROFILE_M, PROFILE_M_M, PROFILE_M_KAPPA = ra
 POINTS = 7
 
 
+class Cell(NamedTuple):
+    """Counts (stimulus, response, level) of a cell, s, and κ = offset + ratio·m.
+
+    `levels` is the number of ratings that somebody used, 0 for a response that is not fitted.
+    """
+
+    counts: Floats
+    levels: Whole
+    offset: float
+    ratio: float
+    s: float
+
+
 @compiled
-def add_side(
-    r: int,
-    counts: Floats,
-    edges: Floats,
-    levels: int,
-    m: float,
-    kappa: float,
-    ratio: float,
-    s: float,
-    work: Floats,
-    point: Floats,
-) -> float:
+def add_side(r: int, cell: Cell, edges: Floats, m: float, work: Floats, point: Floats) -> float:
     """Add derivatives of response r; returns its ℓ.
 
-    `counts` (stimulus, response, level); `edges` (response, level) are distances from κ, the
-    first of them 0; κ moves by `ratio` with m. `work` and `point` are those of `evaluate`.
+    `edges` (response, level) are distances from κ, the first of them 0; κ moves with m. `work` and
+    `point` are those of `evaluate`.
     """
-    side, value = 2.0 * r - 1.0, 0.0
+    side, value, kappa = 2.0 * r - 1.0, 0.0, cell.offset + cell.ratio * m
     for stimulus in range(2):
-        scale = s if stimulus == 1 else 1.0
+        scale = cell.s if stimulus == 1 else 1.0
         sign = 2.0 * stimulus - 1.0
-        by_m, by_kappa = scale * side * (ratio - sign / 2), scale * side
+        by = scale * side * (cell.ratio - sign / 2), scale * side
         first = scale * side * (kappa - sign * m / 2)
-        total = shift = bend = 0.0
-        lower, mills_lower = first, mills(abs(first))
-        log_side, hazard = log_tail(first, mills_lower)
-        bend_side = hazard * (hazard - first)
-        for k in range(levels - 1):
-            width = scale * (edges[r, k + 1] - edges[r, k])
-            upper = first + scale * edges[r, k + 1]
-            mills_upper = mills(abs(upper))
-            n = counts[stimulus, r, k]
-            if n > 0:
-                log_share, high, tilt = log_area(lower, width, mills_lower, mills_upper)
-                low = high - tilt
-                value += n * log_share
-                total += n
-                shift += n * tilt
-                bend -= n * (width * high + lower * tilt + tilt * tilt)
-                work[r, GRADIENT, k + 1] += n * scale * high
-                work[r, GRADIENT, k] -= n * scale * low
-                work[r, DIAGONAL, k + 1] -= n * scale * scale * high * (upper + high)
-                work[r, DIAGONAL, k] += n * scale * scale * low * (lower - low)
-                work[r, BESIDE, k] += n * scale * scale * low * high
-                upper_cross = -n * scale * high * (upper + tilt)
-                lower_cross = n * scale * low * (lower + tilt)
-                work[r, CROSS, k + 1] += upper_cross * by_m
-                work[r, CROSS, k] += lower_cross * by_m
-                work[r, CROSS_KAPPA, k + 1] += upper_cross * by_kappa
-                work[r, CROSS_KAPPA, k] += lower_cross * by_kappa
-            lower, mills_lower = upper, mills_upper
-        n = counts[stimulus, r, levels - 1]
-        if n > 0:
-            log_share, high = log_tail(lower, mills_lower)
-            curve = n * high * (high - lower)
-            value += n * log_share
-            total += n
-            shift -= n * high
-            bend -= curve
-            work[r, GRADIENT, levels - 1] -= n * scale * high
-            work[r, DIAGONAL, levels - 1] -= scale * scale * curve
-            work[r, CROSS, levels - 1] -= scale * curve * by_m
-            work[r, CROSS_KAPPA, levels - 1] -= scale * curve * by_kappa
-        value -= total * log_side
-        shift += total * hazard
-        bend += total * bend_side
+        counts = cell.counts[stimulus, r, : cell.levels[r]]
+        value, shift, bend = add_areas(value, counts, edges[r], scale, first, by, work[r])
+        by_m, by_kappa = by
         point[BY_M] += shift * by_m
         point[BY_M_M] += bend * by_m * by_m
         point[BY_M_KAPPA] += bend * by_m * by_kappa
         point[BY_KAPPA] += shift * by_kappa
     return value
+
+
+@compiled
+def add_areas(
+    value: float, counts: Floats, edges: Floats, scale: float, first: float, by: Any, work: Floats
+) -> tuple[float, float, float]:
+    """Add ℓ of a stimulus, whose areas begin at `first`, and derivatives by the edges.
+
+    `first` moves with m and with κ at the rates `by`. Returns the sum, and the first and second
+    derivative of ℓ by `first`.
+    """
+    levels, (by_m, by_kappa) = len(counts), by
+    total = shift = bend = 0.0
+    lower, mills_lower = first, mills(abs(first))
+    log_side, hazard = log_tail(first, mills_lower)
+    bend_side = hazard * (hazard - first)
+    for k in range(levels - 1):
+        width = scale * (edges[k + 1] - edges[k])
+        upper = first + scale * edges[k + 1]
+        mills_upper = mills(abs(upper))
+        n = counts[k]
+        if n > 0:
+            log_share, high, tilt = log_area(lower, width, mills_lower, mills_upper)
+            low = high - tilt
+            value += n * log_share
+            total += n
+            shift += n * tilt
+            bend -= n * (width * high + lower * tilt + tilt * tilt)
+            work[GRADIENT, k + 1] += n * scale * high
+            work[GRADIENT, k] -= n * scale * low
+            work[DIAGONAL, k + 1] -= n * scale * scale * high * (upper + high)
+            work[DIAGONAL, k] += n * scale * scale * low * (lower - low)
+            work[BESIDE, k] += n * scale * scale * low * high
+            upper_cross = -n * scale * high * (upper + tilt)
+            lower_cross = n * scale * low * (lower + tilt)
+            work[CROSS, k + 1] += upper_cross * by_m
+            work[CROSS, k] += lower_cross * by_m
+            work[CROSS_KAPPA, k + 1] += upper_cross * by_kappa
+            work[CROSS_KAPPA, k] += lower_cross * by_kappa
+        lower, mills_lower = upper, mills_upper
+    n = counts[levels - 1]
+    if n > 0:
+        log_share, high = log_tail(lower, mills_lower)
+        curve = n * high * (high - lower)
+        value += n * log_share
+        total += n
+        shift -= n * high
+        bend -= curve
+        work[GRADIENT, levels - 1] -= n * scale * high
+        work[DIAGONAL, levels - 1] -= scale * scale * curve
+        work[CROSS, levels - 1] -= scale * curve * by_m
+        work[CROSS_KAPPA, levels - 1] -= scale * curve * by_kappa
+    return value - total * log_side, shift + total * hazard, bend + total * bend_side
 
 
 @compiled
@@ -128,25 +144,14 @@ def solve(r: int, right: int, out: int, levels: int, work: Floats) -> None:
 
 
 @compiled
-def evaluate(
-    counts: Floats,
-    edges: Floats,
-    levels: Whole,
-    m: float,
-    offset: float,
-    ratio: float,
-    s: float,
-    work: Floats,
-    point: Floats,
-) -> float:
+def evaluate(cell: Cell, edges: Floats, m: float, work: Floats, point: Floats) -> float:
     """ℓ at m and edges; derivatives go to `work` (response, row, level) and `point`."""
-    value = 0.0
+    value, levels = 0.0, cell.levels
     point[:] = 0.0
     work[:, : CROSS_KAPPA + 1] = 0.0
     for r in range(2):
         if levels[r] > 1:
-            kappa = offset + ratio * m
-            value += add_side(r, counts, edges, levels[r], m, kappa, ratio, s, work, point)
+            value += add_side(r, cell, edges, m, work, point)
             solve(r, GRADIENT, RISE, levels[r], work)
             solve(r, CROSS, REPLY, levels[r], work)
     point[PROFILE_M : PROFILE_M_KAPPA + 1] = point[BY_M : BY_M_KAPPA + 1]
@@ -188,19 +193,10 @@ def set_direction(levels: Whole, edges: Floats, work: Floats, point: Floats) -> 
 
 @compiled
 def climb(
-    counts: Floats,
-    edges: Floats,
-    levels: Whole,
-    m: float,
-    offset: float,
-    ratio: float,
-    s: float,
-    work: Floats,
-    point: Floats,
-    trial: Floats,
+    cell: Cell, edges: Floats, m: float, work: Floats, point: Floats, trial: Floats
 ) -> tuple[float, float, float]:
     """m, ℓ and the largest slope at the maximum that is reached; `edges` are moved there."""
-    value = evaluate(counts, edges, levels, m, offset, ratio, s, work, point)
+    levels, value = cell.levels, evaluate(cell, edges, m, work, point)
     slope = largest_slope(levels, work, point)
     for _ in range(ITERATIONS):
         if slope < FLAT or abs(m) > FARTHEST:
@@ -214,14 +210,14 @@ def climb(
                 for k in range(1, levels[r]):
                     trial[r, k] = edges[r, k] + share * work[r, MOVE, k]
             moved = m + share * step
-            new = evaluate(counts, trial, levels, moved, offset, ratio, s, work, point)
+            new = evaluate(cell, trial, moved, work, point)
             new_slope = largest_slope(levels, work, point)
             is_better = new > value or (new >= level and new_slope < slope)
             if is_better:
                 break
             share /= 2
         if not is_better:
-            value = evaluate(counts, edges, levels, m, offset, ratio, s, work, point)
+            value = evaluate(cell, edges, m, work, point)
             break
         m, value, slope = moved, new, new_slope
         edges[:] = trial
@@ -267,8 +263,8 @@ def maximise(
     for i in range(cells):
         if levels[i, 0] < 2 and levels[i, 1] < 2:
             continue
-        own, at, used, start = counts[i], edges[i], levels[i], start_m[i]
-        m, value, slope = climb(own, at, used, start, offset[i], ratio[i], s[i], work, point, trial)
+        cell = Cell(counts[i], levels[i], offset[i], ratio[i], s[i])
+        m, value, slope = climb(cell, edges[i], start_m[i], work, point, trial)
         if not value > best[i, 0]:
             continue
         is_better[i] = True
