@@ -240,11 +240,8 @@ def test_what_only_looks_like_correctness_is_counted(trials):
 def test_whole_ratings_of_any_type_are_ratings(dtype):
     cast = count_trials(frame().astype({"confidence": dtype}))
     xr.testing.assert_identical(count_trials(frame()), cast)
-
-
-def test_a_hundred_ratings_are_taken_where_they_are_asked_for():
-    trials = frame(confidence=np.tile([25, 50, 75, 100], 100))
-    assert count_trials(trials, ratings=100).sizes["rating"] == 100
+    hundred = frame(confidence=np.tile([25, 50, 75, 100], 100))
+    assert count_trials(hundred, ratings=100).sizes["rating"] == 100
 
 
 # --- count tables ---------------------------------------------------------------------------

@@ -62,6 +62,9 @@ def test_labels_are_kept_in_the_order_that_is_given_unseen_ones_too():
     assert (counts.sel(cell="all").values == by_hand(trials, ["C", "A", "E", "B"])).all()
     padded = count_trials(trials, options=5)
     assert padded["stimulus"].values.tolist() == ["A", "B", "C", "unseen 1", "unseen 2"]
+    two = letters(2)
+    given = count_trials(two, options=["B", "A"])
+    xr.testing.assert_identical(given, count_trials(two, labels=["B", "A"]))
     assert padded.sum() == len(trials)
     assert "unseen-options" in {x.code for x in notices(padded)}
     assert "unseen-options" not in {x.code for x in notices(count_trials(trials, options=3))}
@@ -71,13 +74,6 @@ def test_numbers_as_labels_become_text_and_fifty_options_are_counted():
     trials = letters().replace(dict(zip("ABCD", range(4), strict=True)))
     assert count_trials(trials, options=4)["stimulus"].values.tolist() == [*"0123"]
     assert count_trials(letters(50, 5000), options=50).sizes["response"] == 50
-
-
-def test_two_options_are_the_table_of_today():
-    trials = letters(2)
-    xr.testing.assert_identical(count_trials(trials, options=2), count_trials(trials))
-    given = count_trials(trials, options=["B", "A"])
-    xr.testing.assert_identical(given, count_trials(trials, labels=["B", "A"]))
 
 
 REFUSED = [
@@ -162,6 +158,9 @@ def test_a_column_that_is_not_there_or_means_something_else_is_refused():
         count_correct(trials, by="options", options="n")
     with pytest.raises(InputError, match="does not go with a column 'options' in by"):
         count_correct(trials, by="options", options=4)
+    for options in ("4", "A,B,C,D"):
+        with pytest.raises(InputError, match=r"options: .*Write options=4.*got "):
+            count_correct(letters(), options=options)
 
 
 # From the full table to right and wrong
@@ -248,12 +247,6 @@ def test_questions_of_one_cell_are_said_to_differ_in_difficulty_where_there_is_a
     assert "mixed-items" not in [one.code for one in notices(alone)]
     by_item = count_correct(trials, by="item", options=4)
     assert "mixed-items" not in [one.code for one in notices(by_item)]
-
-
-@pytest.mark.parametrize("options", ["4", "A,B,C,D"])
-def test_a_number_or_labels_as_text_are_no_column_of_numbers(options):
-    with pytest.raises(InputError, match=r"options: .*Write options=4.*got "):
-        count_correct(letters(), options=options)
 
 
 def test_a_preferred_option_is_noticed_where_biases_are_left_out():
