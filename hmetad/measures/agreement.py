@@ -144,16 +144,11 @@ def split_half(
         trials = values[cells].sum() / len(cells)
         for column, name in enumerate(sides[0]):
             x, y = (side[name][cells] for side in sides)
-            people = (np.isfinite(x) & np.isfinite(y)).sum(axis=0).mean()
-            own: dict[str, float] = {"people": people}
-            if people >= FEWEST:
-                own |= halves_agree(x, y, weights, ci_prob)
-                whole = own["reliability"]
-                if whole > 0:
-                    # By the Spearman-Brown formula.
-                    own["trials_needed"] = trials * goal * (1 - whole) / (whole * (1 - goal))
-            for key, value in own.items():
+            for key, value in halves_agree(x, y, weights, ci_prob).items():
                 found[key][row, column] = value
+        # By the Spearman-Brown formula.
+        whole = np.where(found["reliability"][row] > 0, found["reliability"][row], np.nan)
+        found["trials_needed"][row] = trials * goal * (1 - whole) / (whole * (1 - goal))
     coords = {"group": list(groups), "quantity": list(sides[0])}
     like = xr.DataArray(found["people"], coords, ["group", "quantity"])
     result = described(like, found, "split_half")
@@ -224,7 +219,10 @@ def named_values(
 def halves_agree(
     x: Floats, y: Floats, weights: NDArray[np.int64], ci_prob: float
 ) -> dict[str, float]:
-    """Mean correlation over splits, and reliability of the whole with an interval."""
+    """People with a value in both halves; of enough, mean correlation and reliability of all."""
+    people = (np.isfinite(x) & np.isfinite(y)).sum(axis=0).mean()
+    if people < FEWEST:
+        return {"people": people}
     with np.errstate(invalid="ignore", divide="ignore"):
         r = np.nanmean(correlations(x, y, np.ones((1, len(x)))), axis=1)[0]
         drawn = np.arctanh(np.nanmean(correlations(x, y, weights.astype(float)), axis=1))
@@ -234,6 +232,7 @@ def halves_agree(
         ends = np.tanh(np.arctanh(r) + error * np.array([0.0, -1.0, 1.0]))
         whole, lower, upper = 2 * ends / (1 + ends)
     return {
+        "people": people,
         "correlation": r,
         "reliability": whole,
         "reliability_lower": lower,

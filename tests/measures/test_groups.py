@@ -232,17 +232,6 @@ def test_the_lower_bound_is_reached_by_members_of_one_confidence_per_label(prior
     assert bounds["lower"].item() == pytest.approx(vote, abs=1e-12)
 
 
-def test_a_type2_table_gives_the_group_of_its_cells():
-    counts = from_nr([[30, 12, 9, 4], [20, 20, 9, 6]], [[5, 10, 20, 25], [8, 10, 22, 20]])
-    trials = type2_counts(counts).rename(cell="member")
-    share = trials.sum("correct") / trials.sum(["correct", "rating"])
-    confidence = trials.sel(correct="right", drop=True) / trials.sum("correct")
-    vote = predictionwise_vote(share, confidence)
-    expected = predictionwise_vote(share.values, confidence.values)
-    assert vote.item() == expected.item()
-    assert vote.dims == ()
-
-
 def test_levels_that_never_occur_may_lack_confidence():
     share, confidence = [[0.6, 0.4, 0.0]] * 3, [[0.5, 1.0, np.nan]] * 3
     vote = predictionwise_vote(share, confidence)
@@ -277,16 +266,6 @@ def test_certain_and_impossible_responses_are_binned_too():
     minus = np.array([[[0.3, 0.0, 0.7, 0.0], [0.5, 0.0, 0.0, 0.5], [0.4, 0.3, 0.2, 0.1]] * 2])
     exact = enumerate_responses(plus, minus, 0.5).item()
     assert convolve_members(plus, minus, 0.5).item() == pytest.approx(exact, abs=1e-7)
-
-
-def test_finer_bins_do_not_change_a_large_group(monkeypatch):
-    accuracy = np.random.default_rng(8).uniform(0.5, 0.56, 200)
-    vote = confidence_weighted_vote(accuracy)
-    assert vote.attrs["method"] == "log-odds in bins of 0.0012"
-    monkeypatch.setattr(groups, "BINS", 2**18)
-    finer = confidence_weighted_vote(accuracy).item()
-    # Merging responses loses, so that coarser bins can only be below.
-    assert finer - 1e-6 < vote.item() <= finer + 1e-12
 
 
 def test_a_member_with_many_levels_is_binned_in_parts():

@@ -76,11 +76,6 @@ def test_five_trials_by_hand():
     assert judged["bin_confidence"].values == pytest.approx([0.5, 0.9])
     assert judged["bin_trials"].values.tolist() == [2, 3]
     assert (judged["trials"], judged["bins_used"]) == (5, 2)
-    two, whole = one(TOY, bins=2), one(TOY, bins=1)
-    assert two["bin_confidence"].values == pytest.approx([0.5, 0.9])
-    for found in (two["ece"], whole["ece"], whole["overconfidence"]):
-        assert found.item() == pytest.approx(0.14)
-    assert whole["resolution"].item() == 0
 
 
 def test_all_right_all_wrong_one_confidence_one_trial_and_a_rounding_above_one():
