@@ -68,7 +68,7 @@ MOST_LINES = {
     "mle": 2132,
     "plots": 1749,
     "report": 3494,
-    "rows": 1564,
+    "rows": 1400,
     "simulate": 1188,
     "specs": 1415,
     "studies": 2149,

@@ -40,7 +40,7 @@ from hmetad.counts.columns import (
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, named_difficulty
 from hmetad.counts.items import item_notices, same_item_cells, unused_columns
 from hmetad.counts.noticed import choice_notices, letter_notices, missing_answers, trial_notices
-from hmetad.counts.ratings import Scale, rated_answers, rating_numbers
+from hmetad.counts.ratings import Scale, rated_tally, rating_numbers
 from hmetad.counts.tables import (
     CUT_TRIALS,
     cell_labels,
@@ -51,7 +51,7 @@ from hmetad.counts.tables import (
     plain_attrs,
 )
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.queries import Distinct, Query, Sample, Spread, Tally, Values, plain_value
+from hmetad.rows.queries import Tally, Values, plain_value
 from hmetad.rows.tables import TableLike
 
 __all__ = ["complete_rows", "count_correct", "count_trials"]
@@ -326,13 +326,14 @@ def count_correct(
     names, unused = found.by, unused_columns(found.rows, found.used)
     # Without a number of options there is no M that a mixture of items would raise.
     items = [] if options is None else [*filter(is_item_name, unused)]
-    queries: list[Query] = [Spread((*names, correct), name) for name in items]
     sides = (RIGHT_OPTION, CHOSEN_OPTION) if options is not None else ()
     letters = [next(x for x in own if x in unused) for own in sides if {*own} & {*unused}]
-    queries += [Distinct((*names, *letters), MOST_VALUES)] if len(letters) == 2 else []
+    letters = letters if len(letters) == 2 else []
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
-    (tallied, *answers), seen, scale = rated_answers(found, scale, queries)
-    of_letters = answers.pop() if len(letters) == 2 else None
+    needs = [(*names, correct, name) for name in items]
+    both = (*names, *letters)
+    tallied, seen, scale = rated_tally(found, scale, [*needs, both] if letters else needs)
+    of_letters = found.rows.few_distinct(both, MOST_VALUES, n) if letters else None
     groups, number, dropped = complete_rows(*tallied)
     is_right, labels = right_trials(groups, number, correct)
     groups, own, covariates = with_options(groups, names, options)
@@ -340,7 +341,7 @@ def count_correct(
     counted = found._replace(by=own, covariates=covariates)
     counts, cells, codes = count_rows((groups, number), TYPE2, [is_right], counted, scale, attrs)
     where = counts["cell"].to_numpy().tolist()
-    told = {name: values for name, values in zip(items, answers, strict=True) if values is not None}
+    told = found.rows.spreads((*names, correct), items, n)
     mixed = item_notices(told, cells, where, "mixed-items.options")
     uneven = letter_notices(of_letters, names, letters, options)
     silent = missing_answers(tallied[0], tallied[1], names, roles)
@@ -400,19 +401,18 @@ def tally_trials(
         spread.append(difficulty)
     judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
     others = difficulty_columns(rows, used, by, roles) if difficulty is None else []
-    queries: list[Query] = [
-        *(Distinct((stimulus, response, name), MOST_ANSWERS) for name in judged),
-        *(Spread((*by, stimulus), name) for name in spread),
-        *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
-    ]
-    (tallied, *found), shown, scale = rated_answers(trials, scale, queries)
+    answers = [(stimulus, response, name) for name in judged]
+    sampled = [(*used, *others)] if others else []
+    needs = [*answers, *((*by, stimulus, name) for name in spread), *sampled]
+    tallied, shown, scale = rated_tally(trials, scale, needs)
     groups, number = tallied
-    seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
+    tallies = [rows.few_distinct(columns, MOST_ANSWERS, trials.n) for columns in answers]
+    seen = {name: one[0] for name, one in zip(judged, tallies, strict=True) if one is not None}
     of_stimuli = np.bincount(pd.factorize(groups[stimulus])[0] + 1, number)[1:]
     refuse_correctness(seen, bool((of_stimuli < CUT_TRIALS).any()), stimulus, response)
-    told = dict(zip(spread, found[len(judged) :], strict=False))
-    known = {name: values for name, values in told.items() if values is not None}
-    return tallied, known, found[-1] if others else None, shown, scale
+    known = rows.spreads((*by, stimulus), spread, trials.n)
+    sample = rows.sample(sampled[0], MOST_SAMPLED, trials.n) if others else None
+    return tallied, known, sample, shown, scale
 
 
 def in_places(sample: Tally, scale: Scale) -> Tally:
@@ -432,7 +432,7 @@ def binned_flat(found: list[Notice], trials: Trials, scale: Scale) -> list[Notic
     if flat is None or scale.quantiles is None:
         return found
     by = trials.by
-    values = trials.rows.ask([Distinct((*by, scale.confidence), MOST_VALUES)])[0]
+    values = trials.rows.few_distinct((*by, scale.confidence), MOST_VALUES)
     if values is None:
         return found
     frame = values[0].dropna().reset_index(drop=True)

@@ -46,7 +46,8 @@ from hmetad.counts.columns import (
     with_numbers,
     with_trials,
 )
-from hmetad.rows.queries import Distinct, NumberColumn, Query, Rows, plain_value, regrouped
+from hmetad.rows.quantiles import NumberColumn
+from hmetad.rows.queries import Rows, Tally, plain_value, regrouped
 from hmetad.rows.values import GAPS
 
 __all__ = ["bin_confidence", "text_as_confidence"]
@@ -480,13 +481,13 @@ def warn(text: str) -> None:
 # Ratings of rows of any number
 
 
-def rated_answers(
-    trials: Trials, scale: Scale, others: Sequence[Query]
-) -> tuple[list[Any], list[Notice], Scale]:
-    """Answers to queries, as of `Rows.ask`, what the making of ratings shows, and where it cut.
+def rated_tally(
+    trials: Trials, scale: Scale, others: Sequence[Sequence[str]]
+) -> tuple[Tally, list[Notice], Scale]:
+    """Distinct rows of the columns in use with ratings in the place of the confidence.
 
-    The first answer is the distinct rows of the columns in use, with ratings in the place of the
-    confidence: those there are, or quantiles. Then come those to other queries.
+    The ratings are those there are, or quantiles. With what the making of ratings shows, and where
+    it cut. `others` are the columns of each question that follows.
     """
     rows, used, n = trials.rows, trials.used, trials.n
     within = [scale.within] if isinstance(scale.within, str) else scale.within
@@ -495,14 +496,15 @@ def rated_answers(
     if scale.quantiles is None:
         if within:
             raise NeedError("quantiles_within", "quantiles")
-        return rows.ask([Distinct(tuple(used)), *others], n), [], scale
+        rows.prepare([used, *others], n)
+        return rows.distinct(used, n), [], scale
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
     kept = [name for name in used if name != scale.confidence]
-    levels = partial(level_numbers, scale=scale)
-    column = NumberColumn(rows, scale.confidence, within, n, kept, levels)
-    rows.prepare(others, n, column.columns)
+    check = partial(check_texts, scale=scale)
+    column = NumberColumn(rows, scale.confidence, within, n, kept, check)
+    rows.prepare([column.columns, *others], n)
     rated = column.rated(quantiles, USUAL_CODES.tolist())
     warn_of_lost_ratings(rated.fewest, quantiles)
     groups, number = rated.rows
@@ -511,16 +513,13 @@ def rated_answers(
     chosen = groups.assign(**{scale.confidence: integers})[list(used)]
     seen = code_notices(scale.confidence, rated.values, rated.trials)
     cuts = () if within or quantiles > MOST_CUTS else tuple(rated.cuts)
-    return [regrouped(chosen, number), *rows.ask(others, n)], seen, replace(scale, cuts=cuts)
+    return regrouped(chosen, number), seen, replace(scale, cuts=cuts)
 
 
-def level_numbers(texts: pd.Series, *, scale: Scale) -> Floats:
-    """Numbers of different texts; NaN where one is missing."""
-    is_gap = texts.isin(GAPS) | texts.isna()
+def check_texts(texts: pd.Series, *, scale: Scale) -> None:
+    """Raise an error for values of which one is neither a number nor missing."""
     if texts.map(lambda value: isinstance(value, bool | np.bool_)).any():
         raise KindError(scale.argument, "booleans", "numbers")
-    numbers = pd.to_numeric(texts, errors="coerce").astype(np.float64)
-    if (numbers.isna() & ~is_gap).any():
-        raise text_as_confidence(scale.argument, texts[~is_gap], None, "numbers")
-    # Of a text of many digits pandas may miss the nearest number by the last bit.
-    return texts.where(~is_gap, np.nan).map(float).to_numpy(dtype=np.float64)
+    known = texts[~(texts.isin(GAPS) | texts.isna())]
+    if pd.to_numeric(known, errors="coerce").isna().any():
+        raise text_as_confidence(scale.argument, known, None, "numbers")

@@ -25,6 +25,8 @@ from hmetad.base.errors import NumberError
 from hmetad.base.threads import usable_cpus
 
 __all__ = [
+    "TEXTS",
+    "WHOLE",
     "Opened",
     "UngroupableError",
     "connected",
@@ -41,6 +43,10 @@ __all__ = [
 MEMORY = "1GiB"
 NUMBERS = count()
 NO_LABELS = ("LIST", "STRUCT", "MAP", "UNION", "ARRAY", "VARIANT", "BLOB", "BIT")
+# How DuckDB calls whole numbers, other numbers, and what is read as text.
+WHOLE = ("INT", "INTEGER")
+FRACTIONS = ("DECIMAL", "DOUBLE", "FLOAT")
+TEXTS = ("VARCHAR", "JSON", "ENUM")
 # Whole numbers up to this one are floats as well.
 EXACT = 2**53
 # The bits of infinity; but for the sign, those of NaN are more.
@@ -68,8 +74,6 @@ class Opened:
         SQL for how many rows each stands for; by default 1.
     parts : tuple of str, optional
         SQL for the rows of each file, where there are several.
-    renew : callable, optional
-        Registers again a table that can be read once only.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -78,25 +82,19 @@ class Opened:
     decode: Callable[[pd.DataFrame, Sequence[Any]], pd.DataFrame]
     weight: str | None = None
     parts: tuple[str, ...] = ()
-    renew: Callable[[], object] | None = None
 
     def frame(self, sql: str) -> pd.DataFrame:
         """What SQL says about ``trials``."""
-        if self.renew is not None:
-            self.renew()
         return plain_frame(self.connection.execute(self.about_trials(sql)).df())
 
     def keep(self, name: str, sql: str) -> None:
         """Table of this name, for later questions, with what SQL says about ``trials``."""
-        if self.renew is not None:
-            self.renew()
         made = f"CREATE OR REPLACE TEMP TABLE {name} AS"
         self.connection.execute(f"{made} {self.about_trials(sql)}")
 
     def about_trials(self, sql: str) -> str:
-        """SQL in which ``trials`` are the rows; what can be read once only is kept for it."""
-        how = "NOT MATERIALIZED" if self.renew is None else "MATERIALIZED"
-        return f"WITH trials AS {how} ({self.select}) {sql}"
+        """SQL in which ``trials`` are the rows."""
+        return f"WITH trials AS NOT MATERIALIZED ({self.select}) {sql}"
 
     @property
     def number(self) -> str:
@@ -111,6 +109,21 @@ class Opened:
     def values(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
         """Values of the first columns, under their names in the table."""
         return self.decode(found[self.places[: len(columns)]], columns)
+
+    def has_numbers(self, place: int) -> bool:
+        """Whether a column holds numbers, and not texts of them."""
+        return self.kinds[place].endswith(WHOLE) or self.kinds[place].startswith(FRACTIONS)
+
+    def text_in(self, place: int) -> str:
+        """SQL for the text of a column."""
+        column = self.places[place]
+        return f"({column}->>'$')" if self.kinds[place] == "JSON" else f"{column}::VARCHAR"
+
+    def number_in(self, place: int) -> str:
+        """SQL for the number of a column, or of its text; missing where it is not a number."""
+        if self.has_numbers(place):
+            return f"{self.places[place]}::DOUBLE"
+        return number_of(self.text_in(place))
 
     def refuse_no_labels(self) -> None:
         """Raise an error for columns of lists, records or bytes."""
@@ -229,14 +242,14 @@ def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
 def described(
     connection: duckdb.DuckDBPyConnection, select: str, number: int
 ) -> tuple[str, tuple[str, ...]]:
-    """SQL for so many columns, c0, c1, ..., in which NaN is missing, and their types."""
+    """SQL in which NaN is missing, and the types of so many columns, c0, c1, ...."""
     found = connection.execute(f"DESCRIBE {select}").fetchall()
     kinds = tuple(row[1] for row in found[:number])
-    values = [f"c{place}" for place in range(number)]
-    for place, kind in enumerate(kinds):
-        if kind in ("DOUBLE", "FLOAT"):
-            values[place] = f"{without_nan(f'c{place}')} AS c{place}"
-    return f"SELECT {', '.join(values)} FROM ({select})", kinds
+    floats = [f"c{place}" for place, kind in enumerate(kinds) if kind in ("DOUBLE", "FLOAT")]
+    if floats:
+        values = ", ".join(f"{without_nan(column)} AS {column}" for column in floats)
+        select = f"SELECT * REPLACE ({values}) FROM ({select})"
+    return select, kinds
 
 
 def number_of(text: str) -> str:

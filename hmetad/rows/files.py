@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import ChoiceError, FileError, InputError, KindError, nearest
-from hmetad.base.files import PACKED, TABLES, files_of
+from hmetad.base.errors import FileError, InputError, KindError, nearest
+from hmetad.base.files import PACKED, TABLES, files_of, is_table
 from hmetad.base.notice import Notice, notice_attrs
 from hmetad.base.spreadsheets import unguard
 from hmetad.rows.database import (
@@ -33,7 +34,7 @@ from hmetad.rows.database import (
     of_files,
 )
 from hmetad.rows.duplicates import file_notices, is_name_of_who, name_of_rows, same_rows
-from hmetad.rows.queries import Levels, Rows, Source, columns_named
+from hmetad.rows.queries import Rows, Source, columns_named
 from hmetad.rows.texts import (
     SEPARATORS,
     SMALL,
@@ -45,20 +46,18 @@ from hmetad.rows.texts import (
     refuse_delimiter,
     sniffed_delimiter,
 )
-from hmetad.rows.values import GAPS, is_number, typed_column
+from hmetad.rows.values import GAPS, typed_column
 
 __all__ = ["are_paths", "read_table", "scan_table"]
 
 MOST_COLUMNS = 10_000
 # Lines of a JSON Lines file in which names of columns are looked for.
 MOST_LINES = 1_000_000
-# Bytes of a value that is long.
-LONG = 64
 # The longest line, by the format: DuckDB takes memory for sixteen of a CSV.
 LINES = {".jsonl": 16 * 2**20}
 LINE = 2 * 2**20
-# How many times larger than on disk a table may be unpacked.
-UNPACKED = {".parquet": 4, ".gz": 10, ".zst": 10}
+# How lines begin in which DuckDB says what is wrong in a row.
+EXPLAINED = ("Expected Number", "Value with", "Maximum line size")
 # Columns that pandas writes for the labels of its rows.
 ROW_LABELS = "__index_level_"
 
@@ -139,15 +138,6 @@ class Scanned:
         return LINES.get(self.suffix, LINE)
 
 
-@dataclass(frozen=True)
-class Copied:
-    """A copy of some columns of texts in Parquet, as c0, c1, ..., and their types before."""
-
-    path: Path
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]
-
-
 class FileSource(Source):
     """Files of one kind, as one table.
 
@@ -168,49 +158,39 @@ class FileSource(Source):
         self.files, self.decimal, self.copies = files, decimal, copies
         self.text = {one for name in text for one in columns_named(name, files[0].names)}
         self.text |= {*files[0].folders}
-        self.copied: Copied | None = None
+        self.copied: list[Scanned] = []
 
     @contextmanager
-    def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
+    def opened(self, columns: Sequence[str]) -> Iterator[Opened]:
         """The columns for SQL."""
-        if self.copied is None or not {*columns} <= {*self.copied.columns}:
-            with self.reading() as connection:
-                parts = tuple(file.select(columns) for file in self.files)
-                found = described(connection, " UNION ALL ".join(parts), len(columns))
-                yield Opened(connection, *found, self.labels, parts=parts)
-            return
-        copied = self.copied
-        places = [copied.columns.index(name) for name in columns]
-        chosen = ", ".join(f"c{old} AS c{new}" for new, old in enumerate(places))
-        with self.reading([copied.path]) as connection:
-            select = f"SELECT {chosen} FROM (FROM read_parquet({of_files([copied.path])}))"
-            kinds = tuple(copied.kinds[place] for place in places)
-            yield Opened(connection, select, kinds, self.labels)
+        files = self.copied if self.is_copied(columns) else self.files
+        with reading_files([*self.files, *self.copied]) as connection:
+            parts = tuple(file.select(columns) for file in files)
+            select, kinds = described(connection, " UNION ALL ".join(parts), len(columns))
+            yield Opened(connection, select, kinds, self.labels, parts=parts)
 
     def prepare(self, needs: Sequence[Sequence[str]]) -> None:
         """Read a large text once: a copy of the columns in Parquet is read from then on."""
-        if sum(file.readable.stat().st_size for file in self.files) < SMALL:
-            return
-        columns = list(dict.fromkeys(name for names in needs for name in names))
-        known = () if self.copied is None else self.copied.columns
-        if self.files[0].suffix == ".parquet" or not columns or {*columns} <= {*known}:
+        columns = tuple(dict.fromkeys(name for names in needs for name in names))
+        is_small = self.files[0].suffix == ".parquet" or self.size < SMALL
+        if is_small or not columns or self.is_copied(columns):
             return
         path = self.copies.place(".parquet")
-        with self.reading([path]) as connection:
-            select = " UNION ALL ".join(file.select(columns) for file in self.files)
-            select, kinds = described(connection, select, len(columns))
-            connection.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet)")
-        self.copied = Copied(path, tuple(columns), kinds)
+        with reading_files(self.files, [path]) as connection:
+            rows = " UNION ALL ".join(file.select(columns) for file in self.files)
+            connection.execute(
+                f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION uncompressed)"
+            )
+        self.copied = [Scanned(self.files[0].path, path, ".parquet", None, columns, {})]
 
-    @contextmanager
-    def reading(self, more: Sequence[Path] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Connection that can read the files; its errors name the file."""
-        try:
-            files = [*more, *(file.readable for file in self.files)]
-            with interruptible(), connected(files) as connection:
-                yield connection
-        except duckdb.Error as error:
-            raise unreadable(self.files, error) from error
+    def is_copied(self, columns: Sequence[str]) -> bool:
+        """Whether a copy has some columns."""
+        return any({*columns} <= {*file.header} for file in self.copied)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files, once they are unpacked."""
+        return sum(file.readable.stat().st_size for file in self.files)
 
     def decoded(self, found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         """Values of the columns, where `found` has them as DuckDB does."""
@@ -251,36 +231,31 @@ class FileSource(Source):
 
     def check_texts(self, frame: pd.DataFrame) -> None:
         """Raise if texts have NUL bytes, or a row repeats the names of the columns."""
+        where = str(self.files[0].path)
         texts = {str(name): frame[name].astype(object) for name in frame}
-        for name, column in texts.items():
-            if column.str.contains("\0", regex=False).any():
-                found = self.first_row({name: "contains(OWN, chr(0))"})
-                where = str(self.files[0].path if found is None else found[0])
-                raise FileError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
+        if any(column.str.contains("\0", regex=False).any() for column in texts.values()):
+            raise FileError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
         header = dict(zip(self.files[0].own, self.files[0].header, strict=True))
-        own = [name for name in texts if name in header]
-        if not own or all(raw in GAPS or is_number(raw) for raw in header.values()):
-            return
-        if np.logical_and.reduce([texts[name].fillna("").eq(header[name]) for name in own]).any():
-            same = {name: f"coalesce(OWN, '') = {literal(x)}" for name, x in header.items()}
-            if (found := self.first_row(same)) is not None:
-                got = f"its header again in row {found[1]:,}"
-                step = "Perhaps files were joined with their headers; remove all but the first."
-                raise KindError(str(found[0]), got, "one header", step)
+        alike = [texts[name].fillna("").eq(header[name]) for name in texts if name in header]
+        raw = pd.Series([*header.values()], dtype=object)
+        is_telling = (pd.to_numeric(raw, errors="coerce").isna() & ~raw.isin(GAPS)).any()
+        if alike and is_telling and np.logical_and.reduce(alike).any():
+            self.refuse_header(header)
 
-    def first_row(self, conditions: dict[str, str]) -> tuple[Path, int] | None:
-        """File and number of the first row for which conditions on columns hold."""
-        columns = [*conditions]
-        met = " AND ".join(
-            conditions[name].replace("OWN", f"c{place}") for place, name in enumerate(columns)
+    def refuse_header(self, header: dict[str, str]) -> None:
+        """Raise if a row has the names of all columns."""
+        same = " AND ".join(
+            f"coalesce(c{place}, '') = {literal(raw)}" for place, raw in enumerate(header.values())
         )
-        with self.reading() as connection:
-            for file in self.files:
-                rows = f"SELECT *, row_number() OVER () AS place FROM ({file.select(columns)})"
-                found = f"SELECT place FROM ({rows}) WHERE {met} ORDER BY place LIMIT 1"
-                if place := connection.execute(found).fetchone():
-                    return file.path, place[0]
-        return None
+        for file in self.files:
+            rows = f"SELECT *, row_number() OVER () AS place FROM ({file.select([*header])})"
+            with reading_files([*self.files, *self.copied]) as connection:
+                found = connection.execute(f"SELECT min(place) FROM ({rows}) WHERE {same}")
+                place = found.fetchall()[0][0]
+            if place is not None:
+                got = f"its header again in row {place:,}"
+                step = "Perhaps files were joined with their headers; remove all but the first."
+                raise KindError(str(file.path), got, "one header", step)
 
     def repeated_rows(self) -> list[Notice]:
         """Notice of rows that are the same in all columns, if one of them names items or trials."""
@@ -294,31 +269,39 @@ class FileSource(Source):
             f"SELECT *, {int(tells_file) * place} AS file FROM ({select})"
             for place, select in enumerate(selects)
         )
-        with self.reading() as connection:
+        with reading_files([*self.files, *self.copied]) as connection:
             counted = f"SELECT *, count(*) AS n FROM ({parts}) GROUP BY ALL"
             sums = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM ({counted})"
             total, different = connection.execute(sums).fetchall()[0]
         return same_rows(total - different, total, name)
 
 
+@contextmanager
+def reading_files(
+    files: Sequence[Scanned], more: Sequence[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connection that can read files, and a further one; its errors name the file."""
+    try:
+        paths = [*more, *(file.readable for file in files)]
+        with interruptible(), connected(paths) as connection:
+            yield connection
+    except duckdb.Error as error:
+        raise unreadable(files, error) from error
+
+
 def unreadable(files: Sequence[Scanned], error: Exception) -> InputError:
     """Error of a file that DuckDB cannot read, in words."""
     said = str(error)
     where = str(next((file for file in files if str(file.readable) in said), files[0]).path)
-    if "unicode" in said.lower() or "utf-8" in said.lower():
+    if "utf-8" in said.lower() or "unicode" in said.lower():
         got, step = "a file that cannot be read (no UTF-8)", "Save it as text in UTF-8."
         return FileError(where, got, "a table in UTF-8", step)
-    if "maximum line size" in said.lower() or "maximum_object_size" in said:
-        return FileError(where, f"a line of over {files[0].longest:,} bytes", "shorter lines")
-    if "invalid state" in said:
-        got, step = "a file that cannot be read (lines end in several ways)", "Save it anew."
-        return FileError(where, got, "returns at the end of all lines, or of none", step)
-    allowed = "a table"
-    if files[0].suffix == ".jsonl":
-        allowed, said = "a JSON object in each line", f"no JSON: {said}"
     first, *others = said.splitlines()
-    told = [first, *(line for line in others if line.startswith("Expected Number"))]
-    return FileError(where, f"a file that cannot be read ({'; '.join(told)})", allowed)
+    told = "; ".join([first, *(line for line in others if line.startswith(EXPLAINED))])
+    if files[0].suffix == ".jsonl":
+        got = f"a file that cannot be read (no JSON: {told})"
+        return FileError(where, got, "a JSON object in each line")
+    return FileError(where, f"a file that cannot be read ({told})", "a table")
 
 
 def no_column(path: Path, name: str, columns: Sequence[str]) -> InputError:
@@ -346,7 +329,8 @@ def read_table(
         columns the fields decide together: numbers, truth values, or text. Of numbers "NA", "None"
         and the like are missing; in a text only an empty field is.
     delimiter : str, optional
-        Character between the columns of a text; a space stands for any number of spaces and tabs.
+        Character between the columns of a text, or its name ("comma", "semicolon", "tab", "bar",
+        "space"); a space stands for any number of spaces and tabs.
         By default commas in a .csv and tabs in a .tsv, or another character that splits the first
         lines alike. Where it is known, a text may end in .txt or .dat too.
     decimal : {".", ","}, optional
@@ -367,8 +351,6 @@ def read_table(
         suffix says, has lines that no delimiter splits alike, a name twice, more than 10,000
         columns or its header again among the rows.
     """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
-        raise ChoiceError("delimiter", repr(delimiter), "one character, such as ';'")
     rows = rows_of_files({Path(path): {}}, text, delimiter, decimal)
     frame = rows.source.finished(rows.source.head(rows.columns, None))
     if frame.empty:
@@ -453,14 +435,12 @@ def rows_of_files(
     copies = Copies()
     scans = [scanned(path, folders, copies, delimiter) for path, folders in files.items()]
     source = FileSource(scans, text, decimal, copies)
-    size = sum(path.stat().st_size * UNPACKED.get(path.suffix.lower(), 1) for path in files)
     columns = [frozenset(file.names) for file in scans]
     costly = columns[0] - frozenset.intersection(*columns)
     found = file_notices(files)
-    if size <= SMALL:
+    # Parquet is some four times smaller than a text.
+    if source.size <= (SMALL // 4 if kinds == [".parquet"] else SMALL):
         found += source.repeated_rows()
-    elif kinds == [".parquet"]:
-        costly |= long_columns(source)
     return Rows(tuple(scans[0].names), source, costly=costly, notices=tuple(found))
 
 
@@ -489,9 +469,9 @@ def is_irregular(file: Scanned) -> bool:
     if file.readable.stat().st_size >= SMALL:
         return False
     try:
-        with interruptible(), connected([file.readable]) as connection:
+        with reading_files([file]) as connection:
             connection.execute(f"SELECT count(*) FROM {file.table([])}")
-    except duckdb.Error as error:
+    except InputError as error:
         return any(reason in str(error) for reason in ("Expected Number", "invalid state"))
     return False
 
@@ -509,11 +489,8 @@ def queried_names(file: Scanned) -> list[str]:
             f"SELECT unnest(names) AS name, place, generate_subscripts(names, 1) AS k FROM ({keys})"
         )
         sql = f"SELECT name, 0 FROM ({each}) GROUP BY name ORDER BY min((place, k))"
-    try:
-        with interruptible(), connected([file.readable]) as connection:
-            found = connection.execute(sql).fetchall()
-    except duckdb.Error as error:
-        raise unreadable([file], error) from error
+    with reading_files([file]) as connection:
+        found = connection.execute(sql).fetchall()
     return top_names(found) if file.suffix == ".parquet" else [name for name, _ in found]
 
 
@@ -527,34 +504,20 @@ def top_names(schema: Sequence[tuple[str, int]]) -> list[str]:
     return names
 
 
-def long_columns(source: FileSource) -> frozenset[str]:
-    """Columns of Parquet files that hold long texts, or lists and records."""
-    files = of_files([file.readable for file in source.files])
-    sizes = (
-        f"SELECT path_in_schema FROM parquet_metadata({files}) GROUP BY path_in_schema "
-        f"HAVING sum(total_uncompressed_size) <= {LONG} * sum(num_values)"
-    )
-    with source.reading() as connection:
-        short = {name for (name,) in connection.execute(sizes).fetchall()}
-    return frozenset(name for file in source.files for name in file.own if name not in short)
-
-
 def check_names(path: Path, names: Sequence[str]) -> None:
     """Refuse too many columns, and names that stand twice."""
     if len(names) > MOST_COLUMNS:
         got, step = f"{len(names):,} columns", "Keep those that you use."
         raise FileError(str(path), got, f"at most {MOST_COLUMNS:,}", step)
-    seen: set[str] = set()
-    for name in filter(None, names):
-        if name in seen:
-            step = "Rename one of them."
-            raise FileError(str(path), f"column {name!r} twice", "different names", step)
-        seen.add(name)
+    twice = [name for name, times in Counter(names).items() if name and times > 1]
+    if twice:
+        got, step = f"column {twice[0]!r} twice", "Rename one of them."
+        raise FileError(str(path), got, "different names", step)
 
 
 def text_format(path: Path, delimiter: str | None = None) -> tuple[str | None, str]:
     """Delimiter of a text table, None of another, and the suffix that tells the format."""
-    sep = sniffed_delimiter(path) if delimiter is None else delimiter
+    sep = sniffed_delimiter(path, delimiter)
     suffix = table_suffix(path, is_text=sep is not None)
     return SEPARATORS.get(suffix) if sep is None else sep, suffix
 
@@ -564,18 +527,12 @@ def table_suffix(path: Path, *, is_text: bool = False) -> str:
     if path.is_dir():
         raise FileError(str(path), "a folder", "a file", "Name the table in it.")
     if not path.is_file():
-        raise FileError(str(path), "no such file", "a table of trials", similar_file(path))
+        tables = sorted(other.name for other in path.parent.glob("*") if is_table(other.name))
+        step = f"In that folder: {', '.join(tables[:5])}." if tables else ""
+        raise FileError(str(path), "no such file", "a table of trials", step)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
     known = (*SEPARATORS, *TEXTS) if is_text else TABLES
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
         raise FileError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
     return suffixes[-1]
-
-
-def similar_file(path: Path) -> str:
-    """Suggestion of the tables that lie in the same folder."""
-    if not path.parent.is_dir():
-        return f"There is no folder {str(path.parent)!r} either."
-    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in TABLES)
-    return f"In that folder: {', '.join(beside[:5])}." if beside else ""

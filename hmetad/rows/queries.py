@@ -7,7 +7,7 @@ as taking codes for missing ones, is done to the different ones that it finds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -26,63 +26,30 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.notice import Notice
-from hmetad.rows.database import Opened, UngroupableError, literal, number_of
-from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, text_with_point, with_points
+from hmetad.rows.database import TEXTS, WHOLE, Opened, UngroupableError
+from hmetad.rows.values import with_points
 
 __all__ = [
-    "PLAIN_KINDS",
-    "Distinct",
-    "Levels",
-    "NumberColumn",
-    "Query",
-    "Rated",
     "Rows",
-    "Sample",
     "Source",
-    "Spread",
     "Tally",
     "Values",
     "columns_named",
+    "groupable",
     "no_rows",
     "plain_value",
     "regrouped",
 ]
 
 type Tally = tuple[pd.DataFrame, NDArray[np.int64]]
-# Different values of a column → a number for each.
-type Levels = Callable[[pd.Index], NDArray[np.float64]]
-type Query = Distinct | Sample | Spread
 
 MOST_ROWS = 5_000_000
 MOST_VALUES = 2000
-PLAIN_KINDS = frozenset(["boolean", "categorical", "empty", "floating", "integer", "string"])
-# Under a name that nobody gives.
-N = "\x1fn"
 LARGEST_HASH = 2**64 - 1
 # More rows than a file has.
 MOST_OF_PART = 2**40
 # Rows that `first_rows` gives unless more or fewer are asked for.
 MOST_FIRST = 2**19
-# Bins of equal width in which numbers are counted before they are ranked.
-BINS = 2**16
-BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
-# Texts that an error looks at.
-MOST_TEXTS = 1000
-
-
-@dataclass(frozen=True)
-class Distinct:
-    """The distinct rows of some columns, and how many rows each stands for.
-
-    Parameters
-    ----------
-    columns : tuple of str
-    most : int, optional
-        With more distinct rows than this there is no answer: None.
-    """
-
-    columns: tuple[str, ...]
-    most: int | None = None
 
 
 class Values(NamedTuple):
@@ -104,45 +71,12 @@ class Values(NamedTuple):
     are_unique: bool
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Whether a column has several values within groups, and which groups share values.
-
-    Parameters
-    ----------
-    groups : tuple of str
-        Columns of the groups.
-    column : str
-        Of a number only the absolute value is used: its sign often is that of the stimulus.
-    """
-
-    groups: tuple[str, ...]
-    column: str
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Rows at random, with their values in some columns; all rows where there are few.
-
-    Parameters
-    ----------
-    columns : tuple of str
-    most : int
-        How many rows are kept, about.
-    """
-
-    columns: tuple[str, ...]
-    most: int
-
-
 class Source(ABC):
     """Where rows are."""
 
     @abstractmethod
-    def opened(
-        self, columns: Sequence[Any], levels: Levels | None = None, /
-    ) -> AbstractContextManager[Opened]:
-        """Columns for SQL; `levels` may give numbers for the values of the last one."""
+    def opened(self, columns: Sequence[Any]) -> AbstractContextManager[Opened]:
+        """Columns for SQL."""
 
     def decoded(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
         """Values of the columns, where `found` has them as they were opened."""
@@ -285,105 +219,104 @@ class Rows:
             frame = blanked(name, self.codes[name], frame)
         return frame
 
-    def ask(self, queries: Sequence[Query], n: str | None = None) -> list[Any]:
-        """Answers to queries: tallies or `Values`, or None.
+    def prepare(self, needs: Iterable[Sequence[str]], n: str | None = None) -> None:
+        """Make ready for questions about some columns each, in one pass if it takes one."""
+        weight = [] if n is None else [n]
+        self.source.prepare([self.own_names([*columns, *weight]) for columns in needs])
+
+    def distinct(self, columns: Sequence[str], n: str | None = None) -> Tally:
+        """Distinct rows of some columns, and how many trials each stands for.
 
         Parameters
         ----------
-        queries : sequence of Distinct, Sample or Spread
+        columns : sequence of str
         n : str, optional
             Column that says how many trials each row stands for.
-
-        Returns
-        -------
-        list
-            For a `Distinct` or `Sample` query rows and how many trials each stands for; for a
-            `Spread` its `Values`; None where there is no answer.
 
         Raises
         ------
         InputError
-            If a column cannot be grouped by, `n` holds no whole numbers, or there are no rows.
+            If a column cannot be grouped by, `n` holds non-integers, there are no rows, or more
+            than five million are distinct.
         """
-        self.prepare(queries, n)
-        return [self.answer(query, n) for query in queries]
+        with groupable(), self.opened(columns, n) as table:
+            found = distinct_of(table, MOST_ROWS)
+            if found is not None:
+                return self.tally(table, found, columns)
+        steps = (
+            f"Make ratings of confidence with {way}; "
+            "group by columns that many trials have in common."
+            for way in ("quantiles=4", "--quantiles 4")
+        )
+        got = f"over {MOST_ROWS:,} different rows of {', '.join(columns)}"
+        raise TooManyError("trials", got, "rows that repeat", *steps)
 
-    def prepare(
-        self, queries: Sequence[Query], n: str | None = None, columns: Sequence[str] = ()
-    ) -> None:
-        """Make ready for queries, and for others about some columns."""
-        needs = [columns] * bool(columns) + [needed(query, n) for query in queries]
-        self.source.prepare([self.own_names(names) for names in needs])
-
-    def answer(self, query: Query, n: str | None) -> Tally | Values | None:
-        """Answer to a query."""
-        if isinstance(query, Distinct) and query.most is None:
-            with groupable():
-                return self.groups(query, n)
-        with suppress(UngroupableError):
-            if not isinstance(query, Spread):
-                return self.groups(query, n)
-            values = self.spread(query)
-            return values if values is None or n is None else values._replace(are_unique=False)
+    def few_distinct(self, columns: Sequence[str], most: int, n: str | None = None) -> Tally | None:
+        """The same where there are at most so many; else, or without labels, None."""
+        with suppress(UngroupableError), self.opened(columns, n) as table:
+            found = distinct_of(table, most)
+            return None if found is None else self.tally(table, found, columns)
         return None
 
-    def groups(self, query: Distinct | Sample, n: str | None) -> Tally | None:
-        """Rows that a query asks for, and how many trials each stands for."""
-        columns = needed(query, n)
-        with self.source.opened(self.own_names(columns)) as table:
-            found: pd.DataFrame | None
-            if isinstance(query, Sample):
-                found = sample_of(table, query.most)
-            else:
-                found = distinct_of(table, columns, query.most)
+    def sample(self, columns: Sequence[str], most: int, n: str | None = None) -> Tally | None:
+        """About so many rows at random, and how many trials each stands for; None without labels.
+
+        All rows where there are few.
+        """
+        with suppress(UngroupableError), self.opened(columns, n) as table:
+            return self.values(table, sample_of(table, most), columns)
+        return None
+
+    def spreads(
+        self, groups: Sequence[str], columns: Iterable[str], n: str | None = None
+    ) -> dict[str, Values]:
+        """What columns hold within groups, of those that hold numbers or texts."""
+        found = {column: self.spread(groups, column, n) for column in columns}
+        return {column: values for column, values in found.items() if values is not None}
+
+    def spread(self, groups: Sequence[str], column: str, n: str | None = None) -> Values | None:
+        """Whether a column has several values within groups, and which groups share values.
+
+        None where its values are not numbers or texts. Of a number only the absolute value is used:
+        its sign often is that of the stimulus.
+        """
+        own = self.own_names([*groups, column])
+        with suppress(UngroupableError), self.source.opened(own) as table:
+            found = spread_of(table)
             if found is None:
                 return None
-            return self.tally(table, found, columns, n, is_counted=isinstance(query, Distinct))
+            several, sample = (
+                self.known_groups(table, own[:-1], one, further)
+                for one, further in zip(found, (["several"], ["value", "n"]), strict=True)
+            )
+            are_unique = n is None and bool((sample.groupby("value")["n"].sum() == 1).all())
+            are_numbers = bool(found[0]["are_numbers"].all())
+            return Values(several, sample.drop(columns="n"), are_numbers, are_unique)
+        return None
 
-    def tally(
-        self,
-        table: Opened,
-        found: pd.DataFrame,
-        columns: Sequence[str],
-        n: str | None = None,
-        *,
-        is_counted: bool = True,
-        beside: Sequence[str] = (),
-    ) -> Tally:
-        """Rows that SQL found, as columns c0, c1, ... and n, and how many trials each stands for.
+    @contextmanager
+    def opened(self, columns: Sequence[Any], n: str | None) -> Iterator[Opened]:
+        """Columns for SQL, of rows that stand for one trial or more."""
+        with self.source.opened(self.own_names([*columns, *([] if n is None else [n])])) as table:
+            yield table if n is None else weighted(table, n)
 
-        Columns `beside` come after the others, as they are. What cleaning made equal is one row.
+    def tally(self, table: Opened, found: pd.DataFrame, columns: Sequence[str]) -> Tally:
+        """Distinct rows that SQL found, and how many trials each stands for.
+
+        What cleaning made equal is one row.
         """
-        number = found["n"].to_numpy(dtype=np.int64)
-        own = self.own_names(columns)
-        if is_counted and found.drop(columns="n").dropna().duplicated().any():
+        if found.drop(columns="n").dropna().duplicated().any():
             got = f"numbers that differ beyond their first 15 digits, in {', '.join(columns)}"
             raise NumberError("trials", got, "numbers of fewer digits", "Make them text.")
-        values = table.values(found, own)
-        groups = self.source.finished(self.cleaned(values)).set_axis([*columns], axis=1)
-        groups = groups.assign(**{name: found[name].to_numpy() for name in beside})
-        if n is not None:
-            number = number * whole_weights(n, groups[n])
-            groups = groups.drop(columns=n)
-        if is_counted and (n is not None or groups.duplicated().any()):
-            groups, number = regrouped(groups, number)
-        return groups, number
+        groups, number = self.values(table, found, columns)
+        return regrouped(groups, number) if groups.duplicated().any() else (groups, number)
 
-    def spread(self, query: Spread) -> Values | None:
-        """What a column holds within groups; None where its values are no numbers or texts."""
-        own = self.own_names((*query.groups, query.column))
-        plain = PlainLevels()
-        with self.source.opened(own, plain) as table:
-            if plain.levels is not None and not plain.is_plain:
-                return None
-            found = spread_of(table, plain)
-            if found is None:
-                return None
-            spread, different, are_numbers = found
-            several = self.known_groups(table, own[:-1], spread, ["several"])
-            sample = self.known_groups(table, own[:-1], different, ["value", "n"])
-        are_unique = bool((sample.groupby("value")["n"].sum() == 1).all())
-        return Values(several, sample.drop(columns="n"), are_numbers, are_unique)
+    def values(self, table: Opened, found: pd.DataFrame, columns: Sequence[str]) -> Tally:
+        """Values of what SQL found, as columns c0, c1, ..., others as they are, and n."""
+        raw = table.values(found, self.own_names(columns))
+        groups = self.source.finished(self.cleaned(raw)).set_axis([*columns], axis=1)
+        others = found.drop(columns=["n", *table.places[: len(columns)]])
+        return pd.concat([groups, others], axis=1), found["n"].to_numpy(dtype=np.int64)
 
     def known_groups(
         self, table: Opened, columns: Sequence[Any], found: pd.DataFrame, others: list[str]
@@ -393,22 +326,6 @@ class Rows:
         known = groups.notna().all(axis=1).to_numpy()
         numbered = groups.set_axis(range(len(columns)), axis=1)
         return pd.concat([numbered, found[others].set_axis(numbered.index)], axis=1)[known]
-
-
-class PlainLevels:
-    """Numbers for the different values of a column, which are the same where these are alike."""
-
-    def __init__(self) -> None:
-        self.levels: pd.Index | None = None
-        self.are_numbers = False
-        self.is_plain = False
-
-    def __call__(self, levels: pd.Index) -> NDArray[np.float64]:
-        """Places of the values among the different ones; numbers without their sign."""
-        self.levels = levels
-        self.is_plain = pd.api.types.infer_dtype(levels, skipna=True) in PLAIN_KINDS
-        values, self.are_numbers = plain_values(levels)
-        return pd.factorize(values)[0].astype(np.float64)
 
 
 @contextmanager
@@ -427,31 +344,34 @@ def groupable() -> Iterator[None]:
         raise KindError("trials", str(error), allowed, step) from error
 
 
-def needed(query: Query, n: str | None) -> tuple[str, ...]:
-    """Columns of a query, with that of the weights where they matter."""
-    if isinstance(query, Spread):
-        return (*query.groups, query.column)
-    return query.columns if n is None or n in query.columns else (*query.columns, n)
+def weighted(table: Opened, n: str) -> Opened:
+    """Rows of which each stands for as many trials as the last column says, if for any."""
+    column, number = table.places[-1], table.number_in(-1)
+    is_off = f"{number} IS NULL OR {number} < 0 OR {number} <> trunc({number}) OR isinf({number})"
+    off = table.frame(f"SELECT {column} AS n FROM trials WHERE {is_off} LIMIT 1")["n"].tolist()
+    if off:
+        allowed = "whole numbers of trials, 0 or more"
+        raise KindError(f"n column {n!r}", repr(off[0]), allowed)
+
+    def some(rows: str) -> str:
+        weight = f"{number}::BIGINT * {table.weight or 1}"
+        return f"SELECT *, {weight} AS weight FROM ({rows}) WHERE {number} > 0"
+
+    parts = tuple(map(some, table.parts))
+    found = replace(table, select=some(table.select), weight="weight", parts=parts)
+    if found.frame("SELECT 1 FROM trials LIMIT 1").empty:
+        raise TooFewError("trials", "weights that are all 0", "at least one trial")
+    return replace(found, kinds=table.kinds[:-1])
 
 
-def distinct_of(table: Opened, columns: Sequence[str], most: int | None) -> pd.DataFrame | None:
-    """Distinct rows, in order, and how often they occur."""
+def distinct_of(table: Opened, most: int) -> pd.DataFrame | None:
+    """Distinct rows, in order, and how often they occur; None for more than so many."""
     table.refuse_no_labels()
     groups = f"SELECT {', '.join(table.places)}, {table.number} AS n FROM trials GROUP BY ALL"
-    limit = MOST_ROWS if most is None else most
-    found = table.frame(f"FROM ({groups} LIMIT {limit + 1}) ORDER BY ALL")
+    found = table.frame(f"FROM ({groups} LIMIT {most + 1}) ORDER BY ALL")
     if found.empty:
         raise no_rows()
-    if len(found) <= limit:
-        return found
-    if most is not None:
-        return None
-    steps = (
-        f"Make ratings of confidence with {way}; group by columns that many trials have in common."
-        for way in ("quantiles=4", "--quantiles 4")
-    )
-    got = f"over {MOST_ROWS:,} different rows of {', '.join(columns)}"
-    raise TooManyError("trials", got, "rows that repeat", *steps)
+    return found if len(found) <= most else None
 
 
 def sample_of(table: Opened, most: int) -> pd.DataFrame:
@@ -469,55 +389,40 @@ def sample_of(table: Opened, most: int) -> pd.DataFrame:
     return table.frame(f"{chosen} ({numbered}) WHERE hash(place) <= {cut}")
 
 
-def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataFrame, bool] | None:
-    """Whether groups have several values, a sample of these with their groups, and their kind."""
+def spread_of(table: Opened) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """Whether groups have several values, and a sample of these with their groups.
+
+    Values are told apart by their hashes, numbers by those of what they are without their sign.
+    """
+    table.refuse_no_labels()
     *groups, column = table.places
-    kind, are_numbers = table.kinds[-1], plain.are_numbers
-    value = column
-    if plain.levels is None:
-        if kind in ("JSON", "VARCHAR") or kind.startswith("ENUM"):
-            value = f"{column}->>'$'" if kind == "JSON" else f"{column}::VARCHAR"
-            number = number_of(value)
-            count = f"SELECT count({value}) AS n, count({number}) AS numbers FROM trials"
-            found = table.frame(count).iloc[0]
-            are_numbers = 0 < found["n"] == found["numbers"]
-            value = f"abs({number})" if are_numbers else value
-        elif is_number(kind):
-            # The lowest whole number of a type has no absolute value in it.
-            of_type = "::HUGEINT" if is_whole_number(kind) else ""
-            value, are_numbers = f"abs({column}{of_type})", True
-        elif kind != "BOOLEAN":
-            return None
-    keys = ", ".join(groups)
-    known = f"FROM (SELECT *, {value} AS value FROM trials)"
-    known += " WHERE value IS NOT NULL"
-    sets = f"GROUP BY GROUPING SETS (({keys}), ())" if groups else ""
-    spread = table.frame(
-        f"SELECT {', '.join([*groups, ''])}min(value) < max(value) AS several, "
-        f"approx_count_distinct(value) AS different"
-        f"{f', grouping({groups[0]}) AS is_all' if groups else ', 1 AS is_all'} {known} {sets}"
+    kind, is_number, text = table.kinds[-1], "true", column
+    if kind == "BOOLEAN":
+        value, is_number = f"hash({column})", "false"
+    elif table.has_numbers(-1):
+        # The lowest whole number of a type has no absolute value in it.
+        value = f"hash(abs({column}{'::HUGEINT' if kind.endswith(WHOLE) else ''}))"
+    elif kind.startswith(TEXTS):
+        text, number = table.text_in(-1), table.number_in(-1)
+        is_number = f"{number} IS NOT NULL"
+        value = f"CASE WHEN {is_number} THEN hash(abs({number})) ELSE hash({text}) END"
+    else:
+        return None
+    own = "".join(f"{group}, " for group in groups)
+    known = f"FROM (SELECT *, {value} AS value, {is_number} AS is_number FROM trials "
+    known += f"WHERE {text} IS NOT NULL)"
+    several = table.frame(
+        f"SELECT {own}min(value) < max(value) AS several, bool_and(is_number) AS are_numbers "
+        f"{known} GROUP BY ALL HAVING count(*) > 0"
     )
-    different = int(spread.loc[spread["is_all"] == 1, "different"].max())
-    several = spread if not groups else spread[spread["is_all"] == 0].reset_index(drop=True)
-    # Without values it is not known of all rows together.
-    several = several.assign(several=several["several"].astype(bool))
+    different = table.frame(f"SELECT approx_count_distinct(value) AS n {known}")["n"].item()
     # Estimates of numbers of different values are off by some percent.
     share = 1.0 if different <= 0.9 * MOST_VALUES else MOST_VALUES / different
     sample = table.frame(
-        f"SELECT {', '.join([*groups, 'value'])}, {table.number} AS n {known} "
-        f"AND hash(value) <= {int(LARGEST_HASH * share)} GROUP BY ALL ORDER BY ALL"
+        f"SELECT {own}value, {table.number} AS n {known} "
+        f"WHERE value <= {int(LARGEST_HASH * share)} GROUP BY ALL ORDER BY ALL"
     )
-    return several, sample, are_numbers
-
-
-def is_number(kind: str) -> bool:
-    """Whether DuckDB calls numbers so."""
-    return is_whole_number(kind) or kind.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
-
-
-def is_whole_number(kind: str) -> bool:
-    """Whether DuckDB calls whole numbers so."""
-    return kind.endswith(("INT", "INTEGER"))
+    return several, sample
 
 
 def columns_named(name: str, columns: Iterable[object]) -> list[str]:
@@ -567,324 +472,16 @@ def blanked(name: str, codes: Set[str | float], frame: pd.DataFrame) -> pd.DataF
     return frame.assign(**{name: frame[name].mask(is_code[places])}) if is_code.any() else frame
 
 
-def plain_values(levels: pd.Index) -> tuple[NDArray[np.generic], bool]:
-    """Distinct values for hashing, and whether all are numbers; these without their sign.
-
-    Numbers that stand as text, as in a CSV, are numbers.
-    """
-    if pd.api.types.is_bool_dtype(levels.dtype):
-        return levels.to_numpy(dtype=np.int64), False
-    numbers = pd.to_numeric(pd.Series(levels.astype(object)), errors="coerce")
-    if len(levels) and numbers.notna().all():
-        return np.abs(numbers.to_numpy(dtype=np.float64)), True
-    return levels.astype(str).to_numpy(dtype=object), False
-
-
 def no_rows() -> InputError:
     """Error for a table without rows."""
     return TooFewError("trials", "no rows", "at least one trial", "Check how they were read.")
 
 
-def whole_weights(n: str, values: pd.Series) -> NDArray[np.int64]:
-    """How many trials each row stands for."""
-    allowed = "whole numbers of trials, 0 or more"
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
-    off = ~np.isfinite(numbers) | (numbers < 0) | (numbers != np.round(numbers))
-    if off.any() or pd.api.types.is_bool_dtype(values.dtype):
-        shown = values[off].iloc[0] if off.any() else "booleans"
-        raise KindError(f"n column {n!r}", f"{shown!r}", allowed)
-    return numbers.astype(np.int64)
-
-
 def regrouped(groups: pd.DataFrame, n: NDArray[np.int64]) -> Tally:
-    """Distinct rows once more, where some became equal or stand for no trial."""
-    names = list(groups.columns)
-    some = groups[n > 0].assign(**{N: n[n > 0]}).reset_index(drop=True)
-    if some.empty:
-        raise TooFewError("trials", "weights that are all 0", "at least one trial")
-    grouped = some.groupby(names, dropna=False, observed=True, sort=False)
-    # Of its index pandas would make floats where whole numbers have gaps.
-    first = ~grouped.ngroup().duplicated()
-    return some.loc[first, names].reset_index(drop=True), grouped[N].sum().to_numpy(dtype=np.int64)
-
-
-class Rated(NamedTuple):
-    """Rows whose confidence became ratings, and what was seen of it.
-
-    Parameters
-    ----------
-    rows : Tally
-        Distinct rows of the columns that were kept, with a rating (NaN where confidence is
-        missing).
-    cuts : list of float
-        Lowest value of each rating but the first, for numbers in one group.
-    fewest : int
-        Ratings that the group with the fewest has.
-    values, trials : ndarray
-        Values of interest, the lowest and the highest other value, and the trials of each.
-    """
-
-    rows: Tally
-    cuts: list[float]
-    fewest: int
-    values: NDArray[np.float64]
-    trials: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class NumberColumn:
-    """A column of numbers of rows, and the groups in which it is ranked.
-
-    Parameters
-    ----------
-    rows : Rows
-    column : str
-    within : sequence of str
-        Columns of the groups.
-    n : str or None
-        Column that says how many trials each row stands for.
-    kept : sequence of str
-        Further columns that rows with ratings have.
-    levels : callable
-        Numbers of the different values of a DataFrame's column; NaN where one is missing. Raises an
-        error for what is not a number.
-    """
-
-    rows: Rows
-    column: str
-    within: Sequence[str]
-    n: str | None
-    kept: Sequence[str]
-    levels: Callable[[pd.Series], NDArray[np.float64]]
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns in use, in the order in which they are opened: kept, n, within and own."""
-        weight = [] if self.n is None else [self.n]
-        return [*dict.fromkeys([*self.kept, *weight, *self.within]), self.column]
-
-    @property
-    def keys(self) -> list[str]:
-        """Names of the groups' columns in SQL."""
-        return [f"g{place}" for place in range(len(self.within))]
-
-    def rated(self, quantiles: int, values: Sequence[float]) -> Rated:
-        """Rows with ratings 1..K by average rank in their group; equal values share a rating.
-
-        With average rank rho among the n trials of a group, the rating is the ceiling of
-        K (rho - 1/2) / n; ratings that nobody has are closed up. `values` are those of interest.
-        """
-        columns = [*self.kept, *([] if self.n is None else [self.n])]
-        with self.opened() as table:
-            found = self.check_numbers(table, values)
-            cut(table, self.keys, quantiles, (found["low"].item(), found["high"].item()))
-            lows = table.connection.sql("SELECT low FROM cuts WHERE rating > 1 ORDER BY rating")
-            cuts = [] if self.keys else [float(low) for (low,) in lows.fetchall()]
-            groups = f"SELECT count(*) AS n FROM cuts {group_by(self.keys)}"
-            numbers = [int(n) for (n,) in table.connection.sql(groups).fetchall()]
-            seen = looked_at(table, values, found)
-            found = table.frame(rated_rows(len(columns), self.keys, quantiles, table.number))
-            found["rating"] = found["rating"].astype(float)
-            rows = self.rows.tally(table, found, columns, self.n, beside=["rating"])
-        trials = seen["n"].to_numpy(dtype=np.int64)
-        return Rated(
-            rows,
-            cuts,
-            min(numbers, default=quantiles),
-            seen["value"].to_numpy(dtype=np.float64),
-            trials,
-        )
-
-    def check_numbers(self, table: Opened, values: Sequence[float]) -> pd.DataFrame:
-        """Lowest and highest number, of all and of those without some values.
-
-        Raises an error for texts that are neither numbers nor codes for missing ones, and for
-        infinite values.
-        """
-        other = f"WHERE weight > 0 AND value NOT IN ({', '.join(map(double, values))})"
-        found = table.frame(
-            "SELECT count(wrong) > 0 AS w, bool_or(isinf(value)) AS i, min(value) AS low, "
-            f"max(value) AS high, min(value) FILTER ({other}) AS low_other, "
-            f"max(value) FILTER ({other}) AS high_other FROM trials"
-        )
-        if found["w"].item():
-            texts = table.frame(
-                "(SELECT wrong AS text FROM trials WHERE wrong IS NOT NULL "
-                f"GROUP BY ALL ORDER BY ALL LIMIT {MOST_TEXTS}) UNION ALL "
-                "(SELECT value::VARCHAR FROM trials WHERE value IS NOT NULL LIMIT 1)"
-            )["text"]
-            known = [plain_value(text) not in self.codes for text in texts]
-            self.levels(texts[known].astype(object))
-        if found["i"].eq(True).any():
-            argument = f"confidence column {self.column!r}"
-            raise NumberError(argument, "infinite values", "finite numbers")
-        return found.astype(float)
-
-    @contextmanager
-    def opened(self) -> Iterator[Opened]:
-        """Columns for SQL (c0, c1, ...), with those of the groups (g0, ...), value and weight."""
-        own = self.rows.own_names(self.columns)
-        with groupable(), self.rows.source.opened(own, self.numbers_of_levels) as table:
-            value, wrong = self.number_in(table)
-            places = [self.columns.index(name) for name in self.within]
-            groups = "".join(
-                f", c{place} AS {key}" for key, place in zip(self.keys, places, strict=True)
-            )
-            weight, join = table.weight or "1", ""
-            if self.n is not None:
-                place = self.columns.index(self.n)
-                self.register_weights(table, place)
-                weight = f"{weight} * weights.number"
-                join = f"JOIN weights ON trials.c{place}::VARCHAR IS NOT DISTINCT FROM weights.text"
-            select = f"SELECT trials.*{groups}, {value} + 0.0 AS value, {wrong} AS wrong, "
-            select += f"{weight} AS weight FROM trials {join}"
-            yield replace(table, select=f"WITH trials AS ({table.select}) {select}")
-
-    def register_weights(self, table: Opened, place: int) -> None:
-        """How many trials rows stand for, by the text of each different value."""
-        found = table.frame(
-            f"SELECT c{place} AS c0, c{place}::VARCHAR AS text FROM trials GROUP BY ALL"
-        )
-        own = self.rows.own_names([str(self.n)])
-        values = self.rows.source.finished(table.decode(found[["c0"]], own))[own[0]]
-        numbers = whole_weights(str(self.n), values)
-        weights = pd.DataFrame({"text": found["text"], "number": numbers})
-        table.connection.register("weights", weights)
-
-    def numbers_of_levels(self, levels: pd.Index) -> NDArray[np.float64]:
-        """Numbers of the different values of a table in memory, once they are cleaned."""
-        (own,) = self.rows.own_names([self.column])
-        cleaned = self.rows.cleaned(pd.DataFrame({own: pd.Series(levels)}))[own]
-        kind = cleaned.dtype
-        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-            return cleaned.to_numpy(dtype=np.float64, na_value=np.nan)
-        return self.levels(cleaned.astype(object))
-
-    @property
-    def codes(self) -> set[str | float]:
-        """Values that are missing ones, "9,5" as 9.5 where decimal commas are points."""
-        (own,) = self.rows.own_names([self.column])
-        codes = {*self.rows.codes.get(own, ())}
-        return codes | {plain_value(text_with_point(code)) for code in codes if self.has_points}
-
-    @property
-    def has_points(self) -> bool:
-        """Whether decimal commas are points."""
-        return self.rows.own_names([self.column])[0] in self.rows.points
-
-    def number_in(self, table: Opened) -> tuple[str, str]:
-        """SQL for the number, NULL where missing, and for a text that is not a number."""
-        column, kind = table.places[-1], table.kinds[-1]
-        table.refuse_no_labels()
-        if kind == "BOOLEAN":
-            self.levels(pd.Series([True], dtype=object))
-        if is_number(kind):
-            number, wrong = f"{column}::DOUBLE", "NULL::VARCHAR"
-        else:
-            text = f"({column}->>'$')" if kind == "JSON" else f"{column}::VARCHAR"
-            number = number_of(with_point(text) if self.has_points else text)
-            gaps = ", ".join(map(literal, GAPS))
-            wrong = f"CASE WHEN {number} IS NULL AND {text} NOT IN ({gaps}) THEN {text} END"
-        codes = [f"'{code!r}'::DOUBLE" for code in self.codes if isinstance(code, float)]
-        if codes:
-            number = f"CASE WHEN {number} NOT IN ({', '.join(codes)}) THEN {number} END"
-        return number, wrong
-
-
-def cut(table: Opened, keys: Sequence[str], quantiles: int, ends: tuple[float, float]) -> None:
-    """Keep the table ``cuts``: the lowest value of each rating of each group.
-
-    Numbers are counted in bins of equal width first. A bin whose values all have one quantile is
-    done; only the values of other bins are sorted. `ends` are the lowest and the highest number.
-    """
-    low, high = ends
-    scale = BINS / (high - low) if 0 < high - low < np.inf else 0.0
-    own = "".join(f"{key}, " for key in keys)
-    part = f"PARTITION BY {', '.join(keys)}" if keys else ""
-    same = " AND ".join(
-        ["value_bin = bin", *(f"known.{key} IS NOT DISTINCT FROM split.{key}" for key in keys)]
-    )
-    taken = "".join(f"known.{key}, " for key in keys)
-    in_bin = f"PARTITION BY {own}bin ORDER BY value"
-    table.keep(
-        "cuts",
-        f""", known AS NOT MATERIALIZED (
-            SELECT {own}value, weight, floor((value - '{low}'::DOUBLE) * '{scale}'::DOUBLE)::BIGINT
-            AS value_bin FROM trials WHERE value IS NOT NULL AND weight > 0
-        ), bins AS (
-            SELECT {own}value_bin AS bin, sum(weight) AS n, min(value) AS value
-            FROM known GROUP BY ALL
-        ), placed AS (
-            SELECT *, sum(n) OVER ({part} ORDER BY bin) - n AS below, sum(n) OVER ({part}) AS size
-            FROM bins
-        ), ends AS (
-            SELECT *, {quantile_of("2 * below + 1", quantiles)} AS quantile,
-                {quantile_of("2 * (below + n) - 1", quantiles)} AS last
-            FROM placed
-        ), split AS (
-            SELECT {own}bin, below, size FROM ends WHERE quantile < last
-        ), singles AS (
-            SELECT {taken}bin, below, size, known.value, sum(weight) AS n
-            FROM known JOIN split ON {same} GROUP BY ALL
-        ), ranked AS (
-            SELECT *, 2 * (below + sum(n) OVER ({in_bin})) - n AS odd FROM singles
-        ), found AS (
-            SELECT {own}quantile, value FROM ends WHERE quantile = last UNION ALL
-            SELECT {own}{quantile_of("odd", quantiles)}, value FROM ranked
-        )
-        SELECT {own}dense_rank() OVER ({part} ORDER BY quantile) AS rating, min(value) AS low
-        FROM found GROUP BY {own}quantile""",
-    )
-
-
-def quantile_of(odd: str, quantiles: int) -> str:
-    """SQL for the quantile, from twice the average rank less 1, which is an integer, and size."""
-    return f"({quantiles} * ({odd}) + 2 * size - 1) // (2 * size)"
-
-
-def group_by(keys: Sequence[str]) -> str:
-    """SQL that groups by some columns, or by none."""
-    return f"GROUP BY {', '.join(keys)}" if keys else ""
-
-
-def rated_rows(number: int, keys: Sequence[str], quantiles: int, times: str) -> str:
-    """SQL for the distinct rows of the first columns with a rating by the table ``cuts``."""
-    own = "".join(f"c{place}, " for place in range(number))
-    ratings = range(2, quantiles + 1)
-    lows = [f"min(low) FILTER (rating = {rating}) AS low{rating}" for rating in ratings]
-    of_group = f"SELECT {', '.join([*keys, *lows])} FROM cuts {group_by(keys)}"
-    same = [f"trials.{key} IS NOT DISTINCT FROM of_group.{key}" for key in keys]
-    above = " + ".join(f"coalesce(value >= low{rating}, false)::INTEGER" for rating in ratings)
-    return (
-        f", of_group AS ({of_group}) "
-        f"SELECT {own}CASE WHEN value IS NOT NULL THEN 1 + {above} END AS rating, {times} AS n "
-        f"FROM trials LEFT JOIN of_group ON {' AND '.join(same) or 'true'} "
-        "GROUP BY ALL ORDER BY ALL"
-    )
-
-
-def looked_at(table: Opened, values: Sequence[float], ends: pd.DataFrame) -> pd.DataFrame:
-    """Trials of some values, and the lowest and the highest of all others with one trial each."""
-    others = pd.DataFrame({"value": ends[["low_other", "high_other"]].iloc[0], "n": 1}).dropna()
-    low, high = ends["low"].item(), ends["high"].item()
-    listed = ", ".join(double(value) for value in values if low <= value <= high)
-    if not listed:
-        return others
-    found = table.frame(
-        "SELECT value, sum(weight)::BIGINT AS n FROM trials "
-        f"WHERE weight > 0 AND value IN ({listed}) GROUP BY value"
-    )
-    return pd.concat([found, others], ignore_index=True)
-
-
-def double(value: float) -> str:
-    """SQL for a number."""
-    return f"'{float(value)!r}'::DOUBLE"
-
-
-def with_point(text: str) -> str:
-    """SQL for a text, with a point for the decimal comma of a number."""
-    bare = f"trim({text}, {literal(BLANKS)})"
-    is_comma = f"contains({text}, ',') AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
-    is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
-    return f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
+    """Distinct rows once more, where some became equal."""
+    place = groups.groupby([*groups], dropna=False, observed=True, sort=False).ngroup()
+    # Of an index of groups pandas would make floats where whole numbers have gaps.
+    first = groups[~place.duplicated()].reset_index(drop=True)
+    number = np.zeros(len(first), dtype=np.int64)
+    np.add.at(number, place, n)
+    return first, number

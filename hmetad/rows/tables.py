@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, shared
 from hmetad.rows.files import are_paths, scan_table
-from hmetad.rows.queries import Levels, Rows, Source, no_rows
+from hmetad.rows.queries import Rows, Source, no_rows
 
 __all__ = ["TableLike", "rows_of"]
 
@@ -111,7 +111,7 @@ def checked(columns: tuple[Any, ...], source: Source) -> Rows:
 
 
 class FrameSource(Source):
-    """A DataFrame of pandas: DuckDB groups the places of values that are no plain numbers.
+    """A DataFrame of pandas; values that are not plain numbers are an enumeration of their texts.
 
     Parameters
     ----------
@@ -122,44 +122,45 @@ class FrameSource(Source):
 
     def __init__(self, frame: pd.DataFrame, weights: NDArray[np.int64] | None = None) -> None:
         self.frame, self.weights = frame, weights
-        self.coded: dict[Any, tuple[NDArray[np.int64], pd.Index]] = {}
+        self.texts: dict[Any, tuple[pd.Categorical, pd.Series]] = {}
 
     @contextmanager
-    def opened(self, columns: Sequence[Any], levels: Levels | None = None, /) -> Iterator[Opened]:
-        """The columns for SQL; of the last one, unless it is numbers, `levels` of its values."""
-        values = [self.plain(name) for name in columns]
-        if levels is not None and not is_plain(self.frame[columns[-1]]):
-            codes, known = self.codes(columns[-1])
-            # A missing value has the last place.
-            values[-1] = np.append(levels(known), np.nan)[codes]
-        registered = {f"c{place}": np.ascontiguousarray(one) for place, one in enumerate(values)}
+    def opened(self, columns: Sequence[Any]) -> Iterator[Opened]:
+        """The columns for SQL."""
+        registered = {f"c{place}": self.column(name) for place, name in enumerate(columns)}
         if self.weights is not None:
             registered |= {"times": self.weights}
         with shared() as connection:
             connection.register("frame", pd.DataFrame(registered, copy=False))
             select = f"SELECT {', '.join(registered)} FROM frame"
-            kinds = tuple(kind_of(one.dtype) for one in values)
+            select, kinds = described(connection, select, len(columns))
             weight = None if self.weights is None else "times"
             yield Opened(connection, select, kinds, self.decoded, weight)
 
-    def plain(self, name: Any) -> NDArray[Any]:
-        """Numbers of a column, or the places of its values among the different ones."""
+    def column(self, name: Any) -> NDArray[Any] | pd.Categorical:
+        """A column as DuckDB reads it."""
         column = self.frame[name]
         if not is_plain(column):
-            return self.codes(name)[0].astype(np.int32)
+            return self.enumerated(name)[0]
         # DuckDB has no numbers of 2 or of 16 bytes, and none in the order of other machines.
         has_type = column.dtype.kind != "f" or column.dtype.itemsize in (4, 8)
-        return column.to_numpy(dtype=column.dtype.newbyteorder("=") if has_type else np.float64)
+        kind = column.dtype.newbyteorder("=") if has_type else np.float64
+        return np.ascontiguousarray(column.to_numpy(dtype=kind))
 
-    def codes(self, name: Any) -> tuple[NDArray[np.int64], pd.Index]:
-        """Places of a column's values among the different ones, -1 where missing, and these."""
-        if name not in self.coded:
+    def enumerated(self, name: Any) -> tuple[pd.Categorical, pd.Series]:
+        """Texts of a column's values, and the different values by their text."""
+        if name not in self.texts:
             try:
                 codes, levels = pd.factorize(self.frame[name])
             except TypeError as error:
                 raise UngroupableError(str(error)) from error
-            self.coded[name] = codes, pd.Index(levels)
-        return self.coded[name]
+            texts = pd.Index([*map(safe_text, levels.tolist())], dtype=object)
+            values = pd.Series(levels, texts, dtype=self.frame[name].dtype)
+            values = values[~texts.duplicated()]
+            # A missing value has the last place.
+            places = np.append(values.index.get_indexer(texts), -1)[codes]
+            self.texts[name] = pd.Categorical.from_codes(places, values.index), values
+        return self.texts[name]
 
     def decoded(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
         """Values of the columns, where `found` has them as they were opened."""
@@ -167,8 +168,7 @@ class FrameSource(Source):
         for place, name in enumerate(columns):
             own = found[f"c{place}"]
             if not is_plain(self.frame[name]):
-                levels = pd.Series(self.coded[name][1], dtype=self.frame[name].dtype)
-                own = levels.reindex(own.where(own >= 0)).set_axis(found.index)
+                own = self.enumerated(name)[1].reindex(own).set_axis(found.index)
             values[name] = own
         return pd.DataFrame(values, index=found.index)
 
@@ -179,20 +179,18 @@ class FrameSource(Source):
         return first.astype({name: first[name].dtype.newbyteorder("=") for name in plain})
 
 
-def kind_of(dtype: np.dtype[Any]) -> str:
-    """Type of numbers of NumPy, as DuckDB calls it, but for what it calls smaller ones."""
-    if dtype.kind == "f":
-        return "DOUBLE"
-    return "BIGINT" if dtype.itemsize == 8 else "INTEGER"
+def safe_text(value: Any) -> str:
+    """Text of a value, without the lone half characters that DuckDB refuses."""
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def is_plain(column: pd.Series) -> bool:
-    """Whether a column holds numbers as NumPy has them."""
-    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
+    """Whether a column holds numbers or truth values as NumPy has them."""
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
 
 
 class StreamSource(Source):
-    """What DuckDB scans as it is; `table` gives it, anew for each question if it is read once."""
+    """What DuckDB scans as it is; `table` gives it anew for each question."""
 
     def __init__(
         self, names: tuple[str, ...], table: Callable[[], Any], *, is_read_once: bool = False
@@ -200,24 +198,20 @@ class StreamSource(Source):
         self.names, self.table, self.is_read_once = names, table, is_read_once
 
     @contextmanager
-    def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
+    def opened(self, columns: Sequence[str]) -> Iterator[Opened]:
         """The columns for SQL."""
         with shared() as connection:
-
-            def register() -> None:
-                # A connection of DuckDB has one result at a time.
-                connection.unregister("stream")
-                connection.register("stream", self.table())
-
-            register()
+            connection.register("stream", self.table())
             own = ", ".join(f"own{place}" for place in range(len(self.names)))
             chosen = ", ".join(
                 f"own{self.names.index(name)} AS c{k}" for k, name in enumerate(columns)
             )
             select = f"SELECT {chosen} FROM stream AS own({own})"
-            renew = register if self.is_read_once else None
+            if self.is_read_once:
+                connection.execute(f"CREATE OR REPLACE TEMP TABLE kept AS {select}")
+                select = "FROM kept"
             select, kinds = described(connection, select, len(columns))
-            yield Opened(connection, select, kinds, self.decoded, renew=renew)
+            yield Opened(connection, select, kinds, self.decoded)
 
 
 class PartitionSource(Source):
@@ -240,10 +234,10 @@ class PartitionSource(Source):
             self.found[names] = FrameSource(frame, frame.pop(TIMES).to_numpy(dtype=np.int64))
 
     @contextmanager
-    def opened(self, columns: Sequence[Any], levels: Levels | None = None, /) -> Iterator[Opened]:
+    def opened(self, columns: Sequence[Any]) -> Iterator[Opened]:
         """The columns for SQL."""
         self.prepare([columns])
-        with self.found[tuple(columns)].opened(columns, levels) as table:
+        with self.found[tuple(columns)].opened(columns) as table:
             yield table
 
     def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:

@@ -4,30 +4,22 @@ Path → bytes unpacked; path → delimiter; path → names of columns; path →
 """
 
 import csv
-import gzip
 import io
 import os
 import re
 import shutil
-import sys
 import weakref
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from itertools import count, takewhile
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
-from hmetad.base.errors import ChoiceError, FileError, InputError, InstallError, KindError
+import pyarrow as pa
+
+from hmetad.base.errors import ChoiceError, FileError, InputError, KindError
 from hmetad.base.files import PACKED
-
-try:
-    zstd: Any = import_module("compression.zstd" if sys.version_info >= (3, 14) else "zstandard")
-except ImportError:
-    zstd = None
 
 __all__ = [
     "DELIMITERS",
@@ -53,16 +45,12 @@ HEAD = 2**16
 MOST_ROWS = 50
 # Texts below this size may have short rows, and lines that end in several ways.
 SMALL = 64 * 2**20
-# A few bytes that Zstandard packed may be unpacked to gigabytes at once.
-PACKED_PIECE = 4096
 # Packed files are unpacked to this many times their size, or to this size.
 MOST_TIMES, ALWAYS_UNPACKED = 200, 16 * 2**20
-NEEDS_ZSTD = "Install what reads it; in the clone: pip install '.[logs]'."
+# How Arrow calls the packings that are read.
+PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 # What reading a damaged file raises.
-UNREADABLE: tuple[type[Exception], ...] = (
-    *(csv.Error, EOFError, OSError, RuntimeError, ValueError, zlib.error),
-    *(() if zstd is None else (zstd.ZstdError,)),
-)
+UNREADABLE = (csv.Error, EOFError, OSError, RuntimeError, ValueError)
 
 
 # Bytes, packed or not
@@ -71,36 +59,12 @@ UNREADABLE: tuple[type[Exception], ...] = (
 def pieces_of(path: Path) -> Iterator[bytes]:
     """Bytes of a file, some at a time, unpacked where its last suffix says that they are packed."""
     kind = path.suffix.lower()
-    if kind in PACKED and kind not in (".gz", ".zst"):
+    if kind in PACKED and kind not in PACKINGS:
         got = f"a file packed as {kind}"
         raise FileError(str(path), got, "a plain file, .gz or .zst", "Unpack it first.")
-    if kind == ".zst":
-        yield from zst_pieces(path)
-        return
-    with gzip.open(path, "rb") if kind == ".gz" else path.open("rb") as file:
-        yield from iter(lambda: file.read(HEAD), b"")
-
-
-def zst_pieces(path: Path) -> Iterator[bytes]:
-    """Bytes of a file of Zstandard, in one frame or several; the last one has to be complete."""
-    if zstd is None:
-        got = "a file compressed by Zstandard"
-        raise InstallError(str(path), got, "what is installed", NEEDS_ZSTD)
-    frame = None
-    with path.open("rb") as file:
-        while piece := file.read(PACKED_PIECE):
-            while piece:
-                frame = frame or new_frame()
-                yield frame.decompress(piece)
-                piece, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
-    if frame is not None:
-        raise EOFError("the last frame is cut off")
-
-
-def new_frame() -> Any:
-    """What unpacks a frame of Zstandard."""
-    made = zstd.ZstdDecompressor()
-    return made.decompressobj() if hasattr(made, "decompressobj") else made
+    with pa.input_stream(str(path), compression=PACKINGS.get(kind)) as file:
+        while piece := file.read(HEAD):
+            yield piece
 
 
 @contextmanager
@@ -250,18 +214,13 @@ def first_rows(path: Path, delimiter: str) -> list[list[str]]:
     """Cells of the first rows that are not blank; none of a file that cannot be read so."""
     content = b""
     try:
-        with reading(path):
-            for piece in pieces_of(path):
-                content += piece
-                if len(content) >= HEAD:
-                    break
-    except InputError:
-        return []
-    text = content[:HEAD].decode("utf-8-sig", "replace")
-    lines = io.StringIO(text, newline="")
-    try:
+        for piece in pieces_of(path):
+            content += piece
+            if len(content) >= HEAD:
+                break
+        lines = io.StringIO(content[:HEAD].decode("utf-8-sig", "replace"), newline="")
         rows = [*csv.reader(spaced(lines) if delimiter == " " else lines, delimiter=delimiter)]
-    except csv.Error:
+    except UNREADABLE:
         return []
     # The last row may be cut off.
     complete = rows if len(content) < HEAD else rows[:-1]
@@ -294,19 +253,15 @@ def blank_lines(path: Path) -> int:
 
 def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
     """Raise if the header is one column that a delimiter would split, but not all rows alike."""
-    if len(header) > 1:
+    signs = {sign: name for name, sign in DELIMITERS.items() if sign != " "}
+    sign = next((sign for sign in signs if len(header) == 1 and sign in header[0]), None)
+    if sign is None:
         return
-    for name, sign in DELIMITERS.items():
-        if sign != " " and sign in "".join(header):
-            got = f"columns parted by {name}s, {unlike_row(path, sign)}"
-            step = "Mend that row, or save the table with the delimiter of its suffix."
-            raise FileError(str(path), got, "as many cells in every row", step)
-
-
-def unlike_row(path: Path, delimiter: str) -> str:
-    """Words for the first row that has another number of cells than the header."""
-    rows = first_rows(path, delimiter)
-    for place, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]):
-            return f"of which row {place} has {len(row)} and the header {len(rows[0])}"
-    return "in its header alone"
+    sizes = [len(row) for row in first_rows(path, sign)]
+    unlike = next((place for place, size in enumerate(sizes) if size != sizes[0]), None)
+    where = "in its header alone"
+    if unlike is not None:
+        where = f"of which row {unlike + 1} has {sizes[unlike]} and the header {sizes[0]}"
+    step = "Mend that row, or save the table with the delimiter of its suffix."
+    got = f"columns parted by {signs[sign]}s, {where}"
+    raise FileError(str(path), got, "as many cells in every row", step)

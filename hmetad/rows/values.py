@@ -19,7 +19,6 @@ __all__ = [
     "GAPS",
     "NUMBER",
     "THOUSANDS",
-    "is_number",
     "text_with_point",
     "typed_column",
     "with_points",
@@ -124,12 +123,3 @@ def text_with_point(value: Any) -> Any:
     if not isinstance(value, str) or not NUMBER.fullmatch(value) or THOUSANDS.fullmatch(value):
         return value
     return value.strip().replace(",", ".")
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is read as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -27,6 +27,12 @@ def test_a_delimiter_is_found_or_named_and_said(name, tmp_path):
         assert trials.attrs["delimiter"] == NAMES[name]
 
 
+def test_a_delimiter_within_quotes_is_none(tmp_path):
+    (tmp_path / "t.csv").write_text('a;b\n1;"x;\ny"\n2;z\n')
+    found = read_table(tmp_path / "t.csv", text=["a"])
+    assert found.to_dict("list") == {"a": ["1", "2"], "b": ["x;\ny", "z"]}
+
+
 def test_the_usual_delimiter_is_not_sniffed_away(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"1;2",x\n"3;4",y\n')

@@ -63,12 +63,6 @@ def test_files_with_the_same_bytes_are_noticed_and_nothing_is_dropped(folder):
         check(hmetad.logs.frame_notices(trials))
 
 
-def test_files_of_many_rows_are_compared_too(folder, monkeypatch):
-    monkeypatch.setattr("hmetad.rows.files.SMALL", 0)
-    counts = hmetad.count_correct(folder / "in", by="model", quantiles=3)
-    assert "same-files" in messages(hmetad.notices(counts))
-
-
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
 def test_rows_that_come_twice_in_a_table_are_noticed(tmp_path, suffix):
     twice = pd.concat([answers(), answers().iloc[:7]])
@@ -123,22 +117,13 @@ def test_lists_in_lines_are_compared(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        "measures in --by model --correct correct --json",
         "measures 'in/*.csv' --by model --correct correct --quantiles 3 --json",
-        "measures in --by model --correct correct --interval --draws 10 --json",
         "import table in -o trials.csv --json",
     ],
 )
 def test_commands_say_it(folder, line):
     codes = [notice["code"] for notice in run(folder, line).answer["notices"]]
     assert codes.count("same-files") == codes.count("same-rows") == 1
-
-
-def test_pages_say_it(folder):
-    run(folder, "measures in --by model --correct correct --draws 10 -o page.html")
-    page = (folder / "page.html").read_text()
-    assert "have identical bytes" in page
-    assert f"{SIZE} of {3 * SIZE} rows are identical" in page
 
 
 def test_copies_of_a_log_are_noticed(tmp_path, log_of_lm_eval):

@@ -2,79 +2,35 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
 from hmetad.rows.files import read_table
 
-FRAME = pd.DataFrame({"stimulus": ["a", "b"], "confidence": [1, 2]})
-
-
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("t.csv", lambda path: FRAME.to_csv(path, index=False)),
-        ("t.csv.gz", lambda path: FRAME.to_csv(path, index=False)),
-        ("t.tsv", lambda path: FRAME.to_csv(path, index=False, sep="\t")),
-        ("t.jsonl", lambda path: FRAME.to_json(path, orient="records", lines=True)),
-        ("t.parquet", lambda path: FRAME.to_parquet(path)),
-        ("my.model.v2.csv", lambda path: FRAME.to_csv(path, index=False)),
-    ],
-)
-def test_every_format_gives_the_same_trials(name, write, tmp_path):
-    write(tmp_path / name)
-    pd.testing.assert_frame_equal(read_table(tmp_path / name), FRAME, check_dtype=False)
-
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("empty.csv", "", "an empty file"),
-        ("header.csv", "a,b\n", "without rows"),
-        ("semicolons.csv", "a;b\n1;2\n3\n", "semicolons, of which row 3 has 1 and the header 2"),
-        ("tabs.csv", "a\tb\n1\t2\t3\n", "tabs"),
-        ("commas.tsv", "a,b\n1,2\n3\n", "commas"),
-        ("broken.jsonl", "{no json", "no JSON"),
-        ("blank.jsonl", "\n", "an empty file"),
-        ("broken.parquet", "no parquet", "cannot be read"),
-        ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
-        ("wider.csv", "a,b\n1,2,3\n1,2,3\n", "cannot be read"),
-        ("notes.txt", "a word\nand more of them\n", "suffix '.txt'"),
+        ("empty.csv", b"", "an empty file"),
+        ("header.csv", b"a,b\n", "without rows"),
+        ("semicolons.csv", b"a;b\n1;2\n3\n", "semicolons, of which row 3 has 1 and the header 2"),
+        ("tabs.csv", b"a\tb\n1\t2\t3\n", "tabs"),
+        ("commas.tsv", b"a,b\n1,2\n3\n", "commas"),
+        ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read"),
+        ("wider.csv", b"a,b\n1,2,3\n1,2,3\n", "cannot be read"),
+        ("bytes.csv", b"a,b\n1,\xff\n", "UTF-?8"),
+        ("broken.jsonl", b"{no json", "no JSON"),
+        ("half.jsonl", b'{"a": 1, "b": 2}\n{"a": 1', "no JSON"),
+        ("list.jsonl", b'{"a": 1, "b": 2}\n[1]\n', "a JSON object"),
+        ("blank.jsonl", b"\n", "an empty file"),
+        ("broken.parquet", b"PAR1 no Parquet PAR1", "cannot be read"),
+        ("notes.txt", b"a word\nand more of them\n", "suffix '.txt'"),
     ],
 )
 def test_files_that_are_no_such_table_are_refused(name, content, message, tmp_path):
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "values"),
-    [
-        ("semicolons.csv", "a;b\n1;2\n3;4\n", [[1, 2], [3, 4]]),
-        ("commas.csv", "a;b\n0,5;x, y\n0,75;z\n", [["0,5", "x, y"], ["0,75", "z"]]),
-        ("quoted.csv", 'a;b\n1;"x;\ny"\n2;z\n', [[1, "x;\ny"], [2, "z"]]),
-        ("tabs.csv", "a\tb\n1\t2\n", [[1, 2]]),
-        ("commas.tsv", "a,b\n1,2\n", [[1, 2]]),
-        ("bars.txt", "a|b\n1|2\n", [[1, 2]]),
-        ("spaces.dat", "a   b\n 1   2\n", [[1, 2]]),
-    ],
-)
-def test_delimiters_are_found(name, content, values, tmp_path):
-    (tmp_path / name).write_text(content)
-    found = read_table(tmp_path / name)
-    assert found.values.tolist() == values
-    assert found.columns.tolist() == ["a", "b"]
-    as_text = read_table(tmp_path / name, text=["a"])
-    assert as_text["a"].tolist() == [row.split(sign)[0] for row, sign in first_fields(content)]
-
-
-def first_fields(content):
-    """Rows of a text without the header, each with its delimiter."""
-    sign = next(x for x in ";\t|, " if x in content)
-    rows = [" ".join(row.split()) if sign == " " else row for row in content.splitlines()[1:]]
-    return [(row, sign) for row in rows if sign in row]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -91,8 +47,6 @@ def test_a_missing_file_names_what_lies_beside_it(tmp_path):
     (tmp_path / "trials.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"In that folder: trials\.csv"):
         read_table(tmp_path / "trails.csv")
-    with pytest.raises(InputError, match="no folder"):
-        read_table(tmp_path / "nowhere" / "trials.csv")
 
 
 def test_a_folder_is_no_table(tmp_path):
@@ -116,12 +70,3 @@ def test_json_lines_keep_the_types_of_json(tmp_path):
     assert table["item"].tolist() == ["001", "1"]
     assert table["date"].tolist() == [1.6e9, 1.7e9]
     assert table["sure"].isna().tolist() == [False, True]
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
-def test_compressed_files_that_are_broken_are_refused(suffix, tmp_path):
-    path = tmp_path / f"t.csv{suffix}"
-    FRAME.to_csv(path, index=False)
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InputError, match="cannot be read"):
-        read_table(path)

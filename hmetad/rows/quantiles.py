@@ -1,0 +1,270 @@
+"""Ratings by quantiles of a column of numbers, whatever the number of rows.
+
+Rows and a column of numbers → distinct rows with ratings. The cuts are exactly those of
+`bin_confidence`, without sorting the rows: numbers are counted in bins, and single values are only
+those of bins in which a cut may lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.base.errors import NumberError
+from hmetad.rows.database import Opened, literal, number_of
+from hmetad.rows.queries import Rows, Tally, groupable, plain_value
+from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, text_with_point
+
+__all__ = ["NumberColumn", "Rated"]
+
+BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
+# Texts that an error looks at.
+MOST_TEXTS = 1000
+# A bin is the sign, the exponent and 12 bits of the fraction of a number, so that bins rise with
+# the numbers; the bits of negative numbers rise while these fall.
+BIN = "(CASE WHEN bits < 0 THEN xor(bits, 9223372036854775807) ELSE bits END) >> 40"
+
+
+class Rated(NamedTuple):
+    """Rows whose confidence became ratings, and what was seen of it.
+
+    Parameters
+    ----------
+    rows : Tally
+        Distinct rows of the columns that were kept, with a rating (NaN where confidence is
+        missing).
+    cuts : list of float
+        Lowest value of each rating but the first, for numbers in one group.
+    fewest : int
+        Ratings that the group with the fewest has.
+    values, trials : ndarray
+        Values of interest, the lowest and the highest other value, and the trials of each.
+    """
+
+    rows: Tally
+    cuts: list[float]
+    fewest: int
+    values: NDArray[np.float64]
+    trials: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers of rows, and the groups in which it is ranked.
+
+    Parameters
+    ----------
+    rows : Rows
+    column : str
+    within : sequence of str
+        Columns of the groups.
+    n : str or None
+        Column that says how many trials each row stands for.
+    kept : sequence of str
+        Further columns that rows with ratings have.
+    check : callable
+        Raises an error for values that are neither numbers nor missing.
+    """
+
+    rows: Rows
+    column: str
+    within: Sequence[str]
+    n: str | None
+    kept: Sequence[str]
+    check: Callable[[pd.Series], object]
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns in use, in the order in which they are opened: kept, within and own."""
+        return [*dict.fromkeys([*self.kept, *self.within]), self.column]
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the groups' columns in SQL."""
+        return [f"c{self.columns.index(name)}" for name in self.within]
+
+    def rated(self, quantiles: int, values: Sequence[float]) -> Rated:
+        """Rows with ratings 1..K by average rank in their group; equal values share a rating.
+
+        With average rank rho among the n trials of a group, the rating is the ceiling of
+        K (rho - 1/2) / n; ratings that nobody has are closed up. `values` are those of interest.
+        """
+        with self.opened() as table:
+            bins = ", ".join([*self.keys, "bin"])
+            ends = "min(value) AS low, max(value) AS high, count(wrong) AS wrong"
+            table.keep(
+                "bins", f"SELECT {bins}, {table.number} AS n, {ends} FROM trials GROUP BY ALL"
+            )
+            self.check_numbers(table)
+            keep_cuts(table, self.keys, quantiles, values)
+            ask = table.connection.sql
+            lows = ask("SELECT low FROM cuts WHERE rating > 1 ORDER BY rating").fetchall()
+            sizes = ask(f"SELECT count(*) FROM cuts {group_by(self.keys)}").fetchall()
+            seen = ask(looked_at(values)).df().dropna()
+            found = table.frame(rated_rows(len(self.kept), self.keys, quantiles, table.number))
+            found["rating"] = found["rating"].astype(float)
+            rows = self.rows.tally(table, found, self.kept)
+        return Rated(
+            rows,
+            [] if self.keys else [float(low) for (low,) in lows],
+            min((size for (size,) in sizes), default=quantiles),
+            seen["value"].to_numpy(dtype=np.float64),
+            seen["n"].to_numpy(dtype=np.int64),
+        )
+
+    def check_numbers(self, table: Opened) -> None:
+        """Raise an error for texts that are neither numbers nor missing, and infinite values."""
+        found = table.connection.sql(
+            "SELECT sum(wrong) > 0, bool_or(isinf(low) OR isinf(high)) FROM bins"
+        ).fetchall()
+        has_wrong, has_infinite = found[0]
+        if has_wrong:
+            texts = table.frame(
+                "(SELECT wrong AS text FROM trials WHERE wrong IS NOT NULL "
+                f"GROUP BY ALL ORDER BY ALL LIMIT {MOST_TEXTS}) UNION ALL "
+                "(SELECT value::VARCHAR FROM trials WHERE value IS NOT NULL LIMIT 1)"
+            )["text"]
+            known = [plain_value(text) not in self.codes for text in texts]
+            self.check(texts[known].astype(object))
+        if has_infinite:
+            argument = f"confidence column {self.column!r}"
+            raise NumberError(argument, "infinite values", "finite numbers")
+
+    @contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """Columns for SQL, with the value, a text that is not a number, and the bin."""
+        with groupable(), self.rows.opened(self.columns, self.n) as table:
+            value, wrong = self.number_in(table)
+            select = f"SELECT *, {value} + 0.0 AS value, {wrong} AS wrong FROM ({table.select})"
+            select = f"SELECT *, value::BIT::BIGINT AS bits, {BIN} AS bin FROM ({select})"
+            yield replace(table, select=select)
+
+    @property
+    def has_points(self) -> bool:
+        """Whether decimal commas are points."""
+        return self.rows.own_names([self.column])[0] in self.rows.points
+
+    @property
+    def codes(self) -> set[str | float]:
+        """Values that are missing ones, "9,5" as 9.5 where decimal commas are points."""
+        codes = {*self.rows.codes.get(self.rows.own_names([self.column])[0], ())}
+        return codes | {plain_value(text_with_point(code)) for code in codes if self.has_points}
+
+    def number_in(self, table: Opened) -> tuple[str, str]:
+        """SQL for the number, NULL where missing, and for a text that is not a number."""
+        table.refuse_no_labels()
+        if table.kinds[-1] == "BOOLEAN":
+            self.check(pd.Series([True], dtype=object))
+        number, wrong = table.number_in(-1), "NULL::VARCHAR"
+        if not table.has_numbers(-1):
+            text = table.text_in(-1)
+            number = number_of(with_point(text)) if self.has_points else number
+            gaps = ", ".join(map(literal, GAPS))
+            wrong = f"CASE WHEN {number} IS NULL AND {text} NOT IN ({gaps}) THEN {text} END"
+        if codes := doubles(code for code in self.codes if isinstance(code, float)):
+            number = f"CASE WHEN {number} NOT IN ({codes}) THEN {number} END"
+        return number, wrong
+
+
+def keep_cuts(table: Opened, keys: Sequence[str], quantiles: int, values: Sequence[float]) -> None:
+    """Keep the table ``cuts``: the lowest value of each rating of each group.
+
+    A bin whose values all have one quantile is done. Of other bins, and of those with one of some
+    `values` among others, single values are kept in the table ``singles``.
+    """
+    own = "".join(f"{key}, " for key in keys)
+    part = f"PARTITION BY {', '.join(keys)}" if keys else ""
+    taken = "".join(f"split.{key}, " for key in keys)
+    equal = [f"trials.{key} IS NOT DISTINCT FROM split.{key}" for key in keys]
+    same = " AND ".join([*equal, "trials.bin = split.bin"])
+    in_bin = f"PARTITION BY {own}bin ORDER BY value"
+    bits = f"SELECT unnest([{doubles(values)}])::BIT::BIGINT AS bits"
+    table.connection.execute(
+        f"""CREATE OR REPLACE TEMP TABLE placed AS
+        WITH sized AS (
+            SELECT *, sum(n) OVER ({part} ORDER BY bin) - n AS below, sum(n) OVER ({part}) AS size
+            FROM bins WHERE bin IS NOT NULL
+        )
+        SELECT *, {quantile_of("2 * below + 1", quantiles)} AS quantile,
+            {quantile_of("2 * (below + n) - 1", quantiles)} AS last
+        FROM sized;
+        CREATE OR REPLACE TEMP TABLE split AS
+        SELECT {own}bin, below, size FROM placed
+        WHERE low < high AND (quantile < last OR bin IN (SELECT {BIN} FROM ({bits})))"""
+    )
+    table.keep(
+        "singles",
+        f"SELECT {taken}split.bin, below, size, value, {table.number} AS n "
+        f"FROM trials JOIN split ON {same} GROUP BY ALL",
+    )
+    table.connection.execute(
+        f"""CREATE OR REPLACE TEMP TABLE cuts AS
+        WITH ranked AS (
+            SELECT *, 2 * (below + sum(n) OVER ({in_bin})) - n AS odd FROM singles
+        ), found AS (
+            SELECT {own}{quantile_of("odd", quantiles)} AS quantile, value FROM ranked UNION ALL
+            SELECT {own}{quantile_of("2 * below + n", quantiles)}, low FROM placed WHERE low = high
+            UNION ALL SELECT {own}quantile, low FROM placed WHERE low < high AND quantile = last
+        )
+        SELECT {own}dense_rank() OVER ({part} ORDER BY quantile) AS rating, min(value) AS low
+        FROM found GROUP BY {own}quantile"""
+    )
+
+
+def quantile_of(odd: str, quantiles: int) -> str:
+    """SQL for the quantile, from twice the average rank less 1, which is an integer, and size."""
+    return f"({quantiles} * ({odd}) + 2 * size - 1) // (2 * size)"
+
+
+def group_by(keys: Sequence[str]) -> str:
+    """SQL that groups by some columns, or by none."""
+    return f"GROUP BY {', '.join(keys)}" if keys else ""
+
+
+def rated_rows(number: int, keys: Sequence[str], quantiles: int, trials: str) -> str:
+    """SQL for the distinct rows of the first columns with a rating by the table ``cuts``."""
+    # The first columns, some of which are those of the groups.
+    own = "".join(f"trials.c{place}, " for place in range(number))
+    ratings = range(2, quantiles + 1)
+    lows = [f"min(low) FILTER (rating = {rating}) AS low{rating}" for rating in ratings]
+    of_group = f"SELECT {', '.join([*keys, *lows])} FROM cuts {group_by(keys)}"
+    same = [f"trials.{key} IS NOT DISTINCT FROM of_group.{key}" for key in keys]
+    above = " + ".join(f"coalesce(value >= low{rating}, false)::INTEGER" for rating in ratings)
+    return (
+        f", of_group AS ({of_group}) "
+        f"SELECT {own}CASE WHEN value IS NOT NULL THEN 1 + {above} END AS rating, {trials} AS n "
+        f"FROM trials LEFT JOIN of_group ON {' AND '.join(same) or 'true'} "
+        "GROUP BY ALL ORDER BY ALL"
+    )
+
+
+def looked_at(values: Sequence[float]) -> str:
+    """SQL for trials of some values, and the lowest and the highest other with one trial each."""
+    of_others = "FROM ends WHERE value NOT IN"
+    return (
+        "WITH known AS (SELECT low AS value, n FROM placed WHERE low = high "
+        "UNION ALL SELECT value, n FROM singles), "
+        "ends AS (SELECT value FROM known UNION ALL SELECT unnest([low, high]) FROM placed) "
+        f"SELECT value, sum(n)::BIGINT AS n FROM known WHERE value IN ({doubles(values)}) "
+        f"GROUP BY value UNION ALL SELECT min(value), 1 {of_others} ({doubles(values)}) "
+        f"UNION ALL SELECT max(value), 1 {of_others} ({doubles(values)})"
+    )
+
+
+def doubles(values: Iterable[float]) -> str:
+    """SQL for a list of numbers."""
+    return ", ".join(f"'{float(value)!r}'::DOUBLE" for value in values)
+
+
+def with_point(text: str) -> str:
+    """SQL for a text, with a point for the decimal comma of a number."""
+    bare = f"trim({text}, {literal(BLANKS)})"
+    is_comma = f"contains({text}, ',') AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
+    is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
+    return f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
