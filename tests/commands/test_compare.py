@@ -87,7 +87,6 @@ def test_of_what_a_fit_has_said_only_what_bears_on_a_verdict_is_said_again(tmp_p
         left = len(told) - len(expected)
         rest = f"{left} more that bear{'s' * (left == 1)} on no verdict here: hmetad notices fit.nc"
         assert done.stderr.endswith(f"{rest}\n")
-    assert "same-effect" not in run(tmp_path, "report fit.nc --json").stderr
     first, *others = run(tmp_path, "notices fit.nc --json").answer["rows"]
     assert (first["code"], first["cells"]) == ("dprime-sign", ["poor | A"])
     assert first["notice"].endswith("Cells: poor | A.")
@@ -154,13 +153,6 @@ def test_bonferroni_counts_the_contrasts(folder):
     assert corrected["rows"][0]["lower"] < alone["rows"][0]["lower"]
 
 
-def test_a_report_has_verdicts_and_the_command(folder, tmp_path):
-    path = tmp_path / "report.tex"
-    run(folder, f"{ASK} --no-sensitivity -o {path}")
-    page = path.read_text(encoding="utf-8").replace("\\", "")
-    assert all(words in page for words in ("good", "different", "hmetad compare fit.nc"))
-
-
 def test_rows_are_written_and_printed_alike(folder, tmp_path):
     done = run(folder, f"{ASK} --json -o {tmp_path / 'rows.json'}").answer
     assert done.pop("written") == [str(tmp_path / "rows.json")]
@@ -171,18 +163,6 @@ def test_rows_are_written_and_printed_alike(folder, tmp_path):
     assert means == [row["mean"] for row in done["rows"]]
     assert "| good − poor \\| A |" in run(folder, f"{ASK} --format markdown").stdout
     assert r"\begin{tabular}{lrrrrrrl}" in run(folder, f"{ASK} --format latex").stdout
-
-
-def test_who_compares_conditions_of_a_population_is_told_of_its_coefficients(folder):
-    fit = hmetad.load_fit(folder / "fit.nc")
-    posterior = fit["posterior"].to_dataset()
-    effect = posterior["log_m"].isel(cell=[0], drop=True).rename(cell="log_m_model_dim")
-    fit["posterior"] = posterior.assign(log_m_model=effect)
-    hmetad.save_fit(fit, folder / "population.nc")
-    said = refused(folder, "compare population.nc --over model --rope=-1,1")
-    assert "Compare within each: --within task; or over all: --pool task." in said
-    assert "To compare conditions of the population: --population." in said
-    run(folder, "compare population.nc --var log_m_model --rope=-1,1")
 
 
 def test_conditions_of_a_population_and_measures_are_compared(tmp_path):

@@ -71,6 +71,10 @@ def test_estimates_are_modelled_and_compared(folder):
     assert {row["verdict"] for row in found["rows"]} == {"different"}
     assert found["fits"]["fit"]["formula"] == "auroc2 ~ 0 + model + (1 | set)"
     assert "hierarchical normal model" in (folder / "fit.md").read_text(encoding="utf-8")
+    both = (
+        "compare one=draws.nc two=fit.nc --over fit --within model --pool set --rank -o both.html"
+    )
+    assert len(run(folder, f"{both} --rope=-0.02,0.02 --json").answer["rows"]) == 2
     population = run(folder, "compare fit.nc --population --over model --rope=-0.02,0.02 --json")
     assert len(population.answer["rows"]) == 1
 
@@ -125,40 +129,3 @@ def test_a_table_of_estimates_is_modelled(folder):
 )
 def test_what_cannot_be_done_is_said(folder, line, says):
     assert says in refused(folder, line)
-
-
-@pytest.fixture(scope="module")
-def crowd(tmp_path_factory):
-    """Eleven models of two kinds in three sets: more contrasts than a table of them is read for."""
-    folder = tmp_path_factory.mktemp("crowd")
-    rng = np.random.default_rng(2)
-    parts = []
-    for place in range(11):
-        for name in "xyz":
-            signal = 0.5 + rng.normal(size=80)
-            sure = 1 / (1 + np.exp(-signal - rng.normal(size=80) * (1 + place / 3)))
-            rows = {"model": f"m{place}", "set": name, "item": [f"{name}{i}" for i in range(80)]}
-            rows |= {"kind": "old" if place < 5 else "new", "correct": (signal > 0).astype(int)}
-            parts.append(pd.DataFrame({**rows, "confidence": sure}))
-    pd.concat(parts).to_csv(folder / "answers.csv", index=False)
-    asked = "measures answers.csv --by model,kind,set --correct correct --interval --cluster item"
-    run(folder, f"{asked} --draws 200 --seed 1 -o draws.nc")
-    run(folder, "estimates draws.nc --formula 'brier ~ 0 + model + (1 | set)' --seed 1 -o fit.nc")
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("asked", "contrasts"),
-    [
-        ("draws.nc --over model --within set --rank", 165),
-        ("one=draws.nc two=fit.nc --over fit --within model --pool set --rank", 11),
-    ],
-)
-def test_many_contrasts_have_a_page_and_rows_in_every_way_they_are_asked_for(
-    crowd, asked, contrasts
-):
-    line = f"compare {asked} --var brier --rope=-0.02,0.02 --json -o page.html"
-    assert len(run(crowd, line).answer["rows"]) == contrasts
-    page = (crowd / "page.html").read_text(encoding="utf-8")
-    assert "m1" in page
-    assert "Ranks by" in page

@@ -61,20 +61,6 @@ def test_a_single_notice_is_said_whole_unless_a_command_says_it(monkeypatch, cap
         assert ("Get more." in capsys.readouterr().err) is (whole == "")
 
 
-def test_what_concerns_all_comes_before_what_concerns_some_cells(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    PrintOptions().give(
-        Answer((Listing([], {}),), [notice_of("rhat.cells", ["a"], names="log_m"), RHAT, FEW])
-    )
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "error: R̂ above 1.01 for log_m (1 cell; 2 notices) [rhat]"
-    assert [line.split(":")[0] for line in lines] == [
-        "error",
-        "warning",
-        "What they mean and what to do",
-    ]
-
-
 def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys):
     sign = [
         notice_of("meta-d-sign.faint", ["a", "b"], step="", shell_step=""),

@@ -70,12 +70,10 @@ def test_fits_take_the_card_of_the_table(choices):
     [
         ("measures right.csv --options 1", "got 1 in the argument"),
         ("measures letters.csv --options D", "A column of numbers of options goes with --correct"),
-        ("measures letters.csv --options A,B", "--options"),
         ("measures letters.csv", "give --options 3"),
         ("measures right.csv --correct correct --meta-d", "with --options"),
         ("fit right.csv -o x.nc", "for M --options 4"),
         ("fit right.csv --correct correct -o x.nc", "give options="),
-        ("fit letters.csv --options 2 -o x.nc", "3 labels"),
         ("fit right.csv --options 4 --covariates model -o x.nc", "--covariates"),
     ],
 )

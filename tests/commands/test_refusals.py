@@ -15,7 +15,7 @@ REFUSED = {
     "compare": "Missing argument",
     "compare fit.nc --over model": "--rope: .*got nothing",
     "compare fit.nc --over model --rope=0.1,-0.1": "Write --rope=-0.1,0.1.",
-    "compare fit.nc --over model --rope=-1,1": "Compare within each: --within task; or over all",
+    "compare fit.nc --over model --rope=-1,1": "within each: --within task.*: --population.",
     "compare trials.csv --over model --rope=-1,1": "a fit as hmetad wrote it",
     "compare nofile.nc --over model --rope=-1,1": "hmetad fit",
     "compare fit.nc --var criteria --rope=-1,1": "one number a place",
