@@ -308,8 +308,6 @@ def writable_file(path: Path, *suffixes: str) -> Path:
     if path.suffix not in suffixes:
         allowed = ", ".join(suffixes)
         raise OutputError("--output", repr(str(path)), f"a name that ends in {allowed}")
-    if path.is_dir():
-        raise OutputError("--output", f"the folder {str(path)!r}", "a file")
     if not path.parent.is_dir():
         raise OutputError("--output", repr(str(path)), "a file in a folder that exists")
     refuse_place(path)

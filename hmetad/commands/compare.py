@@ -46,7 +46,7 @@ from hmetad.commands.fits import (
     predicted_draws,
     read_fits,
 )
-from hmetad.commands.gate import asked_gate, end_by, judge_gate, with_outcome
+from hmetad.commands.gate import asked_gate, judge_gate, with_outcome
 from hmetad.commands.options import options_named, parse_limits, sampling_options
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
 from hmetad.report.terminal import say
@@ -145,7 +145,7 @@ class CompareOptions(PrintOptions):
         return {"var": self.var, "within": [*self.within], "pool": [*self.pool]}
 
 
-def compare(asked: CompareOptions) -> None:
+def compare(asked: CompareOptions) -> int:
     r"""Compare models, conditions or groups, and decide each difference by a ROPE.
 
     Examples
@@ -204,7 +204,10 @@ def compare(asked: CompareOptions) -> None:
 
     asked.deliver(answer, written, save_page)
     say_how_to_settle(answer, fits)
-    end_by(outcome)
+    if outcome is None:
+        return 0
+    say(f"{outcome.word}: {outcome.sentence}")
+    return outcome.status
 
 
 def limits_for(asked: CompareOptions) -> tuple[float, float] | None:

@@ -183,12 +183,10 @@ def predicted_draws(
         if "formula" in fit.attrs:
             is_predicted = population or bool(new)
             return hmetad.bayes.predict_estimates(fit, new=[*new]) if is_predicted else fit
-        if new:
-            step = "Model them first: hmetad estimates draws.nc --formula …"
-            raise ModelError("--new", "draws without a model", "a fit of estimates", step)
-        if population:
-            step = "Model them first: hmetad estimates draws.nc --formula …"
-            raise ModelError("--population", "draws without a model", "a fit", step)
+        for option, given in {"--new": new, "--population": population}.items():
+            if given:
+                step = "Model them first: hmetad estimates draws.nc --formula …"
+                raise ModelError(option, "draws without a model", "a fit of estimates", step)
         return fit
     if new:
         step = "To compare conditions of its population: --population."

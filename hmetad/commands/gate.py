@@ -8,15 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 import hmetad
 from hmetad.base.errors import ChoiceError, ConflictError
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import best_end, refuse_biased
 from hmetad.commands.answer import Answer
 from hmetad.commands.options import options_named
-from hmetad.report.terminal import say
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
     type Sources = Mapping[str, xr.DataTree | xr.Dataset]
 
-__all__ = ["Gate", "Outcome", "asked_gate", "end_by", "judge_gate", "parse_gate", "with_outcome"]
+__all__ = ["Gate", "Outcome", "asked_gate", "judge_gate", "parse_gate", "with_outcome"]
 
 CONDITION = re.compile(
     r"(.*?\S) (?P<not>not )?((worse|better|less|greater) than|different from) (.*\S.*)"
@@ -144,13 +141,6 @@ def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
     asked = gate.option.removeprefix("--").replace("-", "_")
     said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
     return replace(answer, more={**answer.more, "gate": said})
-
-
-def end_by(outcome: Outcome | None) -> None:
-    """Say the outcome of a condition, where one was asked for, and end with its status."""
-    if outcome is not None:
-        say(f"{outcome.word}: {outcome.sentence}")
-        raise typer.Exit(outcome.status)
 
 
 def coverage_words(gate: Gate, decisions: "Decisions") -> str:
