@@ -59,7 +59,7 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1471,
     "bayes": 5416,
-    "commands": 2515,
+    "commands": 2508,
     "compare": 2071,
     "counts": 2942,
     "likelihood": 3476,

@@ -53,6 +53,7 @@ SEVERITIES = ("error", "warning", "info")
 # So few notices are said whole on a terminal, unless a command does; a line has so many characters.
 FEW_NOTICES, LINE = 2, 100
 UNDEFINED = "undefined-"
+EXPLAINED = "hmetad notices CODE. In full: --json, or a report."
 
 
 @dataclass(frozen=True)
@@ -184,11 +185,9 @@ def say_notices(answer: Answer) -> None:
     left = len(joined(answer.notices)) - len(found)
     rest = [f"{left} more that bear{'s' * (left == 1)} on no verdict here"] if left else []
     meant = ["what they mean and what to do"] if is_short else []
-    if answer.whole and (meant or rest):
-        said = "; ".join([*meant, *rest])
-        say(f"{said[0].upper()}{said[1:]}: {answer.whole}")
-    elif is_short:
-        say("What they mean and what to do: hmetad notices CODE. Whole texts: --json, or a page.")
+    said = "; ".join([*meant, *rest])
+    if is_short or (answer.whole and said):
+        say(f"{said[0].upper()}{said[1:]}: {answer.whole or EXPLAINED}")
 
 
 def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:

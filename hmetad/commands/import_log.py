@@ -176,19 +176,10 @@ class ImportOptions(PrintOptions):
     workers: Annotated[int, typer.Option(min=1)] = 1
 
 
-def fields_of(kind: str, *more: str) -> list[str]:
-    """Fields of the options of a kind of log: those of its reader, and some more."""
-    return [*SHARED, *more, *(FIELDS.get(name, name) for name in READERS[kind].options)]
-
-
-# Options of each command: of logs those of the answers in them too.
-type LmEval = Annotated[ImportOptions, fields_of("lm-eval", *ANSWERS)]
-type Inspect = Annotated[ImportOptions, fields_of("inspect", *ANSWERS)]
-type Lighteval = Annotated[ImportOptions, fields_of("lighteval", *ANSWERS)]
-type Helm = Annotated[ImportOptions, fields_of("helm", *ANSWERS)]
-type Matlab = Annotated[ImportOptions, fields_of("matlab")]
-type Table = Annotated[ImportOptions, fields_of("table", *ANSWERS, "describe")]
-type DataSet = Annotated[ImportOptions, SHARED]
+def fields_of(kind: str) -> list[str]:
+    """Fields of the options of a kind of log: those of its reader, and of the answers in it."""
+    own = [FIELDS.get(name, name) for name in READERS[kind].options]
+    return [*SHARED, *(ANSWERS if "field" in own else ()), *own]
 
 
 def named_kind(args: Sequence[str]) -> str:
@@ -200,7 +191,7 @@ def named_kind(args: Sequence[str]) -> str:
     return recognise_kind(Path(first))
 
 
-def import_lm_eval(asked: LmEval) -> None:
+def import_lm_eval(asked: Annotated[ImportOptions, fields_of("lm-eval")]) -> None:
     """Convert sample logs of lm-evaluation-harness to trials.
 
     Examples
@@ -211,7 +202,7 @@ def import_lm_eval(asked: LmEval) -> None:
     import_trials("lm-eval", asked)
 
 
-def import_inspect(asked: Inspect) -> None:
+def import_inspect(asked: Annotated[ImportOptions, fields_of("inspect")]) -> None:
     """Convert logs of Inspect, .eval or .json, to trials.
 
     Examples
@@ -222,7 +213,7 @@ def import_inspect(asked: Inspect) -> None:
     import_trials("inspect", asked)
 
 
-def import_lighteval(asked: Lighteval) -> None:
+def import_lighteval(asked: Annotated[ImportOptions, fields_of("lighteval")]) -> None:
     """Convert details of lighteval, .parquet, to trials.
 
     Examples
@@ -232,7 +223,7 @@ def import_lighteval(asked: Lighteval) -> None:
     import_trials("lighteval", asked)
 
 
-def import_helm(asked: Helm) -> None:
+def import_helm(asked: Annotated[ImportOptions, fields_of("helm")]) -> None:
     """Convert runs of HELM to trials.
 
     Examples
@@ -242,7 +233,7 @@ def import_helm(asked: Helm) -> None:
     import_trials("helm", asked)
 
 
-def import_matlab(asked: Matlab) -> None:
+def import_matlab(asked: Annotated[ImportOptions, fields_of("matlab")]) -> None:
     """Convert Matlab files of HMeta-d, .mat, to trials.
 
     Examples
@@ -252,7 +243,7 @@ def import_matlab(asked: Matlab) -> None:
     import_trials("matlab", asked)
 
 
-def import_table(asked: Table) -> None:
+def import_table(asked: Annotated[ImportOptions, [*fields_of("table"), "describe"]]) -> None:
     """Convert tables to trials, or guess what their columns are.
 
     Examples
@@ -269,7 +260,7 @@ def import_table(asked: Table) -> None:
         import_trials("table", asked)
 
 
-def import_dataset(asked: DataSet) -> None:
+def import_dataset(asked: Annotated[ImportOptions, SHARED]) -> None:
     """Fetch a public data set, and write its trials.
 
     Examples

@@ -93,7 +93,7 @@ def as_command(function: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
     Of `Annotated[record, names]` they are the fields with these names.
     """
     hint = next(iter(get_type_hints(function, include_extras=True).values()))
-    record, *names = get_args(getattr(hint, "__value__", hint)) or (hint,)
+    record, *names = get_args(hint) or (hint,)
     texts = {
         name: (metavar, " ".join(text.split()))
         for one in reversed(record.__mro__)
