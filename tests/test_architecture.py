@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2071,
     "counts": 2942,
     "likelihood": 3476,
-    "logs": 2660,
+    "logs": 2661,
     "measures": 2797,
     "mle": 2132,
     "plots": 1749,

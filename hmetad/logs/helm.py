@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import is_whole
 from hmetad.base.errors import FileError
 from hmetad.logs.answer_options import LARGEST_LOG_PROBABILITY, letter_confidence, option_confidence
 from hmetad.logs.choices import Choices
@@ -193,7 +194,7 @@ def key_of(instance: dict[str, Any], whole: dict[str, Any], place: str, field: s
     name = sample_name(place, field, instance.get(field))
     perturbation = as_dict(instance.get("perturbation")).get("name")
     trial = whole.get("train_trial_index", 0)
-    if isinstance(trial, bool) or not isinstance(trial, int) or not 0 <= trial < 2**31:
+    if not is_whole(trial) or not 0 <= trial < 2**31:
         raise FileError(place, f"train_trial_index {trial!r}", "a whole number from 0")
     return name, safe_text(perturbation or ""), trial
 

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import is_whole
 from hmetad.base.errors import ChoiceError, FileError
 from hmetad.logs.answer_options import OPTION_METRICS, log_likelihood, option_confidence
 from hmetad.logs.choices import Choices, of_task
@@ -140,7 +141,7 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
         # It tells items apart across models.
         meta["item"] = hashlib.sha256(text.encode()).hexdigest()
         golds = as_values(doc.get("gold_index"))
-        right = [one for one in golds if is_index(one, options)]
+        right = [one for one in golds if is_whole(one) and 0 <= one < len(options)]
         if not golds and as_values(doc.get("gold")):
             right = [*range(len(options))]
         scored = [log_likelihood(value) for value in as_values(response.get("logprobs"))]
@@ -255,11 +256,6 @@ def as_values(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
     return [] if is_missing(value) else [value]
-
-
-def is_index(value: Any, options: Sequence[str]) -> bool:
-    """Whether a value is the number of an option."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(options)
 
 
 COLUMNS = ("task", "model", "run", "id", "item", *ANSWERED)

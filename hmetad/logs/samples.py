@@ -35,7 +35,6 @@ __all__ = [
 LONGEST_ANSWER = 1000
 # Columns of most tools, after those that say which sample it is.
 ANSWERED = ("chosen", "target", "correct", "confidence", "option_probabilities", "answers")
-NOT_STATED = "no-confidence.text"
 CONTRADICTION = "the option chosen contradicts the metric"
 
 
@@ -107,9 +106,7 @@ class LogFile(NamedTuple):
     config: dict[str, Any]
 
 
-def no_record(_: Choices, __: Mapping[str, Any]) -> tuple[dict[str, Any], list[Notice]]:
-    """No attrs but those that all logs have."""
-    return {}, []
+type Record = Callable[[Choices, Mapping[str, Any]], tuple[dict[str, Any], list[Notice]]]
 
 
 class Format(NamedTuple):
@@ -137,7 +134,9 @@ class Format(NamedTuple):
     files: Callable[[Path, Choices], Sequence[Any]]
     samples: Callable[[Choices, Any], Log]
     columns: tuple[str, ...]
-    record: Callable[[Choices, Mapping[str, Any]], tuple[dict[str, Any], list[Notice]]] = no_record
+    record: Callable[[Choices, Mapping[str, Any]], tuple[dict[str, Any], list[Notice]]] | None = (
+        None
+    )
     grades: Mapping[str, bool] | None = None
     text: str = ""
 
@@ -236,7 +235,7 @@ def read_format(form: Format, path: str | Path, options: Mapping[str, Any]) -> p
     if not remarks:
         raise unknown_task(choices.task, tasks, place)
     kept = [trial for trial in trials if trial is not None]
-    record, found = form.record(choices, remarks)
+    record, found = form.record(choices, remarks) if form.record else ({}, [])
     attrs: dict[Any, Any] = {"duplicates": len(trials) - len(kept), "files": [*remarks]}
     if "normalise" in READERS[form.kind].options:
         attrs["normalise"] = choices.normalise
@@ -274,7 +273,8 @@ def trial_frame(
     is_looked_for = choices.source is None and not choices.is_stated
     if is_looked_for and len(frame) and frame["confidence"].isna().all():
         # Without a place, field= and pattern= say what is read of the text.
-        code, place = ("no-confidence", {"text": form.text}) if form.text else (NOT_STATED, {})
+        place = {"text": form.text} if form.text else {}
+        code = "no-confidence" if form.text else "no-confidence.text"
         found.append(notice_of(code, all=len(frame), **place))
     attrs["rejected"] = dict(Counter(reason for one in trials for reason in one.reasons))
     attrs = add_notices(attrs, found)

@@ -1,6 +1,5 @@
 """Populations of published sets: what is kept, what is resumed, what a page says."""
 
-import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -114,16 +113,13 @@ def test_norms_leave_out_what_failed_and_what_is_small():
 
 
 @pytest.mark.integration
-def test_the_population_of_a_set_is_that_of_its_fit(shared, tmp_path, monkeypatch):
-    raw = shared / "data" / "confidence_database" / "data_Desender_2014.csv.gz"
-    place = tmp_path / "Desender_2014" / "data_Desender_2014.csv"
-    place.parent.mkdir()
-    place.write_bytes(gzip.decompress(raw.read_bytes()))
-    monkeypatch.setenv("HMETAD_DATA", str(tmp_path))
-    row = describe_set("Desender_2014")[0]
-    counts = next(iter(populations_of(hmetad.datasets.load("Desender_2014"))))[1]
+def test_the_population_of_a_set_is_that_of_its_fit(monkeypatch):
+    coords = {"subject": [*"abcdefgh"]}
+    counts = hmetad.simulate_counts(np.linspace(1, 2, 8), coords=coords, trials=200, seed=1)
+    monkeypatch.setattr(confidence_database, "load", lambda _: counts)
+    (row,) = describe_set("Desender_2014")
     fitted = hmetad.fit(counts, "group", random_seed=1, progressbar=False, quiet=True)
     m_ratio = np.exp(fitted["posterior"]["log_m_Intercept"].to_numpy())
     assert row["m_ratio"] == pytest.approx(np.median(m_ratio), rel=0.02)
-    assert row["people"] == counts.sizes["cell"]
+    assert (row["people"], row["continuous"]) == (8, False)
     assert row["auroc2"] == pytest.approx(float(hmetad.measures.auroc2(counts).mean()))
