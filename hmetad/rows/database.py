@@ -89,8 +89,7 @@ class Opened:
 
     def keep(self, name: str, sql: str) -> None:
         """Table of this name, for later questions, with what SQL says about ``trials``."""
-        made = f"CREATE OR REPLACE TEMP TABLE {name} AS"
-        self.connection.execute(f"{made} {self.about_trials(sql)}")
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.about_trials(sql)}")
 
     def about_trials(self, sql: str) -> str:
         """SQL in which ``trials`` are the rows."""

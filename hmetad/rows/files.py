@@ -178,9 +178,8 @@ class FileSource(Source):
         path = self.copies.place(".parquet")
         with reading_files(self.files, [path]) as connection:
             rows = " UNION ALL ".join(file.select(columns) for file in self.files)
-            connection.execute(
-                f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION uncompressed)"
-            )
+            place = f"{literal(str(path))} (FORMAT parquet, COMPRESSION uncompressed)"
+            connection.execute(f"COPY ({rows}) TO {place}")
         self.copied = [Scanned(self.files[0].path, path, ".parquet", None, columns, {})]
 
     def is_copied(self, columns: Sequence[str]) -> bool:

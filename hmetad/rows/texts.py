@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from itertools import count, takewhile
 from pathlib import Path
 from tempfile import mkdtemp
-
-import pyarrow as pa
+from typing import Any
 
 from hmetad.base.errors import ChoiceError, FileError, InputError, KindError
 from hmetad.base.files import PACKED
+from hmetad.base.lazy import import_on_call
 
 __all__ = [
     "DELIMITERS",
@@ -47,6 +47,7 @@ MOST_ROWS = 50
 SMALL = 64 * 2**20
 # Packed files are unpacked to this many times their size, or to this size.
 MOST_TIMES, ALWAYS_UNPACKED = 200, 16 * 2**20
+unpacked: Any = import_on_call("pyarrow", "input_stream")
 # How Arrow calls the packings that are read.
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 # What reading a damaged file raises.
@@ -62,7 +63,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
     if kind in PACKED and kind not in PACKINGS:
         got = f"a file packed as {kind}"
         raise FileError(str(path), got, "a plain file, .gz or .zst", "Unpack it first.")
-    with pa.input_stream(str(path), compression=PACKINGS.get(kind)) as file:
+    with unpacked(str(path), PACKINGS[kind]) if kind in PACKINGS else path.open("rb") as file:
         while piece := file.read(HEAD):
             yield piece
 
