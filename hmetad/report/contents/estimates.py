@@ -18,7 +18,6 @@ from hmetad.base.lazy import import_on_call
 from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about
-from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_by_variable", "convergence_record", "estimate_table"]
 
@@ -29,6 +28,7 @@ sampled_variables: Callable[..., Any] = import_on_call(
 )
 fitted_of: Callable[..., Any] = import_on_call("hmetad.bayes.fitted", "Fitted.of")
 predict_levels: Callable[..., Any] = import_on_call("hmetad.bayes.predict", "predict_levels")
+spec_of: Callable[..., Any] = import_on_call("hmetad.specs.spec", "spec_of")
 
 SAMPLED = ("chain", "draw", "cell")
 
