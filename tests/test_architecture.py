@@ -64,7 +64,7 @@ MOST_LINES = {
     "counts": 2942,
     "likelihood": 3476,
     "logs": 2661,
-    "measures": 2797,
+    "measures": 2794,
     "mle": 2132,
     "plots": 1749,
     "report": 3494,

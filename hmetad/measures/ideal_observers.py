@@ -304,11 +304,8 @@ def bounds_of_rates(
     function: Callable[..., tuple[Floats, ...]], fpr: Numbers, accuracy: Numbers, section: str
 ) -> xr.Dataset:
     """Bounds of a true-positive rate by false-positive rate and accuracy, in their ranges."""
-    inputs = {
-        "fpr": numbers_within("fpr", fpr, 0.0, 1.0),
-        "accuracy": numbers_within("accuracy", accuracy, 0.5, 1.0),
-    }
-    return labelled_results(function, inputs, section)
+    rate, a = numbers_within("fpr", fpr, 0.0, 1.0), numbers_within("accuracy", accuracy, 0.5, 1.0)
+    return labelled_results(function, {"fpr": rate, "accuracy": a}, section)
 
 
 def bounds_of_tpr(rate: Floats, a: Floats) -> tuple[Floats, Floats]:

@@ -177,7 +177,8 @@ def measure_trials(
     (0.875, 0.195)
     """
     graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
-    return observed_measures(merged_trials(graded, Wanted(bins, at_coverage, tolerance)), ci_prob)
+    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance))
+    return observed_measures(merged, ci_prob)
 
 
 @check_inputs(**CHECKS, n=whole(2), seed=seed_or_none)
@@ -249,7 +250,7 @@ def resample_trials(
     True
     """
     graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
-    merged = merged_trials(graded, Wanted(bins, at_coverage, tolerance))
+    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance))
     return drawn_measures(merged, n, kind, seed_entropy(seed))
 
 
@@ -311,7 +312,7 @@ def resample_trials_interval(
     graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
     if draws is not None:
         graded = replace(graded, cluster=str(draws.attrs["cluster"]) or None)
-    merged = merged_trials(graded, Wanted(bins, at_coverage, tolerance))
+    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance))
     if draws is None:
         draws = drawn_measures(merged, n, kind, seed_entropy(seed))
     estimates = observed_measures(merged, ci_prob)
@@ -328,7 +329,7 @@ def resample_trials_interval(
             ends["auroc2"] = np.stack(area, axis=1)
     coords = {**estimates.coords, "summary": ["estimate", "lower", "upper"]}
     result = xr.Dataset({"trials": estimates["trials"]}, coords, draws.attrs)
-    result.attrs |= merged.wanted.attrs(ci_prob)
+    result.attrs |= merged.options.attrs(ci_prob)
     moved = dict[str, xr.DataArray]()
     for name in names:
         centre = estimates[name].to_numpy()
@@ -344,7 +345,7 @@ def resample_trials_interval(
 # Trials of cells, and their measures
 
 
-class Wanted(NamedTuple):
+class ScoreOptions(NamedTuple):
     """Bins of confidence, and the shares that two measures are of."""
 
     bins: int
@@ -367,7 +368,7 @@ class Cell(NamedTuple):
     confidence: Floats
     table: Ints
     bin_of: Ints | None
-    wanted: Wanted
+    options: ScoreOptions
 
     @property
     def number(self) -> int:
@@ -383,7 +384,7 @@ class Cell(NamedTuple):
         wrong, right = np.moveaxis(tables.sum(axis=-1), -1, 0)
         # Trials without a confidence are right or wrong nevertheless.
         accuracy = {"accuracy": ratio(right, right + wrong)}
-        stated, (bins, at_coverage, tolerance) = self.stated(tables), self.wanted
+        stated, (bins, at_coverage, tolerance) = self.stated(tables), self.options
         found = order_scores(stated, at_coverage, tolerance)
         if self.bin_of is not None:
             number = stated.shape[-1]
@@ -392,13 +393,13 @@ class Cell(NamedTuple):
         return found | accuracy
 
 
-class Merged(NamedTuple):
+class MergedTrials(NamedTuple):
     """Trials as they were given, by cell, and merged where they have the same confidence."""
 
     graded: GradedTrials
     by_cell: CellTrials
     cells: list[Cell]
-    wanted: Wanted
+    options: ScoreOptions
 
     def estimates(self) -> dict[str, Floats]:
         """Measures of the trials as they are, (cells,)."""
@@ -417,18 +418,18 @@ class Merged(NamedTuple):
         return unit, np.split(order, ends[:-1]), len(levels)
 
 
-def merged_trials(graded: GradedTrials, wanted: Wanted) -> Merged:
+def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
     """Trials, and those of each cell by confidence, errors of rounding in it set right."""
     by_cell = trials_by_cell(graded)
     by_cell = by_cell._replace(value=rounded_to_probabilities(by_cell.value))
     forecasts = count_forecasts(by_cell)
     value, table = forecasts.value, forecasts.table
-    bins = None if ((value < 0) | (value > 1)).any() else forecasts.mass_bins(wanted.bins)
+    bins = None if ((value < 0) | (value > 1)).any() else forecasts.mass_bins(options.bins)
     cells = [
-        Cell(value[part], table[:, part], None if bins is None else bins[part], wanted)
+        Cell(value[part], table[:, part], None if bins is None else bins[part], options)
         for part in forecasts.parts()
     ]
-    return Merged(graded, by_cell, cells, wanted)
+    return MergedTrials(graded, by_cell, cells, options)
 
 
 def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
@@ -436,7 +437,7 @@ def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def observed_measures(merged: Merged, ci_prob: float) -> xr.Dataset:
+def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
     """What `measure_trials` returns."""
     values, cells = merged.estimates(), merged.cells
     stated = [cell.stated(cell.table.astype(float)) for cell in cells]
@@ -445,7 +446,7 @@ def observed_measures(merged: Merged, ci_prob: float) -> xr.Dataset:
     lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
     values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
     result = merged.by_cell.results({**values, "trials": merged.numbers()}, SECTION)
-    result.attrs |= merged.wanted.attrs(ci_prob)
+    result.attrs |= merged.options.attrs(ci_prob)
     # In one cell it does not matter that others have the same items.
     repeated = repeated_items(merged.graded.trials, by=merged.graded.by)
     said = [one for one in repeated if one.severity != "info"] + cell_notices(result, merged)
@@ -455,7 +456,7 @@ def observed_measures(merged: Merged, ci_prob: float) -> xr.Dataset:
     return noticed_by_measure(with_notices(result, said))
 
 
-def drawn_measures(merged: Merged, n: int, kind: Drawn, entropy: int) -> xr.Dataset:
+def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> xr.Dataset:
     """What `resample_trials` returns."""
     graded, by_cell, cells, _ = merged
     found = [
@@ -487,7 +488,7 @@ def drawn_measures(merged: Merged, n: int, kind: Drawn, entropy: int) -> xr.Data
     return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
 
 
-def limits_at_edge(merged: Merged, tail: float) -> dict[str, Floats]:
+def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
     """Limits (cells, 2) of measures whose draws are all the same, by name.
 
     Least and greatest of a cell as it is, and with a share of an outcome that may have gone unseen:
@@ -513,7 +514,7 @@ def limits_at_edge(merged: Merged, tail: float) -> dict[str, Floats]:
 # How often each trial counts
 
 
-def drawn_tables(merged: Merged, n: int, kind: Drawn, entropy: int) -> list[Tables]:
+def drawn_tables(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> list[Tables]:
     """Tables (draws, 2, f) of each cell, part after part, of trials or of units drawn."""
     if merged.graded.cluster is None:
         generators = [cell_generator(entropy, place) for place in range(len(merged.cells))]
@@ -567,7 +568,7 @@ def parts_of(n: int, width: int) -> list[slice]:
 # Notices, and which measures they are about
 
 
-def cell_notices(result: xr.Dataset, merged: Merged) -> list[Notice]:
+def cell_notices(result: xr.Dataset, merged: MergedTrials) -> list[Notice]:
     """Notices of confidence that is no probability, and of few trials, or none right, or wrong."""
     labels, by_cell = result["cell"].values.tolist(), merged.by_cell
     stated = ~np.isnan(by_cell.value)
