@@ -92,8 +92,6 @@ OPTIONS = [
     ("lm-eval", {"answer_pattern": "a"}, "answer_pattern: .*got 'a' with 0 groups"),
     ("lm-eval", {"normalise": "words"}, "normalise: .*got 'words'"),
     ("lm-eval", {"runs": "first"}, "runs: .*got 'first'"),
-    ("helm", {"pattern": "("}, "pattern"),
-    ("helm", {"words": {"sure": 2}}, "words"),
     ("inspect", {"source": "text"}, "source: .*got 'text'"),
     ("inspect", {"source": "logprobs", "field": "sure"}, "'logprobs' with a field"),
     ("inspect", {"grades": {"P": 0.5}}, "grades"),

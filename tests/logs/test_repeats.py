@@ -100,12 +100,6 @@ def test_lists_of_answers_have_the_first_one_graded():
     pd.testing.assert_frame_equal(agreement(written), modal)
 
 
-def test_epochs_of_inspect_agree():
-    agreed = agreement(read_log("inspect", LOGS / "inspect", task="colours"))
-    kept = agreed[["samples", "answer", "correct", "confidence"]].values.tolist()
-    assert kept == [[2, "A", True, 1], [2, "A", False, 1]]
-
-
 def test_repeats_of_lm_eval_agree():
     options = {"answer_filter": "answer", "answer_pattern": 'answer": "([a-z ]+)'}
     trials = read_log("lm-eval", LOGS / "lm_eval" / "house__fixed", **options)

@@ -101,9 +101,7 @@ def test_everything_listed_is_compared_in_the_order_of_the_file(study, ours):
     assert frame["note"].tolist() == ["", "By 0.5.", "", "", "", ""]
     assert frame["tolerance"].tolist()[:3] == [0.1, 0.1, 0.5]
     assert all(type(x) in (float, str) for x in frame["ours"])
-
-
-def test_what_is_optional_is_compared_where_it_is_computed(study, ours):
+    # What is optional is compared if it is computed.
     frame = compare_with_print(study, ours | {("D", "d"): {"A": 1.05}})
     assert frame[frame["table"] == "D"]["row"].tolist() == ["A"]
 
