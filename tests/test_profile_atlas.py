@@ -37,12 +37,40 @@ def test_what_needs_a_stimulus_refuses_and_says_what_applies(judged, function):
     assert "auroc2" in said
 
 
-def test_areas_of_ratings_and_of_trials_are_the_published_ones(trials, judged, shared):
+def test_the_published_areas_of_33_language_models_are_reproduced(trials, shared):
     folder = shared / "data" / "cacioli2026_profile_atlas"
-    published = np.sort(pd.read_csv(folder / "atlas_bootstrap_cis.csv")["auroc"])
+    summary = pd.read_csv(folder / "atlas_summary_matrix.csv")
+    names = {"model": trials["model"].map(published_names(trials, summary))}
+    domains = {"applied_professional": "Applied", "factual_recall": "Factual"}
+    domains |= {"humanities": "Human.", "social_moral": "Social", "natural_science": "Science"}
+    names["domain"] = trials["domain"].map(domains | {"formal_reasoning": "Formal"})
+    trials = trials.assign(**names, confidence=trials["confidence"] + 1)
+    counts = count_correct(trials, by=["model", "domain"], correct="is_correct", ratings=101)
+    published = pd.read_csv(folder / "atlas_bootstrap_cis.csv")
+    published = published.set_index(published["model"] + " | " + published["domain"])
+    assert counts.sizes["cell"] == len(published) == 198
+    published = published.loc[counts["cell"].values]
+    np.testing.assert_array_equal(counts.sum(["correct", "rating"]), published["n"])
+    # Published with four decimals.
+    np.testing.assert_allclose(auroc2(counts), published["auroc"], rtol=0, atol=5.001e-5)
     exact = measure_trials(trials, by=["model", "domain"], correct="is_correct")["auroc2"]
-    for ours in (auroc2(judged), exact):
-        np.testing.assert_allclose(np.sort(ours), published, atol=5e-5)
+    np.testing.assert_allclose(exact, auroc2(counts), rtol=1e-13)
+    whole = counts.groupby("model").sum()
+    aggregate = summary.set_index("model").loc[whole["model"].values, "aggregate"]
+    # Published in full.
+    np.testing.assert_allclose(auroc2(whole), aggregate, rtol=1e-13)
+
+
+def published_names(trials, summary):
+    """Published name of each model: that with its trials and accuracy, and its family's name."""
+    names = {}
+    for model, rows in trials.groupby("model"):
+        alike = summary[
+            (summary["n"] == len(rows)) & np.isclose(summary["acc"], rows["is_correct"].mean())
+        ]
+        own = [name for name in alike["model"] if name.split()[0].split("-")[0].lower() in model]
+        (names[model],) = own
+    return names
 
 
 def test_four_quantiles_of_all_models_together_distort_areas(trials, judged):
