@@ -516,6 +516,7 @@ def longest_words(text):
     return max(re.findall(r"[A-Za-z, ]+", text), key=len).strip()
 
 
+@pytest.mark.integration
 def test_notices_reach_reports_in_every_format(warned, tmp_path):
     judged = decide(contrast(warned, var="log_m", over="model"), rope=ROPE)
     report = fit_report(warned, judged)

@@ -149,6 +149,7 @@ FITS = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("change", "message"), FITS)
 def test_a_fit_that_says_something_else_is_neither_read_nor_saved(whole, tmp_path, change, message):
     hostile = change(whole)

@@ -378,6 +378,7 @@ def attack(tmp_path_factory):
     return read_damaged
 
 
+@pytest.mark.integration
 def test_damaged_logs_and_tables_are_read_or_refused(tally, attack):
     assert {kind for kind, _ in SOURCES.values()} == OPTIONS.keys() == READERS.keys()
     for name in SOURCES:

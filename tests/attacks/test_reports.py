@@ -244,6 +244,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("place", ATTACKS)
 def test_any_text_is_only_text(tally, place):
     strategy, attack, examples = ATTACKS[place]

@@ -92,6 +92,7 @@ def largest_file(size):
         signal.signal(signal.SIGXFSZ, ignored)
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_command_that_cannot_write_says_so_in_a_line(name, out):

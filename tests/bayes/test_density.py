@@ -161,6 +161,7 @@ def test_standard_deviations_of_either_sign_are_the_same_posterior(formula):
         assert one.identical(other)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CARDS)
 def test_it_is_pymcs_density_of_every_card(name):
     assert_equal(build_program(table(name), load_model(name)))

@@ -73,6 +73,7 @@ def test_eight_schools_are_those_of_stan(schools):
     assert notices(fit) == []
 
 
+@pytest.mark.integration
 def test_draws_follow_quadrature_over_the_sd_and_closed_forms_given_it(schools):
     fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", draws=15_000, chains=4, seed=2)
     prior = {name: one.parameters for name, one in spec_of(fit).priors.items()}
@@ -157,6 +158,7 @@ def test_known_cells_are_predicted_as_they_were_fitted(table):
         predict_estimates(fit, True)
 
 
+@pytest.mark.integration
 def test_draws_keep_their_covariance(table):
     rng = np.random.default_rng(6)
     shared = rng.normal(0, 0.5, (1, 4000))
@@ -267,6 +269,7 @@ def test_estimates_at_the_edge_are_moved_in_where_trials_say_how_far():
     assert found == [["estimates-at-edge"], ["estimates-left-out"]]
 
 
+@pytest.mark.integration
 def test_a_formula_that_explains_too_little_has_a_notice(table, fitted):
     [notice] = notices(fit_estimates(table.assign(se=0.01), "y ~ 0 + model + (1 | set)", se="se"))
     assert notice.code == "estimates-misfit"
@@ -366,6 +369,7 @@ def test_chains_draw_the_same_posterior_in_any_unit(table, fitted, unit):
         np.testing.assert_allclose(found[1], expected[1], rtol=0.2)
 
 
+@pytest.mark.integration
 def test_many_correlated_effects_are_drawn_and_checked(tmp_path):
     rng, levels = np.random.default_rng(1), [f"m{i}" for i in range(6)]
     frame = pd.DataFrame([(m, s) for m in levels for s in "abcdefgh"], columns=["model", "set"])

@@ -31,6 +31,7 @@ def test_fewer_draws_are_kept_of_thousands_of_cells(cells, ratings, chains, expe
     assert draws_by_default(build_program(counts, load_model("individual")), chains) == expected
 
 
+@pytest.mark.integration
 def test_a_fit_holds_little_more_than_its_result(monkeypatch):
     monkeypatch.setattr(importance, "CELLS_AT_ONCE", 2)
     counts = simulate_counts(np.full(30, 1.5), m_ratio=0.8, trials=200, seed=1)

@@ -134,6 +134,7 @@ def test_ranks_stand_after_the_decisions(folder, fit):
     assert shown.index("verdict") < shown.index(" model | task ") < shown.index("P(best)")
 
 
+@pytest.mark.integration
 def test_other_choices_are_tried(folder, tmp_path, monkeypatch):
     # What other choices give is tested where they are made; here it is as if nothing changed.
     choices = ["κ = c instead of κ = M·c", "priors of M half as wide"]

@@ -60,6 +60,7 @@ def test_a_gate_without_a_verdict_says_how_many_draws_would_do(folder):
     assert "about 200,000 are enough" in (folder / "page.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.integration
 def test_estimates_are_modelled_and_compared(folder):
     asked = "estimates draws.nc --formula 'auroc2 ~ 0 + model + (1 | set)' --link logit"
     done = run(folder, f"{asked} --seed 1 -o fit.nc --json")
@@ -79,6 +80,7 @@ def test_estimates_are_modelled_and_compared(folder):
     assert len(population.answer["rows"]) == 1
 
 
+@pytest.mark.integration
 def test_a_set_that_nobody_has_answered_is_predicted(folder):
     formula = "auroc2 ~ 0 + model + (1 | set) + (1 | model:set)"
     run(folder, f"estimates draws.nc --formula '{formula}' --seed 1 -o sets.nc")

@@ -250,6 +250,7 @@ def test_errors_of_commands_name_the_options(folder, line, says):
     assert says in refused(folder, line)
 
 
+@pytest.mark.integration
 def test_the_command_line_takes_levels_and_missing_codes(folder):
     expected = run(folder, "measures plain.csv --ratings 4 --json").answer
     line = "measures words.csv --levels guess,unsure,sure,certain --json"

@@ -106,6 +106,7 @@ def test_the_margin_tells_right_from_wrong_as_by_quadrature(noise, options, auro
     assert found == pytest.approx(auroc2, abs=1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("chosen", "means", "numbers", "lower", "upper"),
     [
@@ -152,6 +153,7 @@ def exact_log_likelihood(counts, d, meta, b, meta_b, y):
     return total
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("d", "meta", "spread"), [(0.2, -2.0, 1.0), (19.0, 9.5, 0.1)])
 def test_a_table_with_biases_has_the_value_and_slopes_of_mpmath(d, meta, spread):
     rng = np.random.default_rng(3)

@@ -158,11 +158,13 @@ def check_area(kernel, cell, at, tolerance, slope_tolerance):
         np.testing.assert_allclose(found, expected, rtol=slope_tolerance, atol=size)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", TAILS)
 def test_tails_keep_their_digits(name):
     check_area(*TAILS[name], 1e-10, 1e-9)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("kernel", "tolerances"),
     [("meta_d", (1e-12, 1e-10)), ("linear_gaussian", (1e-12, 1e-10)), ("lognormal", (1e-11, 1e-9))],

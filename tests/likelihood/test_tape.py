@@ -42,6 +42,7 @@ def log_density(family, rows, counts):
     return value
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("ratings", [2, 4])
 @pytest.mark.parametrize(("name", "choices"), MODELS)
 def test_value_and_gradient_are_those_of_the_readable_probabilities(name, choices, ratings):

@@ -159,6 +159,7 @@ def test_statconfrs_ratios_to_normal_noise_differ_by_two_known_terms(maskori):
 # --- brute force ------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 @settings(max_examples=60)
 @example(TELLS_ALL, np.zeros((2, 3), bool))
 @given(TABLES, arrays(np.bool_, (2, 3)))

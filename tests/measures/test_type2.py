@@ -279,6 +279,7 @@ def test_fewer_than_two_points_make_no_line(values):
 # --- symmetries -----------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("measure", SINGLE)
 @settings(max_examples=25)
 @given(values=MANY, place=st.integers(0, 4))

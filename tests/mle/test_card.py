@@ -59,6 +59,7 @@ def fit_tied(maskori):
     return fitted
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CARDS)
 def test_no_fit_is_below_those_of_the_reference(name, fit_tied, shared):
     theirs = table(shared, "converged_fits").query("model == @name")
@@ -184,6 +185,7 @@ def person(process):
     return counts, by_difficulty(spec, counts, pooled=False)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("process", PEOPLE)
 def test_the_highest_maximum_is_found_whatever_the_seed(process):
     counts, model = person(process)

@@ -85,6 +85,7 @@ def test_printed_optima_are_found(correction, loss, d, m):
     assert fitted["converged"].item()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("ratings", [2, 3, 4, 5])
 @pytest.mark.parametrize("kind", ["observers", "noise"])
 def test_scipy_finds_nothing_better(kind, ratings):

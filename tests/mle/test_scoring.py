@@ -55,6 +55,7 @@ def penalised(vector, counts, likelihood):
     return log_likelihood(counts, likelihood.outcomes(values)) - (penalty**2).sum() / 2
 
 
+@pytest.mark.integration
 @each
 def test_the_mode_is_that_of_scipys_optimiser(likelihood):
     modes = penalised_modes(A[None], likelihood)

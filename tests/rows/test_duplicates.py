@@ -142,6 +142,7 @@ def log_of_lm_eval():
     return "".join(sample % number for number in range(3))
 
 
+@pytest.mark.integration
 def test_the_atlas_has_one_model_twice(shared):
     raw = shared / "data" / "cacioli2026_profile_atlas" / "raw"
     trials = hmetad.logs.read_trials(raw, columns={"correct": "is_correct"})

@@ -158,6 +158,7 @@ def test_tables_of_every_kind_are_counted_alike(given, counted, monkeypatch, kin
         same(count(given[kind](), **asked), expected)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("kind", "within"),
     [
@@ -468,6 +469,7 @@ def test_nan_of_large_tables_is_missing(trials, large):
         assert "mixed-items" not in [notice.code for notice in notices(found)]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("code", "value"),
     [

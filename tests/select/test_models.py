@@ -30,6 +30,7 @@ PROCESSES = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", PROCESSES)
 def test_the_model_that_made_the_ratings_is_best(name):
     models = [*PROCESSES, "meta_d"]

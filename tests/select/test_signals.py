@@ -75,6 +75,7 @@ def test_auroc2_is_that_of_scikit_learn_and_m_that_of_scipy():
             assert cell["accuracy"] == own["correct"].mean()
 
 
+@pytest.mark.integration
 def test_signals_are_what_simulations_of_the_model_say():
     """M of four options where confidence follows the margin, the posterior, or its entropy."""
     trials = signals(answers(items=150_000, d=1.5, models=("a",), seed=5))

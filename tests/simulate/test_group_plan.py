@@ -88,6 +88,7 @@ def test_comparisons_widen_the_intervals_and_other_sizes_change_nothing():
     xr.testing.assert_identical(planned(seed=int(plan.attrs["seed"])), plan)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("question", sorted(QUESTIONS))
 def test_every_question_is_fitted_and_judged(question):
     effect = {} if question == "mean" else {"effect": 0.3}
@@ -113,6 +114,7 @@ def test_the_judged_draws_are_those_of_the_labelled_levels():
     np.testing.assert_array_equal(judged_draws("correlation", drawn), correlation)
 
 
+@pytest.mark.integration
 def test_the_same_seed_gives_the_same_table_in_threads_too():
     one = plan_groups("mean", **SMALL)
     with ThreadPoolExecutor(2) as pool:

@@ -8,6 +8,7 @@ from hmetad.simulate import recover_models
 from hmetad.simulate.recovery import draw_people
 
 
+@pytest.mark.integration
 def test_shares_add_up_and_seeds_make_them_again():
     options = {"trials": 1500, "people": 3, "n": 1, "seed": 4}
     found = recover_models(["sdt", "wev", "meta_d"], **options)

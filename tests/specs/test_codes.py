@@ -146,6 +146,7 @@ def study(tmp_path):
     return tmp_path, hmetad.count_trials(trials, by=["subject", "task"])
 
 
+@pytest.mark.integration
 def test_the_command_line_reads_the_tasks_1_and_2_as_python_does(study):
     folder, counts = study
     run(folder, "fit trials.csv --by subject,task --model multitask --seed 1 --draws 20 -o fit.nc")

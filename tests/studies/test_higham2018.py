@@ -15,6 +15,7 @@ def study():
     return higham2018.analyse(participants=20_000, seed=1)
 
 
+@pytest.mark.integration
 def test_means_of_the_trapezoid_are_the_area_of_the_population(study):
     worst = 0.0
     for sd_name, sd in higham2018.SDS.items():

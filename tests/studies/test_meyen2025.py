@@ -14,6 +14,7 @@ def study():
     return meyen2025.analyse(seed=1)
 
 
+@pytest.mark.integration
 def test_everything_printed_comes_out_but_for_two_known_differences(check_differences):
     check_differences(46)
 

@@ -32,6 +32,7 @@ def study():
 # --- print ----------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_what_differs_from_print_is_known_and_explained(check_differences):
     check_differences(39)
 
