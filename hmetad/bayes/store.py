@@ -367,8 +367,8 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Tree of a netCDF file, in memory, if it is undamaged and no larger than allowed."""
     if not path.is_file():
         got = "a folder" if path.is_dir() else "no such file"
-        step = "Write one with save_fit or hmetad fit."
-        raise DamagedError(str(path), got, "a saved fit (.nc)", step)
+        steps = ("Write one with save_fit.", "Write one with hmetad fit -o.")
+        raise DamagedError(str(path), got, "a saved fit (.nc)", *steps)
     with reading(path):
         check_size(path, path.stat().st_size, max_bytes)
         if not h5py.is_hdf5(path):

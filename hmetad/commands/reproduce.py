@@ -84,7 +84,7 @@ def reproduce(asked: ReproduceOptions) -> int:
     Examples
     --------
     hmetad reproduce servajean2026 --out results
-    hmetad reproduce cacioli2026 --data deposit.zip --json
+    hmetad reproduce cacioli2026 --data roc_data.json --json
     hmetad reproduce confidence_database --out norms --workers 2
     """
     study = asked.study
