@@ -57,10 +57,10 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1471,
-    "bayes": 5416,
+    "base": 1495,
+    "bayes": 5434,
     "commands": 2508,
-    "compare": 2071,
+    "compare": 2070,
     "counts": 2942,
     "likelihood": 3476,
     "logs": 2661,

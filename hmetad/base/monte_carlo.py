@@ -13,13 +13,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, chdtri, ndtri
 
 from hmetad.base.notice_registry import limit
 
 __all__ = [
     "FEWEST_DRAWS",
     "INDEPENDENT",
+    "ROWS_AT_ONCE",
+    "chains_disagree",
     "check_chains",
     "defined_draws",
     "effective_draws",
@@ -27,6 +29,7 @@ __all__ = [
     "mean_and_interval",
     "quantile_error",
     "rank_rhat",
+    "rhat_limit",
     "row_quantile",
     "share_interval",
     "too_undefined",
@@ -44,6 +47,12 @@ INDEPENDENT = {"sampling": "independent"}
 ONE_SE = (0.1586553, 0.8413447)
 # Quantiles whose effective draws are those of the tails.
 TAILS = (0.05, 0.95)
+# Probability that R̂ of any of many values exceeds its limit, although all chains agree.
+FALSE_ALARMS = 0.01
+# Rows that are checked together: their draws fit the processor's cache.
+ROWS_AT_ONCE = 64
+# So many values are judged by a fixed limit of R̂.
+FEW_VALUES = 20
 
 
 def has_chains(attrs: Mapping[Any, Any]) -> bool:
@@ -229,6 +238,70 @@ def rank_rhat(rows: Floats) -> Floats:
     return rhat_of_split(split, normal_scores(split))
 
 
+def rhat_limit(rows: Floats, values: int) -> Floats:
+    r"""R̂ that no row is expected to exceed if all chains sample one distribution.
+
+    Parameters
+    ----------
+    rows : array, shape (n, chain, draw)
+        Rows whose limits are computed.
+    values : int
+        Number of values that are checked together.
+
+    Returns
+    -------
+    array, shape (n,)
+        Limit of `rank_rhat` for each row. NaN where a row is constant.
+
+    Notes
+    -----
+    With k split chains of h draws, :math:`\hat R^2 = (h - 1)/h + B/(hW)`. If chains sample one
+    distribution, the variance of their means is :math:`\sigma^2 k/\mathrm{ESS}`, so any of N
+    values exceeds
+
+    .. math:: \sqrt{1 - \frac{1}{h} + \frac{k}{\mathrm{ESS}}
+              \frac{\chi^2_{k-1;\,1-\alpha/(2N)}}{k - 1}}
+
+    with probability α = .01 at most. ESS is the smaller one of the two parts of R̂: normal scores of
+    the ranks, and of the distances from the median. Its autocorrelations are those within chains:
+    with the differences between chains in them, a chain that stands apart would raise its limit.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(1, 4, 250))
+    >>> rhat_limit(rows, 1).round(3), rhat_limit(rows, 5000).round(3)
+    (array([1.007]), array([1.017]))
+    """
+    split = split_chains(rows)
+    chains, draws = split.shape[1:]
+    parts = normal_scores(split), normal_scores(distances_from_median(split))
+    centred = [scores - scores.mean(axis=2, keepdims=True) for scores in parts]
+    effective = np.minimum(*map(effective_of_split, centred))
+    largest = chdtri(chains - 1, FALSE_ALARMS / (2 * values)) / (chains - 1)
+    return np.sqrt(1 - 1 / draws + chains / effective * largest)
+
+
+def chains_disagree(rows: Floats, rhat: Floats, values: int) -> NDArray[np.bool_]:
+    """Whether R̂ of each row is too high: above 1.01, and above the limit for so many values.
+
+    Up to 20 values are judged by 1.01 alone; of many, some exceed any fixed limit by chance.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(2, 4, 250))
+    >>> rows[1, 0] += 1
+    >>> chains_disagree(rows, rank_rhat(rows), 5000)
+    array([False,  True])
+    """
+    is_high: NDArray[np.bool_] = ~(rhat <= limit("rhat"))
+    if values > FEW_VALUES:
+        high = np.flatnonzero(is_high)
+        for first in range(0, len(high), ROWS_AT_ONCE):
+            some = high[first : first + ROWS_AT_ONCE]
+            is_high[some] = ~(rhat[some] <= rhat_limit(rows[some], values))
+    return is_high
+
+
 def check_chains(rows: Floats) -> tuple[Floats, Floats, Floats]:
     """R̂ and effective draws of bulk and tails of each row.
 
@@ -371,8 +444,13 @@ def autocorrelations(split: Floats) -> Floats:
 
 def rhat_of_split(split: Floats, scores: Floats) -> Floats:
     """R̂ of each row of split chains, whose normal scores are given: of bulk, or of tails."""
-    from_median = abs(split - np.median(split, axis=(1, 2), keepdims=True))
-    return np.maximum(classic_rhat(scores), classic_rhat(normal_scores(from_median)))
+    folded = normal_scores(distances_from_median(split))
+    return np.maximum(classic_rhat(scores), classic_rhat(folded))
+
+
+def distances_from_median(split: Floats) -> Floats:
+    """Distance of each draw from the median of its row."""
+    return abs(split - np.median(split, axis=(1, 2), keepdims=True))
 
 
 def classic_rhat(scores: Floats) -> Floats:

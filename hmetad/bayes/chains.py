@@ -34,6 +34,7 @@ from hmetad.bayes.kept_cells import cell_results
 from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program, unfold
 from hmetad.bayes.rounds import (
+    LARGE,
     MILLISECONDS,
     STATISTICS,
     TARGETS,
@@ -201,22 +202,37 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
     start, size, is_last = sampler_of(program), program.arrays.size, len(plan.targets) == 1
     with closing(sample_rounds(start, plan, size, plan.targets[0])) as rounds:
         for drawn in rounds:
-            is_look = drawn.x.shape[1] == plan.look
+            draws = drawn.x.shape[1]
             has_failed = drawn.divergences > 0 and not is_last
             may_begin_anew = may_learn and (plan.may_go_on or has_failed)
             better = learn_centring(program, drawn.x) if may_begin_anew else program
             begins_anew = has_failed or better is not program
-            if is_look and begins_anew:
+            if draws == plan.look and begins_anew:
                 return Attempt(drawn, None, False, better)
-            if is_look:
+            if draws == plan.look and size < LARGE:
                 del drawn
                 continue
             x = drawn.thinned(plan.draws).x
-            posterior = posterior_of(program, x, keep_cells=request.keep_cells)
-            is_enough = not has_flags(flags_of(program, posterior))
+            posterior, is_enough = judged_posterior(program, x, keep_cells=request.keep_cells)
             if is_enough or begins_anew:
                 break
+    posterior = posterior or posterior_of(program, x, keep_cells=request.keep_cells)
     return Attempt(drawn, posterior, is_enough, better)
+
+
+def judged_posterior(
+    program: Program, draws: Floats, *, keep_cells: bool
+) -> tuple[xr.Dataset | None, bool]:
+    """Posterior from draws of free values, and whether they are enough.
+
+    Cells, of which there may be thousands, are computed only if draws of the population are enough.
+    """
+    shared, _ = judged_variables(program, posterior_of(program, draws, keep_cells=False))
+    if has_flags(flagged_elements(shared)):
+        return None, False
+    posterior = posterior_of(program, draws, keep_cells=keep_cells)
+    _, of_cells = judged_variables(program, posterior)
+    return posterior, not (of_cells and has_flags(flagged_elements(of_cells)))
 
 
 def round_of_longer_steps(
@@ -233,16 +249,6 @@ def round_of_longer_steps(
     alone = replace(plan, targets=(longer, drawn.target), draws=draws, may_go_on=False)
     found = attempt(program, request, alone, may_learn=False)
     return None if found.posterior is None else (found.rate, found.posterior)
-
-
-def flags_of(program: Program, posterior: xr.Dataset) -> Flags:
-    """Which elements of what is judged have a high R̂ or a low ESS.
-
-    Cells, of which there may be thousands, are looked at where nothing else is bad.
-    """
-    shared, of_cells = judged_variables(program, posterior)
-    flags = flagged_elements(shared)
-    return flags if has_flags(flags) or not of_cells else flagged_elements(of_cells)
 
 
 def judged_variables(program: Program, posterior: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from hmetad.base.monte_carlo import check_chains
+from hmetad.base.monte_carlo import ROWS_AT_ONCE, chains_disagree, check_chains
 from hmetad.base.notice import Notice, first_few, notice_of, notices
 from hmetad.base.notice_registry import about_alone, limit
 from hmetad.base.threads import in_threads
@@ -36,6 +37,7 @@ __all__ = [
     "variable_notices",
 ]
 
+type Floats = NDArray[np.float64]
 # Diagnostic ("rhat", "ess") → variable → which of its elements are bad.
 type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
@@ -43,8 +45,6 @@ type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 AGREE = "agree_with_longer_steps"
 # Attr of the statistics: 1 where all that is judged has met R̂ and effective draws.
 ENOUGH = "draws_are_enough"
-# Rows that are checked together: their draws fit the processor's cache.
-ROWS_AT_ONCE = 64
 # Divergences are charged to cells that have so many each, are such a share of the cells at most,
 # and leave such a share of the divergences to others at most.
 FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
@@ -83,18 +83,28 @@ def sampled_variables(fitted: Fitted, names: Sequence[str] | None = None) -> xr.
 
 def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
     """R̂ and effective draws of bulk and tails of every element of (chain, draw, ...)."""
-    last = values.transpose(..., "chain", "draw")
-    rows = last.values.reshape(-1, *last.shape[-2:])
+    rows = draws_by_element(values)
     parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
     found = map(np.concatenate, zip(*in_threads(check_chains, parts), strict=True))
-    template = last.isel(chain=0, draw=0, drop=True)
+    template = values.isel(chain=0, draw=0, drop=True)
     rhat, bulk, tail = (template.copy(data=one.reshape(template.shape)) for one in found)
     return rhat, bulk, tail
 
 
+def draws_by_element(values: xr.DataArray) -> Floats:
+    """Draws of every element of (chain, draw, ...), as rows (element, chain, draw)."""
+    last = values.transpose(..., "chain", "draw")
+    return last.values.reshape(-1, *last.shape[-2:])
+
+
 def flagged_elements(sampled: xr.Dataset) -> Flags:
-    """Which elements of each variable have a high R̂ or a low ESS."""
-    least = limit("ess")
+    """Which elements of each variable have a high R̂ or a low ESS.
+
+    Of many values some exceed any fixed limit of R̂ by chance. So values of cells, of which there
+    may be thousands, are flagged only above a limit that follows from their number and their ESS.
+    """
+    least, of_cells = limit("ess"), {name for name, x in sampled.items() if "cell" in x.dims}
+    number = sum(sampled[name].isel(chain=0, draw=0).size for name in of_cells)
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
     for name, values in sampled.items():
         rhat, bulk, tail = check_variable(values)
@@ -102,7 +112,11 @@ def flagged_elements(sampled: xr.Dataset) -> Flags:
         changes = values.max(["chain", "draw"]) > values.min(["chain", "draw"])
         # A single chain has no R̂, which a notice of its own says.
         is_judged = changes & (sampled.sizes["chain"] > 1)
-        flags["rhat"][str(name)] = ~(rhat <= limit("rhat")) & is_judged
+        is_high = ~(rhat <= limit("rhat"))
+        if name in of_cells and is_high.any():
+            disagree = chains_disagree(draws_by_element(values), rhat.values.ravel(), number)
+            is_high = rhat.copy(data=disagree.reshape(rhat.shape))
+        flags["rhat"][str(name)] = is_high & is_judged
         flags["ess"][str(name)] = ~((bulk >= least) & (tail >= least)) & changes
     return flags
 

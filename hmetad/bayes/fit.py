@@ -103,11 +103,13 @@ def fit(
         given), chains (4), cores (of all work; by default one a chain), random_seed (a whole
         number, or several, which make one), target_accept, progressbar, quiet. Without draws,
         chains, of all cells together or of each cell by itself, draw 1,000 each, and go on to 8,000
-        at most where R̂ is above 1.01 or effective draws are below 400, as long as draws take no
-        more than 1 GiB; 1,000 are kept, evenly spaced. Of thousands of cells that share nothing,
-        500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4 ratings take
-        1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values and more, and
-        .95 or .99 where steps diverge. With other options of
+        at most if R̂ is too high or effective draws are below 400, as long as draws take no more
+        than 1 GiB; 1,000 are kept, evenly spaced. R̂ is too high above 1.01, and for values of cells
+        also above the limit for their number. With 4,000 free values and more, chains stop as soon
+        as draws are enough, after 250 each at the earliest. Of thousands of cells that share
+        nothing, 500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4
+        ratings take 1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values
+        and more, and .95 or .99 where steps diverge. With other options of
         `pymc.sample`, such as nuts_sampler (``"nutpie"`` or ``"pymc"``), PyMC samples its own model
         of the same posterior.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the

@@ -51,6 +51,9 @@ TARGETS = (0.8, 0.95, 0.99)
 # The more values there are the shorter are steps, and the less does a refused one cost beside them:
 # from so many values on, the share that is best in the limit (Beskos et al., 2013).
 LARGE, TARGET_OF_LARGE = 4000, 0.65
+# So many values take so long that draws are judged before the first round ends: at the first look,
+# and after so many times its draws.
+EARLIER = (1.4, 2.0, 2.8)
 # Draws of a chain in all rounds, at most.
 MOST_DRAWS = 8000
 # Bytes of all draws, at most.
@@ -100,7 +103,10 @@ class Plan:
         if not self.may_go_on:
             return [self.draws]
         most = min(MOST_DRAWS, MOST_BYTES // (self.chains * size * 8))
-        numbers = [self.look, max(self.look + 1, min(self.draws, most))]
+        first = max(self.look + 1, min(self.draws, most))
+        numbers = [self.look, first]
+        if size >= LARGE:
+            numbers[1:1] = [n for n in (round(by * self.look) for by in EARLIER) if n < first]
         while 2 * numbers[-1] <= most:
             numbers.append(2 * numbers[-1])
         return numbers

@@ -27,6 +27,7 @@ from hmetad.base.errors import (
     TooFewError,
 )
 from hmetad.base.monte_carlo import (
+    chains_disagree,
     effective_draws,
     has_chains,
     quantile_error,
@@ -37,7 +38,6 @@ from hmetad.base.monte_carlo import (
     where_defined,
 )
 from hmetad.base.notice import Notice, notice_attrs, notice_of, notices, with_notices
-from hmetad.base.notice_registry import limit
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     both_codes,
@@ -147,7 +147,7 @@ def decide(
     rows = draws.transpose(dim, *SAMPLE_DIMS).values
     level = 1 - (1 - ci_prob) / comparisons
     found = summarise(rows, rope, null, level, ci_kind == "hdi", has_chains(draws.attrs))
-    withheld = reasons(draws, found)
+    withheld = reasons(draws, rows, found)
     said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     columns = labelled_columns(found | judge(found, rope, null, withheld != ""), draws, dim)
     results = xr.Dataset(columns, coordinates_of_places(draws), said)
@@ -267,10 +267,10 @@ def with_one_dim(draws: xr.DataArray) -> tuple[xr.DataArray, str]:
     return draws, others[0]
 
 
-def reasons(draws: xr.DataArray, found: Columns) -> NDArray[np.str_]:
+def reasons(draws: xr.DataArray, rows: Floats, found: Columns) -> NDArray[np.str_]:
     """Codes of why there is no verdict on each quantity; empty text where there is one."""
-    with np.errstate(invalid="ignore"):
-        drifts = found["rhat"] > limit("rhat")
+    # Independent draws have no R̂.
+    drifts = ~np.isnan(found["rhat"]) & chains_disagree(rows, found["rhat"], len(rows))
     is_undefined = too_undefined(found["undefined"])
     is_defined = ~is_undefined & (found["constant"] == 0)
     flags = {

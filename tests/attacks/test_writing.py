@@ -378,7 +378,7 @@ def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
     code = "from hmetad.base.process import begin_command; "
     code += "begin_command(); print('begun', flush=True); "
     code += "from hmetad.cli import main; main()"
-    line = "plan trials --m-ratio 0.8 --dprime 1.5".split()
+    line = ["plan", "trials", "--m-ratio", "0.8", "--dprime", "1.5"]
     for _ in range(10):
         said = said_at_the_end(number, moments.uniform(0, 0.3), code, *line)
         assert "nothing was written" in said

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from scipy.stats import norm
+from scipy.stats import chi2, norm, rankdata
 
 from hmetad.base.monte_carlo import (
     check_chains,
     effective_draws,
     quantile_error,
     rank_rhat,
+    rhat_limit,
     row_quantile,
     share_interval,
 )
@@ -86,6 +87,46 @@ def test_one_chain_is_compared_by_its_halves():
     rows[1, 0, 500:] += 1
     found = rank_rhat(rows)
     assert found[0] < 1.01 < 1.05 < found[1]
+
+
+def autoregressive(number: int, length: int, rho: float) -> np.ndarray:
+    """Rows of four chains that have converged: x_t = ρ x_{t-1} + noise, of variance 1."""
+    rows = np.random.default_rng(4).normal(size=(number, 4, length))
+    for t in range(1, length):
+        rows[..., t] = rho * rows[..., t - 1] + np.sqrt(1 - rho**2) * rows[..., t]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("length", "rho", "least", "most"), [(400, 0.6, 0.2, 0.35), (250, 0.3, 0.04, 0.1)]
+)
+def test_no_value_of_converged_chains_is_above_its_limit_and_many_are_above_a_fixed_one(
+    length, rho, least, most
+):
+    rows = autoregressive(3000, length, rho)
+    found = rank_rhat(rows)
+    assert least < (found > 1.01).mean() < most
+    assert (found <= rhat_limit(rows, len(rows))).all()
+
+
+def test_the_limit_of_rhat_follows_from_arviz_effective_draws_within_chains_and_scipy_chi_square():
+    rows = autoregressive(20, 400, 0.6)
+    split = rows.reshape(20, 8, 200)
+    effective = []
+    for part in (split, abs(split - np.median(split, axis=(1, 2), keepdims=True))):
+        ranks = rankdata(part.reshape(20, -1), axis=1).reshape(split.shape)
+        scores = norm.ppf((ranks - 3 / 8) / (1600 + 1 / 4))
+        centred = scores - scores.mean(axis=2, keepdims=True)
+        effective.append(array_stats.ess(centred, method="identity"))
+    largest = chi2(7).ppf(1 - 0.01 / (2 * 500)) / 7
+    expected = np.sqrt(1 - 1 / 200 + 8 / np.minimum(*effective) * largest)
+    np.testing.assert_allclose(rhat_limit(rows, 500), expected, rtol=1e-8)
+
+
+def test_a_chain_that_stands_apart_is_above_the_limit():
+    rows = autoregressive(300, 500, 0.3)
+    rows[:, 0] += 0.5
+    assert (rank_rhat(rows) > rhat_limit(rows, 4500)).mean() > 0.85
 
 
 def test_constant_rows_and_short_chains_say_so():

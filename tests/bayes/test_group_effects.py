@@ -99,7 +99,7 @@ def test_coefficients_and_offsets_have_their_own_priors(formula):
             assert kstest(values, norm(0.3, 0.7).cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("much", [1.0, 30.0])
+@pytest.mark.parametrize("much", [pytest.param(1.0, marks=pytest.mark.slow), 30.0])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_whatever_the_data_say_the_prior_is_the_same(formula, much):
     ours, theirs = prior_draws(formula, draws=3000), prior_draws(formula, much, 3000, seed=2)

@@ -39,7 +39,7 @@ NO_ERRORS[[0, 1], [0, 1]] = 20
         ONE_COLUMN,
         TWO_TRIALS,
         NO_ERRORS,
-        pytest.param(10**6 * NO_ERRORS, marks=pytest.mark.integration),
+        pytest.param(10**6 * NO_ERRORS, marks=pytest.mark.slow),
     ],
 )
 def test_an_odd_cell_has_good_weights_or_chains_and_an_interval_as_wide_as_it_should(cell):
