@@ -217,7 +217,7 @@ def model_frequencies(
     """
     if not LEAST_PRIOR <= prior <= MOST_PRIOR:
         step = "1 takes all frequencies for equally likely."
-        raise SourceError("prior", str(prior), f"{LEAST_PRIOR} to {MOST_PRIOR:.0f}", step)
+        raise NumberError("prior", str(prior), f"{LEAST_PRIOR} to {MOST_PRIOR:.0f}", step)
     table = evidence_table(evidence)
     values = table.to_numpy(float)
     with np.errstate(over="ignore"):

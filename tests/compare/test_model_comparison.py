@@ -321,6 +321,7 @@ GOOD = evidence_of(4, 3, 1.0)
          r"evidence: .*evidence\.rename"),
         (xr.DataArray(np.zeros((2, 2, 2)), dims=("a", "b", "model")), {}, "evidence: .*two dims"),
         (GOOD, {"prior": 0.4}, "prior: .*Expected 0.5 to 1000000.*, got 0.4"),
+        (GOOD, {"prior": 1e7}, "prior: .*got 10000000.0"),
         (GOOD, {"prior": [1, 1]}, "prior: "),
     ],
 )  # fmt: skip
