@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1495,
-    "bayes": 5434,
+    "bayes": 5435,
     "commands": 2508,
     "compare": 2070,
     "counts": 2942,

@@ -216,7 +216,8 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
             posterior, is_enough = judged_posterior(program, x, keep_cells=request.keep_cells)
             if is_enough or begins_anew:
                 break
-    posterior = posterior or posterior_of(program, x, keep_cells=request.keep_cells)
+    if posterior is None:
+        posterior = posterior_of(program, x, keep_cells=request.keep_cells)
     return Attempt(drawn, posterior, is_enough, better)
 
 

@@ -7,6 +7,9 @@ import real_data
 from scipy.stats import spearmanr
 
 from hmetad.base.notice import notices
+from hmetad.bayes.predict import predict
+from hmetad.compare.contrasts import contrast
+from hmetad.compare.verdicts import decide
 
 pytestmark = pytest.mark.slow
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
@@ -57,6 +60,17 @@ def test_the_group_of_rouault_is_that_of_their_single_fits(shared, stored):
     assert spread < np.log(alone[alone > 0]).std()
 
 
+def test_regression_on_age_mixes_and_has_the_sign_of_the_single_fits(shared, stored):
+    draws = real_data.fit_rouault2018(shared / "data", **QUIET)
+    assert problems(draws) == []
+    posterior = draws["posterior"].to_dataset()
+    mean, sd = mean_and_sd(posterior["log_m_scale(covariate)"])
+    age = posterior["covariate"].values
+    rho = spearmanr(age, stored.loc[posterior["subject"].values])
+    assert sd < 0.05
+    assert np.sign(mean) == np.sign(rho.statistic) or abs(mean) < 2 * sd
+
+
 def test_four_tasks_have_six_correlations(shared):
     draws = real_data.fit_mazancieux2020(shared / "data", **QUIET)
     assert problems(draws) == []
@@ -76,3 +90,12 @@ def test_two_tasks_of_bang_have_one_correlation(shared):
     # Mean meta-d′ over mean d′ of single fits: 1.16/1.55 and 1.24/1.64.
     medians = np.exp(draws["posterior"]["log_m_task"].mean(["chain", "draw"]))
     np.testing.assert_allclose(medians, 0.75, atol=0.1)
+
+
+def test_models_and_tasks_cross(shared):
+    draws = real_data.fit_michael2026(shared / "data", target_accept=0.95, **QUIET)
+    conditions = predict(draws)
+    assert conditions["cell"].values.tolist() == ["BoolQ", "HaluEval"]
+    verdict = decide(contrast(conditions, var="log_m", over="task"), rope=(-0.1, 0.1))
+    assert len(verdict.table()) == 1
+    assert {"log_m_1|llm_sigma", "log_m_1|llm:task_sigma"} <= set(draws["posterior"].data_vars)
