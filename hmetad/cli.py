@@ -116,6 +116,7 @@ class Group(ReadableHelp, TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        # Typer declares a dict; this mapping imports a command when it is looked up.
         self.commands = Commands(self.name or "")  # type: ignore[assignment]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -172,7 +173,8 @@ def main() -> NoReturn:
     """Run the command line, and end the process with its status."""
     begin_command()
     postpone("pandas", "xarray")
-    # No command has arrays of Dask, which xarray would import to recognise them.
+    # No command has arrays of Dask, which xarray would import to recognise them. None, which types
+    # of sys.modules do not allow, makes that import fail.
     sys.modules["dask"] = None  # type: ignore[assignment]
     # Semaphores of workers that are interrupted are freed for us; that is no news to a user.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
