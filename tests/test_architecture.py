@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2070,
     "counts": 2942,
     "likelihood": 3476,
-    "logs": 2661,
+    "logs": 2700,
     "measures": 2794,
     "mle": 2132,
     "plots": 1749,

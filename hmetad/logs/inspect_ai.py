@@ -4,8 +4,10 @@ Path of a log (.eval, .json), or of a folder of logs → DataFrame of trials.
 Source: version 2 of the log format of Inspect. Members are read in memory; none is extracted.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -35,6 +37,9 @@ GRADES = {"C": True, "I": False}
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_SCORE = 80
 ATTACHMENT = "attachment://"
+# How the explanation of a score begins that lists shuffled options as shown, and what follows them.
+SHUFFLED, ANSWERED = "Choices were shuffled before", "Shuffled answer:"
+MOVED = "confidence: options were shuffled, and no score tells their order"
 
 
 @check_inputs()
@@ -82,8 +87,10 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     Confidence in a multiple choice is the probability of the letter answered, which need not be
     the most probable one, for the model may draw it. Log-probabilities are those at the last token
     that is this letter, over the letters of the options, scaled to add up to 1; letters that were
-    not among the top count as 0. Options that were shuffled have other letters in the
-    log-probabilities, and are rejected.
+    not among the top count as 0. Log-probabilities of shuffled options carry the letters
+    that the model saw. Where the explanation of the score lists the options as shown, probabilities
+    are put into the order of the data set; where it does not, they are missing in all samples of
+    the log.
 
     Examples
     --------
@@ -148,7 +155,10 @@ def log_of(choices: Choices, path: Path) -> Log:
     meta = {"task": safe_text(task), "model": safe_text(model), "log": safe_text(path.name)}
     # A log that was never finished has no status.
     status = safe_text(header.get("status", "started"))
-    return Log(path, meta["task"], samples_of(found, meta, choices), status)
+    samples = samples_of(found, meta, choices)
+    if choices.place == "logprobs":
+        samples = with_known_order(samples)
+    return Log(path, meta["task"], samples, status)
 
 
 def member_names(path: Path, limits: Limits) -> list[str]:
@@ -231,7 +241,7 @@ def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices:
         ("score",),
         chosen=None if answer is None else safe_text(answer),
         target=None if target is None else safe_text(target),
-        texts=[stated.get(choices.place, sample.get(choices.place))],
+        texts=[stated.get(choices.place, sample.get(choices.place))] if choices.wording else None,
         score=None if value is None else clip_text(value, LONGEST_SCORE),
         failed="no score, the sample ended in an error" if sample.get("error") else "",
         **letter_values(sample, answer),
@@ -264,6 +274,19 @@ def chosen_score(
     return scores[name], as_dict(value)[part]
 
 
+def with_known_order(samples: Iterator[Sample | None]) -> Iterator[Sample | None]:
+    """Samples of a log; none has probabilities where options were shuffled in an unknown order.
+
+    One whose letter stayed the same does not show it, so that all are read before the first is
+    given.
+    """
+    known = [*samples]
+    if any(one is not None and one.missing == MOVED for one in known):
+        lost: dict[str, Any] = {"probabilities": None, "confidence": math.nan, "missing": MOVED}
+        known = [one and (one._replace(**lost) if one.probabilities else one) for one in known]
+    yield from known
+
+
 def completion(sample: dict[str, Any]) -> str | None:
     """Text of the answer of the model, which may be kept beside the sample's other texts."""
     text = as_dict(sample.get("output")).get("completion")
@@ -284,16 +307,45 @@ def letter_values(sample: dict[str, Any], answer: Any) -> dict[str, Any]:
     tokens = objects_in(as_dict(written[0].get("logprobs")).get("content")) if written else []
     if not tokens:
         return {"missing": "confidence: no log-probabilities"}
+    order = shown_order(sample, [*map(str, options)])
+    if order is None:
+        return {"missing": "confidence: the order of shuffled options is ambiguous"}
     text = "".join(str(token.get("token")) for token in tokens)
-    if text.strip() != str(completion(sample)).strip():
-        # Options that were shuffled are renamed in the completion, not in its tokens.
-        return {"missing": "confidence: log-probabilities of another text"}
-    at = [token for token in tokens if str(token.get("token")).strip() == answer]
+    said = [token for token in tokens if str(token.get("token")).strip() in [*letters]]
+    if order == sorted(order) and text.strip() != str(completion(sample)).strip():
+        # Shuffled options are renamed in the completion afterwards, not in its tokens.
+        is_moved = bool(said) and str(said[-1].get("token")).strip() != answer
+        return {"missing": MOVED if is_moved else "confidence: log-probabilities of another text"}
+    shown = letters[order.index(letters.index(answer))]
+    at = [token for token in said if str(token.get("token")).strip() == shown]
     if not at:
         return {"missing": "confidence: the answer is no token of its own"}
     among = [at[-1], *objects_in(at[-1].get("top_logprobs"))]
-    said = {str(one.get("token")): one.get("logprob") for one in among}
-    return letter_confidence(said, letters, answer)
+    found = letter_confidence(
+        {str(x.get("token")): x.get("logprob") for x in among}, letters, shown
+    )
+    if "probabilities" in found:
+        found["probabilities"] = [found["probabilities"][order.index(i)] for i in sorted(order)]
+    return found
+
+
+def shown_order(sample: dict[str, Any], options: Sequence[str]) -> list[int] | None:
+    """Numbers of the options in the order in which the model saw them, None if it is ambiguous."""
+    scores = map(as_dict, as_dict(sample.get("scores")).values())
+    texts = [str(score.get("explanation")) for score in scores]
+    told = [text for text in texts if text.startswith(SHUFFLED)]
+    if not told:
+        return [*range(len(options))]
+    order: list[int] = []
+    rest = told[0].partition("\n\n")[2]
+    starts = [f"{letter}) " for letter in LETTERS[: len(options)]]
+    for start, after in pairwise([*starts, ANSWERED]):
+        fitting = [i for i, x in enumerate(options) if rest.startswith(f"{start}{x}\n{after}")]
+        if len(fitting) != 1 or fitting[0] in order:
+            return None
+        order += fitting
+        rest = rest.removeprefix(f"{start}{options[fitting[0]]}\n")
+    return order
 
 
 COLUMNS = (

@@ -164,6 +164,52 @@ def test_without_usable_log_probabilities_confidence_is_missing(made, reason, wr
     assert trials.attrs["rejected"] == {f"confidence: {reason}": 1}
 
 
+def shuffled(shown, answer, logs=(-0.4, -1.2, -4.0), options=("x", "y\nB) z", "w"), **fields):
+    """A sample whose options were shown in another order; its text was rewritten afterwards."""
+    letter = "ABC"[shown.index("ABC".index(answer))]
+    listed = "".join(f"{'ABC'[place]}) {options[i]}\n" for place, i in enumerate(shown))
+    made = lettered(answer, logs, f"ANSWER: {answer}", choices=list(options))
+    tokens = made["output"]["choices"][0]["logprobs"]["content"]
+    tokens[0]["token"] = "ANSWER:"
+    tokens[1]["token"] = f" {letter}"
+    tokens[1]["logprob"] = logs["ABC".index(letter)]
+    before = "Choices were shuffled before generating a response, the following was sent:\n\n"
+    said = f"{before}{listed}Shuffled answer:\nANSWER: {letter}"
+    made["scores"]["match"]["explanation"] = said
+    return made | fields
+
+
+@pytest.mark.parametrize("shown", [(2, 0, 1), (1, 0, 2), (0, 2, 1), (2, 1, 0)])
+@pytest.mark.parametrize("answer", "ABC")
+def test_shuffled_options_have_their_probabilities_in_the_order_of_the_data_set(
+    shown, answer, write
+):
+    trials = read_inspect(write([shuffled(shown, answer)]))
+    odds = dict(zip(shown, np.exp([-0.4, -1.2, -4.0]), strict=True))
+    expected = [odds[option] / sum(odds.values()) for option in range(3)]
+    np.testing.assert_allclose(trials["option_probabilities"].item(), expected)
+    assert trials["confidence"].item() == pytest.approx(expected["ABC".index(answer)])
+
+
+@pytest.mark.parametrize(
+    ("unknown", "reason"),
+    [
+        ({"scores": {"own": {"value": "I", "answer": "B"}}}, "were shuffled, and no score tells"),
+        ({"choices": ["x", "x", "w"]}, "order of shuffled options is ambiguous"),
+        ({"choices": ["x", "y", "w"]}, "order of shuffled options is ambiguous"),
+    ],
+)
+def test_no_row_has_probabilities_where_the_order_of_shuffled_options_is_not_known(
+    unknown, reason, write
+):
+    # The letter of the first stays the same: the log alone tells that its options were shuffled.
+    made = [shuffled(shown, "B", **unknown, id=i) for i, shown in enumerate([(2, 1, 0), (2, 0, 1)])]
+    trials = read_inspect(write(made))
+    assert trials["confidence"].isna().all()
+    ((found, number),) = trials.attrs["rejected"].items()
+    assert (reason in found, number) == (True, 2)
+
+
 def test_logs_of_a_folder_are_told_apart(write, tmp_path):
     other = HEADER | {"eval": {"task": "other", "model": "two"}, "status": "error"}
     write([sample()], "a/2026-01-31T10-00-00_sums_x.json")
