@@ -58,11 +58,11 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1495,
-    "bayes": 5435,
+    "bayes": 5443,
     "commands": 2508,
-    "compare": 2070,
+    "compare": 2073,
     "counts": 2942,
-    "likelihood": 3476,
+    "likelihood": 3488,
     "logs": 2700,
     "measures": 2794,
     "mle": 2132,

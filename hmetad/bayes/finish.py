@@ -112,8 +112,8 @@ def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.Data
         if (level := reference_level(term, fitted.cells))
     }
     # Who tests a variable alone has to be told that its cells were drawn to each other, or that it
-    # is a difference from a level; "independent" would be draws of resampling.
-    texts = {"pooled_over": fitted.shrunk_over, "reference": references}
+    # is a difference from a level, or a logarithm; "independent" would be draws of resampling.
+    texts = {"pooled_over": fitted.shrunk_over, "reference": references, "link": fitted.links}
     posterior, identities = fitted.posterior, fitted.identities_of_layout
     dims = {dim: own.attrs for dim, own in fitted.layout.dims.items() if dim in posterior.coords}
     posterior = posterior.assign_coords({x: posterior[x].assign_attrs(dims[x]) for x in dims})

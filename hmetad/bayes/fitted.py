@@ -117,6 +117,14 @@ class Fitted:
         return cells | {variable.name: variable.identity for variable in self.layout.variables}
 
     @property
+    def links(self) -> dict[str, str]:
+        """Links of the variables of the posterior that have one: they are logarithms."""
+        of_parameters = {p.name: self.record.links.get(p.variable) for p in self.record.parameters}
+        scaled = [v for v in self.layout.variables if v.role in ("cell", "coefficient", "effect")]
+        found = {v.name: of_parameters[v.identity.parameter] for v in scaled}
+        return self.record.links | {name: link for name, link in found.items() if link}
+
+    @property
     def designs(self) -> Mapping[str, Design]:
         """Formulas evaluated on the cells, by parameter."""
         return {name: own.design for name, own in self.layout.formulas.items()}

@@ -278,8 +278,10 @@ def with_concerning(fitted: Fitted, result: xr.Dataset) -> xr.Dataset:
     high = []
     if not told and "m_ratio" in result and fitted.record.has_ratings:
         high = high_ratio_notices(is_high_ratio(result["m_ratio"]), fitted.counts)
+    links = fitted.record.links
+    own = {name: {"link": links[str(name)]} if name in links else {} for name in result}
     named = {
-        name: x.assign_attrs(said | notice_attrs([*concerning[str(name)], *high]))
+        name: x.assign_attrs(said | own[name] | notice_attrs([*concerning[str(name)], *high]))
         for name, x in result.items()
     }
     return result.assign(named).assign_attrs(said | notice_attrs([*given, *high]))

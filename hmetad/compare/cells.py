@@ -123,8 +123,10 @@ def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.Data
         values = values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()})
         kept.append(values.assign_coords(cell=cells))
     sampling = {} if any(has_chains(values.attrs) for values in parts.values()) else INDEPENDENT
+    links = [{"link": x.attrs["link"]} for x in parts.values() if "link" in x.attrs][:1]
     joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
-    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found), **sampling)
+    joined = joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(*links)
+    return joined.assign_attrs(notice_attrs(found), **sampling)
 
 
 def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr.DataArray:

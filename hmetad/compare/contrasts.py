@@ -217,8 +217,10 @@ def contrast(
 def check_not_logarithm(values: xr.DataArray) -> None:
     """Raise an error for the log ratio of a quantity that is a logarithm already."""
     own = identity_of(values.attrs)
-    found = find_result(own.parameter if own else str(values.name))
-    if found is not None and found.log_of:
+    # Coefficients and effects are on the scale of their parameter, quantities of cells on theirs.
+    is_term = own is not None and own.role in ("coefficient", "effect")
+    found = find_result(own.parameter if own is not None and is_term else str(values.name))
+    if "link" in values.attrs or (found is not None and found.log_of):
         allowed = f"'difference' for {values.name}, which is a logarithm"
         steps = ("Write kind='difference'.", "Leave out --kind.")
         raise SourceError("kind", "'log_ratio'", allowed, *steps)
@@ -396,6 +398,6 @@ def labelled_contrasts(
     attrs = {"quantity": str(values.name), "kind": kind}
     if values.attrs.get("units") and kind == "difference":
         attrs["units"] = values.attrs["units"]
-    attrs |= {name: values.attrs[name] for name in INDEPENDENT if name in values.attrs}
+    attrs |= {name: values.attrs[name] for name in (*INDEPENDENT, "link") if name in values.attrs}
     name = f"log ratio of {values.name}" if kind == "log_ratio" else values.name
     return xr.DataArray(data, coords, (*SAMPLE_DIMS, "pair"), name, attrs)

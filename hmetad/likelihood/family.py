@@ -156,6 +156,9 @@ class Parameter:
     levels_needed : int, optional
         Number of values of d′, with one c and the same criteria, below which counts do not tell of
         it.
+    link : str, optional
+        Scale of its values: ``"identity"``, or ``"log"``, ``"logit"`` or ``"fisher_z"``, which are
+        logarithms and have no log ratio.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Parameter:
     in_posterior: bool = True
     ratings_needed: int = 2
     levels_needed: int = 1
+    link: str = "identity"
 
     @property
     def variable(self) -> str:
@@ -208,6 +212,8 @@ class Quantity:
     symbol : str, optional
         What tables and axes call it, once the likelihood is registered. Names that the package has
         in its own table of results keep their symbols.
+    link : str, optional
+        Scale of its values, as of a parameter.
     """
 
     name: str
@@ -221,6 +227,7 @@ class Quantity:
     always_finite: bool = True
     in_posterior: bool = True
     symbol: str = ""
+    link: str = "identity"
 
 
 @dataclass(frozen=True)
@@ -344,6 +351,13 @@ class Family:
     def results(self) -> dict[str, Quantity]:
         """Quantities that fits have, by name."""
         return {q.name: q for q in self.quantities if q.in_posterior}
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Links of the quantities, and of the variables of parameters, that have one, by name."""
+        named = [(q.name, q.link) for q in self.quantities]
+        named += [(p.variable, p.link) for p in self.parameters]
+        return {name: link for name, link in named if link != "identity"}
 
     def parameter(self, name: str) -> Parameter:
         """Parameter of this name."""

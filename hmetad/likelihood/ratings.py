@@ -48,6 +48,7 @@ LOG_GAP = Parameter(
     sigma=Prior("HalfNormal", sigma=0.5),
     # The criteria contain the gaps.
     in_posterior=False,
+    link="log",
 )
 # Where confidence has other evidence than the decision, its first criterion may lie anywhere.
 FREE_CRITERIA = (

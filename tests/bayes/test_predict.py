@@ -180,3 +180,37 @@ def test_columns_that_stand_in_brackets_alone_are_not_needed_for_an_average_grou
     drawn = fit(counts, "group", formula=formula, random_seed=1, **quiet)
     found = predict(drawn, {"item": [1, 2]})
     assert found.sizes["cell"] == 2
+
+
+def has_log_ratio(values):
+    """Whether the cells of a quantity, at the first of its other places, have a log ratio."""
+    others = [dim for dim in values.dims if dim not in ("chain", "draw", "cell")]
+    try:
+        contrast(values.isel(dict.fromkeys(others, 0), drop=True), over="model", kind="log_ratio")
+    except InputError as error:
+        return "which is a logarithm" not in str(error)
+    return True
+
+
+@pytest.mark.parametrize(
+    "card", ["individual", pytest.param("gaussian_noise", marks=pytest.mark.integration)]
+)
+def test_what_is_a_logarithm_has_no_log_ratio_and_what_follows_from_one_has(card):
+    models = {"model": ["a", "b"]}
+    counts = simulate_counts([1.5, 2], trials=2000, coords=models, seed=1)
+    drawn = fit(counts, card, **QUIET)
+    for draws in (drawn["posterior"].to_dataset(), predict(drawn, group_terms=True)):
+        found = {name for name, values in draws.items() if has_log_ratio(values)}
+        assert found == {name for name in draws if not str(name).startswith("log_")}
+
+
+def test_logarithms_of_a_formula_and_of_separate_fits_have_no_log_ratio_either():
+    counts = simulate_counts([1.5, 2], trials=2000, coords={"model": ["a", "b"]}, seed=1)
+    drawn = fit(counts, formula=dict.fromkeys(["log_m", "log_gap"], "0 + model"), **QUIET)
+    assert not has_log_ratio(predict(drawn)["log_m"])
+    options = {"kind": "log_ratio", "var": "log_gap_model", "within": ["response", "criterion"]}
+    with pytest.raises(InputError, match="which is a logarithm"):
+        contrast(drawn, over="model", **options)
+    options["within"].append("model")
+    with pytest.raises(InputError, match="which is a logarithm"):
+        contrast({"x": drawn, "y": drawn}, over="fit", independent=True, **options)

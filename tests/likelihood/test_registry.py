@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,18 @@ def own():
     likelihood = replace(load_likelihood("signal-detection"), name="mine")
     yield likelihood
     REGISTERED.pop("mine", None)
+
+
+@pytest.mark.parametrize("name", [*likelihood_names(), "normal"])
+def test_every_variable_that_is_called_a_logarithm_has_its_link_with_all_choices(name):
+    likelihood = load_likelihood(name)
+    open_choices = {"quantity": ("auroc2",), "options": ("3",)}
+    legal = {one.name: one.values or open_choices[one.name] for one in likelihood.choices}
+    for chosen in product(*legal.values()):
+        own = load_likelihood(name, **dict(zip(legal, chosen, strict=True)))
+        variables = {*own.results, *(p.variable for p in own.parameters)}
+        called = {x: re.match("(log|logit|fisher_z)_", x) for x in variables}
+        assert own.links == {x: found[1] for x, found in called.items() if found}
 
 
 @pytest.mark.parametrize("name", likelihood_names())

@@ -73,6 +73,7 @@ def pair(
             Prior("Normal", mu=mu, sigma=sigma),
             ratings_needed=ratings_needed,
             levels_needed=levels_needed,
+            link=link,
         ),
         Quantity(
             quantity,

@@ -41,6 +41,7 @@ FAMILIES = (
                 "log_meta_noise",
                 "log of the SD of the log criteria",
                 Prior("Normal", mu=math.log(0.5), sigma=1),
+                link="log",
             ),
             LOG_GAP,
         ),

@@ -71,7 +71,7 @@ LIMITS = (
     "M-ratio is not free of d′, criterion and confidence bias under most generative models: M "
     "below 1 is no proof of loss, nor M above 1 of gain. Items of mixed difficulty inflate it."
 )
-LOG_S = Parameter("log_s", "log σ_S1/σ_S2", Prior("Normal", mu=0, sigma=0.5))
+LOG_S = Parameter("log_s", "log σ_S1/σ_S2", Prior("Normal", mu=0, sigma=0.5), link="log")
 HYPERPRIORS = dict.fromkeys(("mu_c2", "sigma_c2"), Prior("HalfNormal", sigma=10))
 
 
@@ -127,7 +127,7 @@ def other_rule(meta_criterion: str, rules: Mapping[str, str] = RULES) -> dict[st
 def scale_parameter(scale: str, dims: tuple[str, ...]) -> Parameter:
     """The parameter that carries the prior of metacognitive efficiency."""
     if scale == "log_m":
-        return Parameter("log_m", "log M", Prior("Normal", mu=0, sigma=1), dims)
+        return Parameter("log_m", "log M", Prior("Normal", mu=0, sigma=1), dims, link="log")
     if scale == "m":
         return Parameter("m", "M = meta-d′/d′", Prior("Normal", mu=1, sigma=1), dims)
     prior = Prior("Normal", mu=0, sigma=math.sqrt(2))
@@ -150,6 +150,7 @@ def criteria_parameter(criteria: str) -> Parameter:
         dims=CRITERION,
         has_formula=False,
         truncated_at="meta_c",
+        link="log",
         hyperpriors=HYPERPRIORS if criteria == "group_sorted_normal" else {},
     )
 
@@ -213,6 +214,7 @@ def efficiency(scale: str, own: tuple[str, ...]) -> tuple[Quantity, ...]:
             compute=lambda v, xp: xp.log(xp.where(v["m_ratio"] > 0, v["m_ratio"], xp.nan)),
             parameter=scale,
             always_finite=False,
+            link="log",
         ),
     )
 

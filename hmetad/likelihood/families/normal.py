@@ -57,7 +57,7 @@ def normal(quantity: str, link: str) -> Family:
     if not quantity.isidentifier():
         raise ChoiceError("quantity", repr(quantity)[:80], "a name")
     name = parameter_name(quantity, link)
-    own = Parameter(name, "true value of an estimate", Prior("Normal", mu=0, sigma=5))
+    own = Parameter(name, "true value of an estimate", Prior("Normal", mu=0, sigma=5), link=link)
     true = [Quantity(name, parameter=name)]
     if link != "identity":
         back = Quantity(
