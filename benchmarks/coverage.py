@@ -8,8 +8,6 @@ Questions, people and trials → table of how often intervals hold the truth and
 
 import argparse
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ import pandas as pd
 import xarray as xr
 from machine import describe_machine, print_table
 
+from hmetad.base.threads import usable_cpus
+from hmetad.base.workers import Workers
 from hmetad.simulate import plan_groups
 
 ROPE = (-0.1, 0.1)
@@ -42,7 +42,7 @@ def main() -> None:
     given = parser.parse_args()
     print(describe_machine())
     rows: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(given.workers, get_context("spawn")) as executor:
+    with Workers(given.workers or usable_cpus()) as executor:
         for name in given.questions:
             plan = plan_groups(
                 **STUDIES[name],

@@ -57,9 +57,9 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1495,
+    "base": 1526,
     "bayes": 5443,
-    "commands": 2508,
+    "commands": 2493,
     "compare": 2073,
     "counts": 2942,
     "likelihood": 3488,
@@ -71,7 +71,7 @@ MOST_LINES = {
     "rows": 1400,
     "simulate": 1188,
     "specs": 1415,
-    "studies": 2149,
+    "studies": 2146,
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}

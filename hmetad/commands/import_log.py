@@ -7,10 +7,8 @@ answers.
 import io
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,6 +24,7 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.files import write_together
+from hmetad.base.workers import Workers
 from hmetad.commands.answer import (
     Answer,
     Listing,
@@ -310,8 +309,7 @@ def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
         read = partial(hmetad.logs.read_log, kind, asked.path, **reader_options(kind, asked))
         if asked.workers == 1:
             return read()
-        # A process that has threads must not be forked.
-        with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as executor:
+        with Workers(asked.workers) as executor:
             return read(executor=executor)
 
 

@@ -3,17 +3,11 @@
 Truth, design and ROPE → what studies of several sizes would find.
 """
 
-import atexit
 import math
-import os
 import secrets
-import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +16,7 @@ import typer
 import hmetad
 from hmetad.base.errors import ConflictError, InputError, NeedError
 from hmetad.base.threads import usable_cpus
+from hmetad.base.workers import Workers
 from hmetad.commands.answer import DATA_FILES, Answer, Listing, Output, PrintOptions, output_file
 from hmetad.commands.options import (
     Seed,
@@ -47,8 +42,6 @@ Studies = Annotated[int, typer.Option(min=2)]
 Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
 # Arguments of `plan_groups` that have their own defaults.
 GUESSES = ("effect", "m_ratio", "between_sd", "correlation", "dprime")
-# Each study is fitted by one thread: the processes share the machine.
-ONE_THREAD = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHON_CPU_COUNT")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +216,7 @@ def plan_groups(asked: GroupPlanOptions) -> None:
     """
     pilot = None if asked.pilot is None else Path(asked.pilot)
     written = output_file(asked.output, DATA_FILES, pilot)
-    with ProcessPoolExecutor(usable_cpus(), get_context("spawn"), begin_worker) as executor:
+    with Workers(usable_cpus()) as executor:
         found = hmetad.simulate.plan_groups(
             asked.question,
             subjects=parse_numbers("--subjects", asked.subjects, int),
@@ -237,21 +230,6 @@ def plan_groups(asked: GroupPlanOptions) -> None:
             **asked.shared,
         )
     give_plan(asked, found, written, people_remark)
-
-
-def begin_worker() -> None:
-    """Use one thread in this process, and end it at an interrupt or with the command."""
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Without clearing modules up: DuckDB prints a page of objects that are left.
-    atexit.register(os._exit, 0)
-    threading.Thread(target=end_with, args=(parent_process(),), daemon=True).start()
-
-
-def end_with(parent: Any) -> None:
-    """End this process when another has ended, however it did."""
-    parent.join()
-    os._exit(1)
 
 
 def give_plan(

@@ -4,18 +4,16 @@ Name of a study and a folder → comparison.csv and report.html in it, and table
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from datetime import date
-from functools import partial
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hmetad.base.errors import ChoiceError, UnknownError, nearest
 from hmetad.base.files import write_together
+from hmetad.base.workers import Workers
 from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:
@@ -93,9 +91,7 @@ def survey_sets(
             raise ChoiceError("sets", repr(one), "sets of the Confidence Database", step)
     options = {"seed": seed, "resume": resume, "progress": progress}
     chosen = list(dict.fromkeys(sets)) or known
-    # A process that has threads must not be forked.
-    pool = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
-    with nullcontext() if workers == 1 else pool() as executor:
+    with nullcontext() if workers == 1 else Workers(workers) as executor:
         populations = study.survey(chosen, out, executor=executor, **options)
     report = study.report_of(populations, seed)
     files = {"populations.csv": csv_frame(populations), "report.html": report.html()}
