@@ -156,7 +156,7 @@ def test_help_fits_its_width_and_says_all_there_is_of_each_option_without_a_brok
 # What the columns and ratings of a file are; and what is drawn, printed and written.
 SHARED = {
     *("--ratings", "--levels", "--quantiles", "--quantiles-within", "--labels", "--options"),
-    *("--missing-codes", "--seed", "--output", "--format", "--json", "--help"),
+    *("--missing-codes", "--grades", "--seed", "--output", "--format", "--json", "--help"),
 }
 
 

@@ -111,7 +111,8 @@ class ImportOptions(PrintOptions):
     scorer : NAME
         Scorer that decides what is correct, or scorer/part.
     grades : PAIRS
-        Meaning of grades, or of values of the column correct: no=false,yes=true.
+        Meaning of scores, or of values of the column correct: no=false,yes=true or
+        1=true,-1=false.
     metric : NAME
         Metric that decides what is correct; or task=metric, one for each task.
     threshold : X

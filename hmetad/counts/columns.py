@@ -66,6 +66,12 @@ DIM_NAMES = frozenset(["cell", *TYPE1_DIMS, *TYPE2_DIMS, *OF_FITS])
 MEANINGS = dict.fromkeys(("correct", "right", "true", "1"), True)
 MEANINGS |= dict.fromkeys(("incorrect", "wrong", "false", "error", "0"), False)
 
+# Where -1 may be a missing answer too.
+SIGNED_GRADES = (
+    "If -1 is the score of an error, and 0 that of no answer: `hmetad import table FILE --grades "
+    "1=true,-1=false -o trials.csv`."
+)
+
 CORRECTNESS_NAMES = frozenset(
     [
         *("correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"),
@@ -459,6 +465,8 @@ def right_trials(groups: pd.DataFrame, n: Ints, correct: str) -> tuple[Ints, lis
         if any(isinstance(value, float) and 0 < value < 1 for value in neither):
             step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
         steps = code_steps(label_codes(frequencies)) or (step,)
+        if any(as_text(value) == "-1" for value in neither):
+            steps = tuple(f"{SIGNED_GRADES} {one}" for one in steps)
         allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
         raise KindError(argument, with_trials(neither, 5), allowed, *steps)
     is_right = np.array([meaning[value] for value in values], dtype=np.int64)

@@ -56,8 +56,6 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
 
         - ``scorer``: the score that says right or wrong, where samples have several;
           ``"grader/accuracy"`` for one part of a score with several;
-        - ``grades``: what further grades mean, such as ``{"P": False, "N": False}`` (partial, no
-          answer);
         - ``source``: what confidence is read from: "completion" (the text of the model), "score"
           (the metadata of the score), "metadata" (that of the sample), "store" (the store of the
           sample), or "logprobs" (the log-probabilities of the letters of a multiple choice). By

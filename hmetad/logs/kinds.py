@@ -43,9 +43,9 @@ class Reader(NamedTuple):
 DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 
 # Options that several kinds have.
-STATED = ("threshold", "field", "pattern", "words", "scale", "executor")
+STATED = ("threshold", "grades", "field", "pattern", "words", "scale", "executor")
 LOG = ("task", *STATED, "limits")
-TABLE = ("columns", "path_columns", "delimiter", "decimal", "grades", "missing_codes")
+TABLE = ("columns", "path_columns", "delimiter", "decimal", "missing_codes")
 
 READERS: Mapping[str, Reader] = {
     "lm-eval": Reader(
@@ -59,7 +59,7 @@ READERS: Mapping[str, Reader] = {
         "read_inspect",
         # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
         ("*.eval", f"{DATE}T*.json"),
-        (*LOG, "scorer", "grades", "source"),
+        (*LOG, "scorer", "source"),
     ),
     "lighteval": Reader(
         "details of lighteval (--save-details), .parquet",

@@ -54,8 +54,8 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
 
         - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
         - ``metric``: the metric that says right or wrong, or one for each task. By default acc or
-          acc_norm for multiple choice, as `normalise` has it; else the one metric of a sample that
-          is 0 or 1;
+          acc_norm for multiple choice, as `normalise` has it; else the one metric that is 0 or 1,
+          or -1, in all samples;
         - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
           log-likelihood of an option is divided;
         - ``answer_pattern``: as in `read_lm_eval`.
@@ -129,10 +129,9 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
     """Samples of a file of details, in the order of its rows."""
     if file.path.suffix.lower() != ".parquet":
         raise FileError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
-    table = read_table(file.path)
-    for number, row in enumerate(table.to_dict("records")):
-        place = f"{file.path}, row {number + 1}"
-        doc, response, metrics = parts_of(row, place)
+    rows = read_table(file.path).to_dict("records")
+    parts = [parts_of(row, f"{file.path}, row {place}") for place, row in enumerate(rows, 1)]
+    for number, (doc, response, metrics) in enumerate(parts):
         options = [safe_text(one) for one in as_values(doc.get("choices"))]
         options = options or [safe_text(one) for one in as_values(doc.get("gold"))]
         text = json.dumps([safe_text(doc.get("query")), options], ensure_ascii=False)
@@ -151,8 +150,8 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
         else:
             found = response_values(response, [options[i] for i in right])
             chosen = of_task(choices.metric, file.task)
-            metric = only_metric(metrics, place) if chosen is None else chosen
-        yield Sample(place, meta, metrics, (metric,), **found)
+            metric = only_metric([one for *_, one in parts], file) if chosen is None else chosen
+        yield Sample(f"{file.path}, row {number + 1}", meta, metrics, (metric,), **found)
 
 
 def parts_of(
@@ -198,13 +197,16 @@ def response_values(response: dict[str, Any], golds: Sequence[str]) -> dict[str,
     }
 
 
-def only_metric(metrics: Mapping[str, Any], place: str) -> str:
-    """The one metric that says right or wrong, by its value."""
-    judging = [name for name, value in metrics.items() if as_number(value) in (0, 1)]
-    if len(metrics) == 1:
-        return next(iter(metrics))
+def only_metric(samples: Sequence[Mapping[str, Any]], file: LogFile) -> str:
+    """The one metric that says right or wrong in all samples of a file, by its values."""
+    names = list(dict.fromkeys(name for metrics in samples for name in metrics))
+    judging = [
+        name
+        for name in names
+        if len(names) == 1 or all(as_number(one.get(name, 0)) in (-1, 0, 1) for one in samples)
+    ]
     if len(judging) != 1:
-        got = f"none, for a sample with {', '.join(map(repr, metrics))} ({place})"
+        got = f"none, for samples with {', '.join(map(repr, names))} ({file.path})"
         ways = ("metric=", "--metric")
         steps = (f"Choose with {way}, one for all tasks or one for each." for way in ways)
         raise ChoiceError("metric", got, "the name of a metric", *steps)

@@ -166,6 +166,10 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         - ``task``: the one task to read, not of tables. By default all of them;
         - ``threshold``: score from which an answer is right. By default only 1 is right and 0
           wrong;
+        - ``grades``: what scores mean, words in either case and numbers, such as ``{"P": False}``
+          (partial credit) and ``{"1": True, "-1": False}``. A number below 0 or above 1 needs a
+          meaning or a threshold; where one below 0 has a meaning, 0 is missing without one. Words
+          that say neither right nor wrong are left missing;
         - ``field``, ``pattern``, ``words``, ``scale``: where and how confidence is stated, as in
           `parse_confidence`. Without any of them it is not looked for in text.
 
@@ -327,7 +331,7 @@ def judged(sample: Sample, choices: Choices, grades: Mapping[str, bool]) -> Verd
     name = next((name for name in names if name in sample.scores), None)
     if name is not None:
         known = {**grades, **(choices.grades or {})}
-        found = verdict(sample.scores[name], choices.threshold, known)
+        found = verdict(sample.scores[name], choices.threshold, known, sample.place)
         return (None, sample.failed) if sample.failed and found[1] == "no score" else found
     if metric is not None:
         got = f"{metric!r}, which {sample.place} does not have"

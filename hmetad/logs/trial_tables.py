@@ -17,13 +17,13 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, ColumnError, FileError, TakenError, nearest
 from hmetad.base.files import TABLES, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
-from hmetad.counts.columns import as_text, listed, without_codes
+from hmetad.counts.columns import listed, without_codes
 from hmetad.counts.noticed import add_notices
 from hmetad.logs.choices import Choices, Decimal, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import bare_numbers, bounds, record_stated, statement_frame, unread_notices
-from hmetad.logs.statements import fold_word, is_missing, read_statement
-from hmetad.logs.trials import Verdict, of_each, safe_text, verdict
+from hmetad.logs.statements import is_missing, read_statement
+from hmetad.logs.trials import of_each, safe_text, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
 from hmetad.rows.queries import columns_named
@@ -61,8 +61,9 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together, each
         with all columns: what a file does not have is missing there, and a notice says so.
     **options
-        Those of all kinds, as in `read_log`, where ``threshold`` and stated confidence are about
-        the columns "correct" and "confidence" (which stays as it is without them), and:
+        Those of all kinds, as in `read_log`, where ``threshold``, ``grades`` and stated confidence
+        are about the columns "correct" and "confidence" (which stay as they are without them),
+        and:
 
         - ``columns``: names as they should be, and the names in the table, in any case where one
           column fits: ``{"correct": "acc"}``. The other columns keep theirs, but for the case of
@@ -77,9 +78,6 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
           point; but where the columns are not separated by commas, a column in which every filled
           value is a number with one decimal comma is read so, -3e-05 beside them too ("1,234" alone
           may be 1234, and stays text);
-        - ``grades``: what the values of column "correct" mean, such as ``{"yes": True, "no":
-          False}``; either case. Values that are not among them, and say neither right nor wrong,
-          are left missing;
         - ``missing_codes``: values of ``correct``, ``confidence``, ``stimulus`` and ``response``
           that stand for a missing one, such as 999.
 
@@ -279,12 +277,8 @@ def graded(
     """Trials with column "correct" as truth values, and how many values say neither, by reason."""
     if "correct" not in trials:
         raise ColumnError("grades", "no column 'correct'", "a column to grade", *COLUMNS)
-    known = {fold_word(name): right for name, right in grades.items()}
-    found: list[Verdict] = []
-    for value in trials["correct"].tolist():
-        said = None if is_missing(value) else value
-        right = None if said is None else known.get(fold_word(as_text(said)))
-        found.append(verdict(said, threshold) if right is None else (right, ""))
+    values = (None if is_missing(value) else value for value in trials["correct"].tolist())
+    found = [verdict(value, threshold, grades, "column 'correct'") for value in values]
     verdicts, reasons = zip(*found, strict=True) if found else ((), ())
     column = pd.Series(verdicts, dtype="boolean", index=trials.index)
     rejected = Counter(f"correct: {reason}" for reason in reasons if reason)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hmetad.base.errors import FileError, WorkerError
-from hmetad.counts.columns import as_correct
-from hmetad.logs.statements import as_number
+from hmetad.base.errors import ChoiceError, FileError, WorkerError
+from hmetad.counts.columns import as_correct, as_text
+from hmetad.logs.stated import number_of
+from hmetad.logs.statements import fold_word
 
 __all__ = [
     *("Verdict", "as_dict", "as_list", "clip_text", "objects_in", "of_each", "safe_text"),
@@ -99,31 +100,58 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
 
 
 def verdict(
-    value: Any, threshold: float | None = None, grades: Mapping[str, bool] | None = None
+    value: Any,
+    threshold: float | None = None,
+    grades: Mapping[str, bool] | None = None,
+    place: str = "",
 ) -> Verdict:
     """Whether a score says right or wrong, or None and why it says neither.
 
-    Numbers from the threshold on are right, and those below wrong; without one only 1 and 0 are.
+    Grades have a meaning by their name. Of other numbers those from the threshold on are right, and
+    those below wrong; without one only 1 and 0 are, and 0 is not where a grade below 0 has a name.
 
     Examples
     --------
     >>> verdict(1.0), verdict(0.4), verdict(0.4, threshold=0.5)
     ((True, ''), (None, 'score is partial credit'), (False, ''))
-    >>> verdict("P", grades={"P": False})
-    (False, '')
+    >>> verdict("P", grades={"P": False}), verdict(0, grades={"-1": False})
+    ((False, ''), (None, 'score 0 is not among the grades'))
     """
     if value is None:
         return None, "no score"
+    named = {grade_key(name): right for name, right in (grades or {}).items()}
+    if (key := grade_key(value)) in named:
+        return named[key], ""
+    number = float(value) if isinstance(value, bool) else number_of(value)
+    if threshold is None and (number < 0 or number > 1):
+        steps = (
+            f"Say which scores are correct: {way}; a score of 0 without a meaning is then missing."
+            for way in ("grades={'1': True, '-1': False}, or threshold=1",
+                        "--grades 1=true,-1=false, or --threshold 1")
+        )  # fmt: skip
+        got = f"none, for a score of {number:g}{f' ({place})' if place else ''}"
+        raise ChoiceError("grades", got, "a meaning of each score below 0 or above 1", *steps)
+    if (
+        threshold is None
+        and number == 0
+        and any(isinstance(one, float) and one < 0 for one in named)
+    ):
+        return None, "score 0 is not among the grades"
     if isinstance(value, str):
-        known = (grades or {}).get(value, as_correct(value))
+        known = as_correct(value)
         return (None, f"score {clip_text(value, 20)!r}") if known is None else (known, "")
-    number = float(value) if isinstance(value, bool) else as_number(value)
     if math.isnan(number):
         kind = "NaN" if isinstance(value, float) else f"of type {type(value).__name__}"
         return None, f"score is {kind}"
     if threshold is not None:
         return number >= threshold, ""
     return (bool(number), "") if number in (0, 1) else (None, "score is partial credit")
+
+
+def grade_key(grade: Any) -> float | str:
+    """Grade as it is compared: a number, also as text, or a word in either case."""
+    number = number_of(grade)
+    return fold_word(as_text(grade)) if math.isnan(number) else number
 
 
 def of_each[File, Found](

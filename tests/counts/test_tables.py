@@ -113,6 +113,7 @@ NEITHER = [
     ([True, "wrong"], "correct column 'correct': .*got values of type bool and str"),
     ([1, np.inf], r"got inf \(200 trials\)"),
     (["C", "I"], r"import table FILE --grades C=true,I=false"),
+    ([1, -1], r"If -1 is the score of an error, and 0 that of no answer: .* 1=true,-1=false"),
 ]
 
 

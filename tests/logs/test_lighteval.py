@@ -120,7 +120,7 @@ def test_runs_and_metrics_are_chosen(write, tmp_path):
     assert read_lighteval(tmp_path, runs="latest")["run"].str[:4].tolist() == ["2025"]
     assert len(read_lighteval(tmp_path, runs="all")) == 2
     path = write([new(logprobs=[], text=["4"], options=["4"], em=1, qem=0)], task="sums|0")
-    with pytest.raises(InputError, match=r"metric: .*got none, for a sample with 'em', 'qem'"):
+    with pytest.raises(InputError, match=r"metric: .*got none, for samples with 'em', 'qem'"):
         read_lighteval(path)
     assert read_lighteval(path, metric="qem")["correct"].tolist() == [False]
     assert read_lighteval(path, metric={"sums|0": "em"})["correct"].tolist() == [True]

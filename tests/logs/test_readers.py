@@ -1,7 +1,9 @@
 """One call reads every kind of log, and says which kinds and options there are."""
 
+import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
@@ -27,6 +29,69 @@ def test_readers_have_an_executor_and_ways_to_state_confidence_and_those_of_logs
         read_log(kind, "nowhere.csv")
     with pytest.raises(InputError, match="a folder without"):
         read_log(kind, tmp_path)
+
+
+def scored_log(kind, folder, scores):
+    """A log with one sample for each score."""
+    made = [{"doc_id": i, "doc": i, "target": "x", "resps": [["y"]], "filtered_resps": ["y"]}
+            for i in range(len(scores))]  # fmt: skip
+    if kind == "lm-eval":
+        lines = [json.dumps(one | {"acc": x}) for one, x in zip(made, scores, strict=True)]
+        (folder / "samples_a.jsonl").write_text("\n".join(lines))
+    elif kind == "inspect":
+        made = [{"id": i, "epoch": 1, "scores": {"a": {"value": x}}} for i, x in enumerate(scores)]
+        log = {"version": 2, "eval": {"task": "a", "model": "b"}, "samples": made}
+        (folder / "2026-01-31T10.json").write_text(json.dumps(log))
+    elif kind == "lighteval":
+        doc = {"choices": ["x"], "gold_index": 0}
+        made = [{"doc": doc | {"query": f"{i}"}, "model_response": {"text": ["y"]},
+                 "metric": {"metric": x}} for i, x in enumerate(scores)]  # fmt: skip
+        pd.DataFrame(made).to_parquet(folder / "details_a_2026-01-31T10-00-00.parquet")
+    elif kind == "helm":
+        requests = [{"instance": {"id": f"{i}"}} for i in range(len(scores))]
+        state = {"adapter_spec": {"method": "generation"}, "request_states": requests}
+        (folder / "scenario_state.json").write_text(json.dumps(state))
+        made = [{"instance_id": f"{i}", "stats": {"exact_match": x}} for i, x in enumerate(scores)]
+        (folder / "per_instance_stats.json").write_text(json.dumps(made))
+    else:
+        pd.DataFrame({"correct": scores, "x": 1}).to_csv(folder / "a.csv", index=False)
+    return folder
+
+
+GRADED = [kind for kind in READERS if kind != "matlab"]
+
+
+@pytest.mark.parametrize("kind", GRADED)
+def test_a_score_of_0_is_not_wrong_by_itself_where_wrong_answers_score_minus_1(kind, tmp_path):
+    log = scored_log(kind, tmp_path, [1, 0, -1])
+    trials = read_log(kind, log, grades={"1": True, "-1": False})
+    assert trials["correct"].tolist() == [True, pd.NA, False]
+    (said,) = [one for one in trials.attrs["rejected"] if "score 0 is not among" in one]
+    assert trials.attrs["rejected"][said] == 1
+    named = read_log(kind, log, grades={"-1.0": False, "0": False})
+    assert named["correct"].tolist() == [True, False, False]
+    assert read_log(kind, log, threshold=1)["correct"].tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("kind", GRADED)
+@pytest.mark.parametrize("score", [-1, 7, -0.5])
+def test_a_score_outside_0_and_1_asks_for_its_meaning(kind, score, tmp_path):
+    log = scored_log(kind, tmp_path, [1, 0, score])
+    with pytest.raises(InputError, match=rf"grades: .*grades=.*got none, for a score of {score}"):
+        read_log(kind, log, grades={"P": False})
+
+
+def test_one_metric_of_lighteval_decides_in_all_samples(tmp_path):
+    doc, answer = {"query": "?", "choices": ["x"], "gold_index": 0}, {"text": ["y"]}
+    both = [{"em": 1, "f1": 0.5}, {"em": 0, "f1": 1}, {"em": -1, "f1": 0}]
+    made = [{"doc": doc, "model_response": answer, "metric": one} for one in both]
+    pd.DataFrame(made).to_parquet(tmp_path / "details_a_2026-01-31T10-00-00.parquet")
+    trials = read_log("lighteval", tmp_path, grades={"-1": False, "0": False})
+    assert trials["correct"].tolist() == [True, False, False]
+    made[0]["metric"] = {"em": 0.5, "f1": 0.5}
+    pd.DataFrame(made).to_parquet(tmp_path / "details_a_2026-01-31T10-00-00.parquet")
+    with pytest.raises(InputError, match="got none, for samples with 'em', 'f1'"):
+        read_log("lighteval", tmp_path)
 
 
 def test_unknown_kinds_and_options_are_refused(tmp_path):
