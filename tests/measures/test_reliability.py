@@ -383,6 +383,17 @@ def test_abstained_trials_without_an_answer_are_left_out_with_a_warning():
     assert "rows-dropped" in codes(found)
 
 
+def test_effective_reliability_counts_abstentions_without_a_grade_or_a_confidence():
+    trials = pd.concat([abstaining(50, 10, 15, 25).assign(set=s) for s in "ab"], ignore_index=True)
+    is_lost = trials["abstained"] & (trials["set"] == "b") & (trials.index % 2 == 0)
+    trials["correct"] = trials["correct"].astype(float).mask(is_lost)
+    trials["confidence"] = trials["confidence"].mask(is_lost & (trials.index > 180))
+    found = abstaining_prediction(trials, by="set")
+    # 50 right and 15 wrong of 100, graded or not.
+    assert found["effective_reliability"].values.tolist() == [0.35, 0.35]
+    assert found["abstention_trials"].sum("abstention").values.tolist() == [100, 100 - is_lost.sum()]
+
+
 # --- refused --------------------------------------------------------------------------------
 
 RATED = TOY.assign(stimulus=[0, 1, 0, 1, 0], response=[0, 1, 1, 0, 0], confidence=1)
