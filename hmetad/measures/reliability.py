@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
@@ -19,7 +20,8 @@ from hmetad.base.checks import arrays_of_numbers, probability, share_or_none, wh
 from hmetad.base.errors import ChoiceError
 from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of
-from hmetad.counts.columns import plain_array
+from hmetad.counts.columns import named_rows, plain_array, text_columns
+from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.measures.items import By
 from hmetad.measures.results import Placed, ratio
 from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
@@ -353,10 +355,11 @@ def selective_prediction(
     small.
 
     With A, B, C, D the trials answered right, abstained from though right, answered wrong,
-    abstained from and wrong:
+    abstained from and wrong, N of them in all, and L more that were abstained from but lack a grade
+    or a confidence:
 
     .. math:: R\text{-}Acc = \frac{A}{A + C}, \quad A\text{-}Acc = \frac{A + D}{N}, \quad
-              \Phi = \frac{A - C}{N}
+              \Phi = \frac{A - C}{N + L}
 
     Source: Geifman & El-Yaniv (2017), also for the limits, which they choose by bisection;
     Geifman, Uziel & El-Yaniv (2019); Traub et al. (2024); Feng et al. (2024); Whitehead et al.
@@ -382,8 +385,9 @@ def selective_prediction(
         "accuracy": right / n,
         "trials": n.astype(np.int64),
     }
+    lost, said = lost_abstentions(graded, by_cell)
     if abstained is not None:
-        values |= abstention(by_cell, abstained)
+        values |= abstention(by_cell, abstained, lost)
     result = by_cell.results(values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
     if tolerance is not None:
@@ -391,7 +395,7 @@ def selective_prediction(
     found = [*by_cell.found, *few_trials(result["trials"])]
     if abstained is not None:
         result = result.assign_coords(abstention=list(OUTCOMES))
-        found += lost_abstentions(graded)
+        found += said
         found += notice_where(result["reliable_accuracy"].isnull(), "nothing-answered")
     return with_notices(result, found)
 
@@ -502,8 +506,8 @@ def coverage_curve(
     return found
 
 
-def abstention(by_cell: CellTrials, abstained: str) -> dict[str, Placed]:
-    """Outcomes of abstaining and what they add up to, per cell."""
+def abstention(by_cell: CellTrials, abstained: str, lost: Ints) -> dict[str, Placed]:
+    """Outcomes of abstaining and what they add up to, per cell; `lost` abstentions have no grade."""
     argument = f"abstained column {abstained!r}"
     values = plain_array(argument, by_cell.kinds[abstained])
     off = [value for value in values.tolist() if isinstance(value, str) or value not in (0, 1)]
@@ -518,16 +522,24 @@ def abstention(by_cell: CellTrials, abstained: str) -> dict[str, Placed]:
         "abstention_trials": ("abstention", table),
         "reliable_accuracy": ratio(A, A + C),
         "abstain_accuracy": (A + D) / N,
-        "effective_reliability": (A - C) / N,
+        "effective_reliability": (A - C) / (N + lost),
     }
 
 
-def lost_abstentions(graded: GradedTrials) -> list[Notice]:
-    """Notice of abstained trials that were left out, for they lack a grade or a confidence."""
-    names = [*graded.columns.values()]
-    frame = rows_of(graded.trials).spelled(names).frame(names)
-    held_back = frame.iloc[:, 2].isin([1])
-    lost = held_back & frame.iloc[:, :2].isna().any(axis=1)
-    if not lost.any():
-        return []
-    return [notice_of("abstained-left-out", lost=lost.sum(), abstained=held_back.sum())]
+def lost_abstentions(graded: GradedTrials, by_cell: CellTrials) -> tuple[Ints, list[Notice]]:
+    """Abstentions of each cell that lack a grade or a confidence, and a notice of them."""
+    number = np.zeros(len(by_cell.cells), dtype=np.int64)
+    if graded.abstained is None:
+        return number, []
+    names, by = [*graded.columns.values()], [*by_cell.cells]
+    rows = named_rows(rows_of(graded.trials, text=text_columns(graded.by)), names, graded.by)
+    frame = rows.frame([*names, *by])
+    held_back = frame[graded.abstained].isin([1]) & frame[by].notna().all(axis=1)
+    lost = frame[held_back & frame[names].isna().any(axis=1)]
+    if not len(lost):
+        return number, []
+    index, cells = cells_of(lost.reset_index(drop=True), by, [])
+    place = pd.Index(cell_labels(by_cell.cells)).get_indexer(cell_labels(cells))[index]
+    number += np.bincount(place[place >= 0], minlength=len(number))
+    said = notice_of("abstained-left-out", lost=len(lost), abstained=held_back.sum())
+    return number, [said]

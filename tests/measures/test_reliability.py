@@ -391,7 +391,10 @@ def test_effective_reliability_counts_abstentions_without_a_grade_or_a_confidenc
     found = abstaining_prediction(trials, by="set")
     # 50 right and 15 wrong of 100, graded or not.
     assert found["effective_reliability"].values.tolist() == [0.35, 0.35]
-    assert found["abstention_trials"].sum("abstention").values.tolist() == [100, 100 - is_lost.sum()]
+    assert found["abstention_trials"].sum("abstention").values.tolist() == [
+        100,
+        100 - is_lost.sum(),
+    ]
 
 
 # --- refused --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from hmetad.measures import (
     calibration,
     measure_trials,
     resample_trials,
+    scale_report,
     selective_prediction,
 )
 
@@ -137,13 +138,22 @@ def test_ratings_and_log_probabilities_have_next_steps_of_their_own():
     assert "numpy.exp" in coded(measure_trials(logs), "not-probabilities")[0].next_step
 
 
-def test_an_error_of_rounding_leaves_a_probability():
+@pytest.mark.parametrize("excess", [1e-12, 2.4e-7])
+def test_an_error_of_rounding_leaves_a_probability(excess):
     trials = answers()
-    trials.loc[3, "confidence"] = 1 + 1e-12
+    trials.loc[3, "confidence"] = 1 + excess
     found = measure_trials(trials)
     assert "ece" in found
     assert not coded(found, "not-probabilities")
     assert "ece" in resample_trials(trials, cluster="item", n=20, seed=1)
+    assert calibration(trials)["bin_confidence"].max() <= 1
+
+
+def test_round_numbers_are_found_in_single_precision_too():
+    exact = pd.DataFrame({"confidence": [0.9, 0.95, 1, 1, 0.83, 0.7, 0.5, 0.35]})
+    single = exact.astype("float32")
+    single.loc[2, "confidence"] = 1.0000002
+    pd.testing.assert_frame_equal(*(scale_report(x).to_dataframe() for x in (exact, single)))
 
 
 def test_draws_that_chance_raises_are_named_once_and_on_these_measures_alone():
