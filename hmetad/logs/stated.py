@@ -30,7 +30,7 @@ MOST_EXAMPLES = 20
 LARGEST_PERCENT = 100
 # A column of numbers no larger than this may be out of 5, 7, 10, 20 or 50 as well.
 LARGEST_OTHER = 50
-TOLERANCE = 1e-9
+TOLERANCE = 1e-6
 # Bare numbers that are enough to say that a scale is not theirs, and the highest of ratings.
 MANY, MOST_RATINGS = 10, 20
 

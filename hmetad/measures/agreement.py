@@ -199,11 +199,7 @@ def named_values(
     statistic: Statistic, table: xr.DataArray, drawn: NDArray[np.int64]
 ) -> dict[str, Floats]:
     """Values of a statistic by name, (cell, draw); only numbers that a cell has once."""
-    dims = ("cell", "draw", *table.dims[1:])
-    coords = {name: own for name, own in table.coords.items() if "cell" not in own.dims}
-    tables = xr.DataArray(drawn, dims=dims, coords=coords, name="counts").assign_coords(
-        cell=table["cell"]
-    )
+    tables = xr.DataArray(drawn, table.coords, ("cell", "draw", *table.dims[1:]), "counts")
     result = as_dataset(statistic(tables))
     found = {
         str(name): values.transpose("cell", "draw").to_numpy().astype(float)

@@ -39,10 +39,9 @@ type Floats = NDArray[np.float64]
 type Truths = NDArray[np.bool_]
 type Values = xr.DataArray | ArrayLike
 
-# What sums may miss their 1, or their prior, by: the digits of a table written by hand.
+# What sums may miss their 1, or their prior, by, and probabilities exceed it: the digits of a table
+# written by hand, or single precision.
 SLACK = 1e-6
-# What a sum of probabilities may be beyond 0 or 1.
-ROUNDING = 1e-9
 # Joint responses of a group that are looked at one by one; beyond, their log-odds are binned.
 MOST = 2**16
 BINS = 2**16
@@ -433,7 +432,7 @@ got 70.
     """
     array = with_dims(argument, values, outer, *dims)
     numbers = array.to_numpy().astype(float)
-    off = numbers[(numbers < -ROUNDING) | (numbers > 1 + ROUNDING)]
+    off = numbers[(numbers < -SLACK) | (numbers > 1 + SLACK)]
     if off.size:
         step = "Divide percentages by 100." if (off > 1).all() and (off <= 100).all() else ""
         raise NumberError(argument, f"{off[0]:g}", "probabilities from 0 to 1", step)

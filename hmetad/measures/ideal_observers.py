@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
+import scipy
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
 from scipy.special import erf, log_ndtr, ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
@@ -347,7 +347,11 @@ def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
         step = "Always predicting the most probable label is right more often."
         raise NumberError("accuracy", f"{low:g}", f"from the largest prior, {least:g}, to 1", step)
     a = np.clip(accuracy, p[..., 0], 1.0)
-    return least_information(a, p), -times_log2(p).sum(axis=-1) - least_uncertainty(a)
+    # Entropy that is left where all but m₁ or m₂ labels are excluded, and those equally likely.
+    m1 = np.floor(1 / a)
+    m2 = m1 + 1
+    left = ((1 / m1 - a) * np.log2(m2) + (a - 1 / m2) * np.log2(m1)) / (1 / m1 - 1 / m2)
+    return least_information(a, p), -times_log2(p).sum(axis=-1) - left
 
 
 def least_information(a: Floats, p: Floats) -> Floats:
@@ -367,13 +371,6 @@ def least_information(a: Floats, p: Floats) -> Floats:
     return np.maximum(lower, 0.0)
 
 
-def least_uncertainty(a: Floats) -> Floats:
-    """Entropy that is left where all but m₁ or m₂ labels are excluded, and those equally likely."""
-    m1 = np.floor(1 / a)
-    m2 = m1 + 1
-    return ((1 / m1 - a) * np.log2(m2) + (a - 1 / m2) * np.log2(m1)) / (1 / m1 - 1 / m2)
-
-
 # Noise
 
 
@@ -384,15 +381,16 @@ def meta_i_of_dprime(dprime: Floats) -> Floats:
 
 
 @cache
-def logarithm_over_square() -> CubicSpline:
+def logarithm_over_square() -> "scipy.interpolate.CubicSpline":
     """log(meta-I(d)/d²) + d²/8, which varies slowly from 0 to where tails underflow."""
     knots = np.linspace(0.0, LARGEST, KNOTS)
     d = knots[1:]
     rest = np.log(normal_observer(d)[2] / d**2) + d**2 / 8
     # The limit at 0: information E[x²]d²/8 less d²/(4π), in nats.
     at_zero = np.log((1 / 8 - 1 / (4 * np.pi)) / np.log(2))
-    # An even function has no slope at 0.
-    return CubicSpline(knots, np.concatenate([[at_zero], rest]), bc_type=("clamped", "not-a-knot"))
+    y = np.concatenate([[at_zero], rest])
+    # An even function has no slope at 0. SciPy imports this part of it when it is first used.
+    return scipy.interpolate.CubicSpline(knots, y, bc_type=("clamped", "not-a-knot"))
 
 
 def normal_observer(dprime: Floats) -> tuple[Floats, Floats, Floats]:

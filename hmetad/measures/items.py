@@ -156,7 +156,8 @@ def common_items(
     >>> common_items(trials, by="model")["item"].tolist()
     [1, 1]
     """
-    rows, names, units = named_trials(trials, by, None if is_people(item) else item)
+    is_people = isinstance(item, str) and is_people_name(item)
+    rows, names, units = named_trials(trials, by, None if is_people else item)
     needed_item(units.item)
     given = [*(("answered", name) for name in answered), *(("by", name) for name in names)]
     check_roles(rows.columns, [*given, *(("item", x) for x in units.parts if x not in names)])
@@ -316,11 +317,6 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     """
     _, names, units = named_trials(trials, by, cluster)
     return [name for name in units.drawn if name not in names] or units.drawn
-
-
-def is_people(cluster: Units) -> bool:
-    """Whether what is named is people."""
-    return isinstance(cluster, str) and is_people_name(cluster)
 
 
 def needed_item(item: str | None) -> str:

@@ -43,7 +43,6 @@ from hmetad.measures.stated_confidence import (
     count_forecasts,
     few_trials,
     not_probabilities,
-    rounded_to_probabilities,
     trials_by_cell,
 )
 from hmetad.rows.tables import TableLike
@@ -419,9 +418,8 @@ class MergedTrials(NamedTuple):
 
 
 def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
-    """Trials, and those of each cell by confidence, errors of rounding in it set right."""
+    """Trials, and those of each cell by confidence."""
     by_cell = trials_by_cell(graded)
-    by_cell = by_cell._replace(value=rounded_to_probabilities(by_cell.value))
     forecasts = count_forecasts(by_cell)
     value, table = forecasts.value, forecasts.table
     bins = None if ((value < 0) | (value > 1)).any() else forecasts.mass_bins(options.bins)

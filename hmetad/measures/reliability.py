@@ -29,9 +29,9 @@ from hmetad.measures.stated_confidence import (
     CellTrials,
     Forecasts,
     GradedTrials,
+    check_probabilities,
     count_forecasts,
     few_trials,
-    probabilities_of,
     trials_by_cell,
 )
 from hmetad.rows.tables import TableLike, rows_of
@@ -140,8 +140,8 @@ def calibration(
     array([0.5  , 0.667])
     """
     by_cell = trials_by_cell(GradedTrials(trials, by, correct, confidence))
-    value = probabilities_of(confidence, by_cell.value)
-    forecasts = count_forecasts(by_cell._replace(value=value))
+    check_probabilities(confidence, by_cell.value)
+    forecasts = count_forecasts(by_cell)
     if method == "mass":
         bin_of = forecasts.mass_bins(bins)
     elif method == "width":
@@ -174,8 +174,9 @@ def calibration(
     result = result.assign_coords(bin=np.arange(1, bins + 1), histogram_bin=upper)
     result.attrs |= {"bins": bins, "method": method, "binning": BINNING[method]}
     # Other cells have more distinct confidences: that says nothing of this one.
-    empty = [] if method == "distinct" else empty_bins(result)
-    return with_notices(result, [*by_cell.found, *few_trials(result["trials"]), *empty])
+    is_empty = (result["bin_trials"] == 0).any("bin") & (method != "distinct")
+    said = [*few_trials(result["trials"]), *notice_where(is_empty, "empty-bins")]
+    return with_notices(result, [*by_cell.found, *said])
 
 
 @check_inputs(skip=("trials",), bins=whole(2), ci_prob=probability)
@@ -257,7 +258,8 @@ def accuracy_by_confidence(
     result.attrs |= {"interval": interval, "ci_prob": float(ci_prob)}
     flat = notice_where(result["spearman"].isnull(), "undefined-spearman")
     few = few_trials(result["trials"])
-    return with_notices(result, [*by_cell.found, *few, *empty_bins(result), *flat])
+    few += notice_where((result["bin_trials"] == 0).any("bin"), "empty-bins")
+    return with_notices(result, [*by_cell.found, *few, *flat])
 
 
 @check_inputs(
@@ -385,17 +387,18 @@ def selective_prediction(
         "accuracy": right / n,
         "trials": n.astype(np.int64),
     }
-    lost, said = lost_abstentions(graded, by_cell)
+    found = [*by_cell.found]
     if abstained is not None:
+        lost, said = lost_abstentions(graded, by_cell)
         values |= abstention(by_cell, abstained, lost)
+        found += said
     result = by_cell.results(values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
     if tolerance is not None:
         result.attrs |= {"tolerance": tolerance, "ci_prob": ci_prob}
-    found = [*by_cell.found, *few_trials(result["trials"])]
+    found += few_trials(result["trials"])
     if abstained is not None:
         result = result.assign_coords(abstention=list(OUTCOMES))
-        found += said
         found += notice_where(result["reliable_accuracy"].isnull(), "nothing-answered")
     return with_notices(result, found)
 
@@ -417,11 +420,6 @@ def bin_table(n: Floats, right: Floats, total: Floats) -> dict[str, Placed]:
         "bin_accuracy": ("bin", ratio(right, n)),
         "bin_trials": ("bin", n.astype(np.int64)),
     }
-
-
-def empty_bins(result: xr.Dataset) -> list[Notice]:
-    """Notice of the cells that leave a bin empty."""
-    return notice_where((result["bin_trials"] == 0).any("bin"), "empty-bins")
 
 
 # Whether accuracy rises
@@ -507,7 +505,7 @@ def coverage_curve(
 
 
 def abstention(by_cell: CellTrials, abstained: str, lost: Ints) -> dict[str, Placed]:
-    """Outcomes of abstaining and what they add up to, per cell; `lost` abstentions have no grade."""
+    """Outcomes of abstaining and what they add up to, per cell; `lost` ones have no grade."""
     argument = f"abstained column {abstained!r}"
     values = plain_array(argument, by_cell.kinds[abstained])
     off = [value for value in values.tolist() if isinstance(value, str) or value not in (0, 1)]
@@ -528,18 +526,15 @@ def abstention(by_cell: CellTrials, abstained: str, lost: Ints) -> dict[str, Pla
 
 def lost_abstentions(graded: GradedTrials, by_cell: CellTrials) -> tuple[Ints, list[Notice]]:
     """Abstentions of each cell that lack a grade or a confidence, and a notice of them."""
-    number = np.zeros(len(by_cell.cells), dtype=np.int64)
-    if graded.abstained is None:
-        return number, []
     names, by = [*graded.columns.values()], [*by_cell.cells]
     rows = named_rows(rows_of(graded.trials, text=text_columns(graded.by)), names, graded.by)
     frame = rows.frame([*names, *by])
-    held_back = frame[graded.abstained].isin([1]) & frame[by].notna().all(axis=1)
+    held_back = frame[names[-1]].isin([1]) & frame[by].notna().all(axis=1)
     lost = frame[held_back & frame[names].isna().any(axis=1)]
     if not len(lost):
-        return number, []
+        return np.zeros(len(by_cell.cells), dtype=np.int64), []
     index, cells = cells_of(lost.reset_index(drop=True), by, [])
-    place = pd.Index(cell_labels(by_cell.cells)).get_indexer(cell_labels(cells))[index]
-    number += np.bincount(place[place >= 0], minlength=len(number))
+    known = pd.Index(cell_labels(by_cell.cells))
+    place = known.get_indexer(pd.Index(cell_labels(cells)))[index]
     said = notice_of("abstained-left-out", lost=len(lost), abstained=held_back.sum())
-    return number, [said]
+    return np.bincount(place[place >= 0], minlength=len(by_cell.cells)), [said]

@@ -52,11 +52,10 @@ __all__ = [
     "Forecasts",
     "GradedTrials",
     "Missing",
+    "check_probabilities",
     "count_forecasts",
     "few_trials",
     "not_probabilities",
-    "probabilities_of",
-    "rounded_to_probabilities",
     "scale_report",
     "trials_by_cell",
 ]
@@ -67,8 +66,8 @@ type Ints = NDArray[np.int64]
 Missing = Literal["drop", "wrong"]
 
 MOST_RATING = 20
-# What a computed probability may be beyond 0 or 1.
-ROUNDING = 1e-9
+# What a computed probability may be beyond 0 or 1, as in single precision.
+ROUNDING = 1e-6
 # Percentages below this are rare, and probabilities below it too.
 LEAST = 0.05
 # Of two scales one leaves a gap between 1 and 2; a single wide scale does not.
@@ -354,7 +353,7 @@ def refuse_ratings_table(trials: object) -> None:
 
 
 def finite_confidence(column: pd.Series) -> Floats:
-    """Confidence as numbers, NaN where it is missing."""
+    """Confidence as numbers, NaN where it is missing, without errors of rounding beyond 0 to 1."""
     argument, allowed = f"confidence column {str(column.name)!r}", "finite numbers"
     is_number = pd.api.types.is_numeric_dtype(column)
     if not is_number and any(isinstance(value, str) for value in column.tolist()):
@@ -375,7 +374,8 @@ def finite_confidence(column: pd.Series) -> Floats:
         value = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(value).any():
         raise NumberError(argument, f"{value[np.isinf(value)][0]:g}", allowed)
-    return value
+    inside = np.clip(value, 0.0, 1.0)
+    return inside if (np.isnan(value) | (abs(value - inside) <= ROUNDING)).all() else value
 
 
 def row_kinds(used: pd.DataFrame) -> tuple[Ints, pd.DataFrame, Ints]:
@@ -432,17 +432,11 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
     return [notice_of(case, [labels[i] for i in np.unique(cell[off])], **said)]
 
 
-def rounded_to_probabilities(value: Floats) -> Floats:
-    """Confidence that leaves 0 to 1 by an error of rounding alone is set right."""
-    inside = np.clip(value, 0.0, 1.0)
-    return inside if (np.isnan(value) | (abs(value - inside) <= ROUNDING)).all() else value
-
-
-def probabilities_of(confidence: str, value: Floats) -> Floats:
-    """Confidence between 0 and 1, rounding set right; or an error that knows the usual scales."""
-    off = value[(value < -ROUNDING) | (value > 1 + ROUNDING)]
+def check_probabilities(confidence: str, value: Floats) -> None:
+    """Raise an error for confidence outside 0 to 1, which knows the usual scales."""
+    off = value[(value < 0) | (value > 1)]
     if not off.size:
-        return np.clip(value, 0.0, 1.0)
+        return
     step = ""
     if (value >= 1).all() and value.max() <= MOST_RATING and (value == np.round(value)).all():
         step = (
