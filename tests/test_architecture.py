@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2073,
     "counts": 2948,
     "likelihood": 3488,
-    "logs": 2722,
+    "logs": 2758,
     "measures": 2794,
     "mle": 2132,
     "plots": 1749,

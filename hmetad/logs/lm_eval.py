@@ -7,6 +7,7 @@ Source: the layout and the rules of lm-evaluation-harness 0.4.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ def read_lm_eval(path: str | Path, **options: Any) -> pd.DataFrame:
         - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
         - ``answer_filter``: the filter whose answers count ("strict-match"), where a task has
           several; or one for each task. By default the first in the log of each task, which a
-          notice names. If several files are read, those that have one filter only are read by it;
+          notice names. Old logs do not name filters: the second is "2". If several files are read,
+          those that have one filter only are read by it;
         - ``metric``: the metric that says right or wrong, or one for each task. By default acc,
           acc_norm or acc_bytes for multiple choice, as `normalise` has it; else the one of
           exact_match and acc that is there;
@@ -119,7 +121,7 @@ def record_of(
     said = []
     for task, (first, *others) in filters.items():
         if others and of_task(choices.answer_filter, task) is None:
-            said.append(f"{task}: {first}, not {' or '.join(others)}")
+            said.append(f"{task}: {first or 'the first'}, not {' or '.join(others)}")
     used = {task: safe_text(next(iter(names))) for task, names in filters.items()}
     found = [notice_of("filter-chosen", tasks=first_few(said))] if said else []
     return {"filters": used}, found
@@ -163,8 +165,7 @@ def chosen_filter(file: LogFile, choices: Choices, *, alone: bool) -> str:
     """
     wanted = of_task(choices.answer_filter, file.task)
     names: dict[str, None] = {}
-    for place, _, sample in json_lines(file.path, choices.limits):
-        name = filter_of(sample, place)
+    for _, _, _, name in samples_by_filter(file.path, choices.limits):
         if wanted in (None, name):
             return name
         names[name] = None
@@ -179,12 +180,27 @@ def chosen_filter(file: LogFile, choices: Choices, *, alone: bool) -> str:
     raise ChoiceError("answer_filter", got, "a filter of the log", step.strip())
 
 
-def filter_of(sample: dict[str, Any], place: str) -> str:
-    """Filter of a sample, if it is one of a known layout."""
-    for name in (name for name in REQUIRED if name not in sample):
-        step = "Logs of other tools are read as tables."
-        raise FileError(place, f"an object without {name!r}", LAYOUT, step)
-    return str(sample.get("filter", ""))
+def samples_by_filter(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, Any, str]]:
+    """Places, lines, samples and their filters, if they have a known layout.
+
+    Old logs name no filter: the same responses to a document again are those of filter "2", "3".
+    """
+    times: Counter[bytes] = Counter()
+    for place, content, sample in json_lines(path, limits):
+        for name in (name for name in REQUIRED if name not in sample):
+            step = "Logs of other tools are read as tables."
+            raise FileError(place, f"an object without {name!r}", LAYOUT, step)
+        used = str(sample.get("filter", ""))
+        if "filter" not in sample:
+            key = digest_of(json.dumps([sample["doc_id"], sample["resps"]]).encode())
+            times[key] += 1
+            used = "" if times[key] == 1 else f"{times[key]}"
+        yield place, content, sample, used
+
+
+def digest_of(content: bytes) -> bytes:
+    """Hash that tells lines apart."""
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 # Samples
@@ -202,25 +218,31 @@ def samples_of(
     file: LogFile, choices: Choices, used: str, names: dict[str, None]
 ) -> Iterator[Sample | None]:
     """Samples under a filter; `names` gets the names of all filters of the file, in their order."""
-    seen: dict[int | str, tuple[str, list[bytes]]] = {}
-    for place, content, sample in json_lines(file.path, choices.limits):
-        name = filter_of(sample, place)
+    items: dict[int | str, str] = {}
+    repeats: Counter[int | str] = Counter()
+    lines: set[bytes] = set()
+    copies = 0
+    for place, content, sample, name in samples_by_filter(file.path, choices.limits):
+        digest = digest_of(content.strip())
+        if digest in lines:
+            copies += 1
+            continue
         names[name] = None
         if name != used:
             continue
         doc_id, item = document(sample, place)
-        digest = hashlib.blake2b(content.strip(), digest_size=16).digest()
-        first, digests = seen.setdefault(doc_id, (item, []))
-        if first != item:
+        if items.setdefault(doc_id, item) != item:
             got = f"doc_id {doc_id!r} again, of another document"
             raise FileError(place, got, "the samples of one task", "Read each task by itself.")
-        if digest in digests:
-            yield None
-            continue
-        digests.append(digest)
+        lines.add(digest)
+        repeats[doc_id] += 1
         meta: dict[str, Any] = {"task": file.task, "model": file.model, "run": file.run}
-        meta |= {"filter": safe_text(name), "doc_id": doc_id, "repeat": len(digests), "item": item}
+        meta |= {"filter": safe_text(name), "doc_id": doc_id}
+        meta |= {"repeat": repeats[doc_id], "item": item}
         yield sample_of(sample, place, meta, file, choices)
+    # Where filters without a name agree, their lines are the same, and no copies.
+    if len(names) == 1 or "filter" in sample:
+        yield from [None] * copies
 
 
 def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:

@@ -4,6 +4,7 @@ Trials with several answers to each item → DataFrame, one row per item, with t
 Source: self-consistency, Wang et al. (2023); the share as confidence, Xiong et al. (2024).
 """
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
@@ -38,12 +39,20 @@ FEWEST = 2
 OWN = ("item", "target", "answer", "correct", "confidence", "confidence_se", "samples")
 
 
+# How filters are named whose grade is that of the answer given most often.
+VOTES = re.compile(r"maj|vot", re.IGNORECASE)
+
+
 class Answer(NamedTuple):
-    """An answer to an item, as it is compared and as it was written, and whether it is right."""
+    """An answer to an item, as it is compared and as it was written, and whether it is right.
+
+    `won` is whether it has the grade of a vote among the answers; None where the first has it.
+    """
 
     key: str | None
     text: Any
     correct: bool | None
+    won: bool | None = None
 
 
 @check_inputs(skip=("trials",))
@@ -74,10 +83,11 @@ def agreement(
         "perturbation" that are there; other columns that differ among the answers to an item are
         then refused (see Notes).
     correct : str, optional
-        Column that says whether an answer is right; of lists, whether the first of them is.
+        Column that says whether an answer is right; of lists, whether the first of them is, or,
+        where a filter voted, the one in column "chosen".
     of : {"modal", "graded"}, optional
         Which answer is judged: the one given most often, of several the one that came first; or
-        the first one, which is the one that lm-eval grades.
+        the one with a grade, which is the first one, or where a filter voted the one that won.
 
     Returns
     -------
@@ -106,7 +116,9 @@ def agreement(
     the standard deviation of the posterior under a uniform prior, which is not 0 where all agree.
     The modal answer is chosen because it is frequent, so its share is too high on average, by at
     most about one standard error, and never less than 1/n. The first answer is chosen before the
-    others are seen: k and n are those of the other answers, and the share is unbiased.
+    others are seen: k and n are those of the other answers, and the share is unbiased. A filter of
+    lm-eval voted if its name says so ("maj@8", "vote"), or if it chose an answer that several
+    responses have and the first has not; what won is chosen as the modal answer is.
 
     Two answers are the same if they differ in case, spaces, quotation marks or a final full stop
     alone. Answers that are missing count neither for nor against: they are not in ``samples``. An
@@ -207,28 +219,48 @@ def items_of(
 ) -> list[tuple[dict[Any, Any], list[Answer]]]:
     """For each item its first row, and its answers in their order."""
     items: dict[tuple[Any, ...], tuple[dict[Any, Any], list[Answer]]] = {}
-    for row in trials.to_dict("records"):
+    rows = [(row, answers_in(column, row[column])) for row in trials.to_dict("records")]
+    voting = {filter_of(row) for row, answers in rows if is_vote(row, answers)}
+    for row, answers in rows:
         key = tuple(as_text(row[name]) for name in keys)
         verdict = row.get(correct)
         verdict = None if is_missing(verdict) else as_correct(verdict)
-        items.setdefault(key, (row, []))[1].extend(answers_in(column, row[column], verdict))
+        if filter_of(row) in voting:
+            won = answer_key(row.get("chosen"))
+            answers = [one._replace(won=one.key == won) for one in answers]
+        graded = [place == 0 if a.won is None else a.won for place, a in enumerate(answers)]
+        items.setdefault(key, (row, []))[1].extend(
+            answer._replace(correct=verdict if is_graded else None)
+            for answer, is_graded in zip(answers, graded, strict=True)
+        )
     return list(items.values())
 
 
-def answers_in(column: str, value: Any, correct: bool | None) -> list[Answer]:
-    """Answers in a cell: one, or a list of them, of which the first was graded."""
+def answers_in(column: str, value: Any) -> list[Answer]:
+    """Answers in a cell: one, or a list of them."""
     if column == LISTS and isinstance(value, str):
         value = json_value(f"column {column!r}", value)
     values = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
-    graded = [correct, *[None] * (len(values) - 1)]
-    return [as_answer(one, right) for one, right in zip(values, graded, strict=False)]
+    return [Answer(answer_key(one), None if is_missing(one) else one, None) for one in values]
 
 
-def as_answer(value: Any, correct: bool | None) -> Answer:
+def answer_key(value: Any) -> str | None:
     """Answer as it is compared: text without what is around it, in one case."""
     if is_missing(value):
-        return Answer(None, None, correct)
-    return Answer(fold_word(value if isinstance(value, str) else as_text(value)), value, correct)
+        return None
+    return fold_word(value if isinstance(value, str) else as_text(value))
+
+
+def filter_of(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """What tells filters of answers apart."""
+    return tuple(str(row.get(name)) for name in ("task", "model", "filter"))
+
+
+def is_vote(row: Mapping[Any, Any], answers: Sequence[Answer]) -> bool:
+    """Whether the grade of several responses is that of the answer that won a vote among them."""
+    keys, won = [answer.key for answer in answers], answer_key(row.get("chosen"))
+    is_outvoted = won != keys[0] and keys.count(won) > 1 if won is not None and keys else False
+    return len(keys) > 1 and (is_outvoted or bool(VOTES.search(str(row.get("filter", "")))))
 
 
 def judged_row(
@@ -238,13 +270,18 @@ def judged_row(
     given = [answer for answer in answers if answer.key is not None]
     rejected.update(["no answer"] * (len(answers) - len(given)))
     judged = next(iter(answers if of == "graded" else given), Answer(None, None, None))
+    if of == "graded" and judged.won is not None:
+        judged = next((one for one in given if one.won), judged)
+        if not judged.won:
+            rejected["correct: no response is the graded answer (answer_pattern=)"] += 1
     correct = judged.correct
     if len(given) < FEWEST or judged.key is None:
         rejected["confidence: fewer than two answers to an item"] += 1
         return row_of(judged, correct, 0, 0), False
     counts = Counter(answer.key for answer in given)
     if of == "graded":
-        return row_of(judged, correct, counts[judged.key] - 1, len(given) - 1), False
+        others = 0 if judged.won else 1
+        return row_of(judged, correct, counts[judged.key] - others, len(given) - others), False
     # Counter keeps the order in which answers came, and so does max.
     modal, same = max(counts.items(), key=itemgetter(1))
     judged = next(answer for answer in given if answer.key == modal)

@@ -235,6 +235,29 @@ def test_the_first_filter_of_a_task_counts_or_the_one_chosen_for_it(write, tmp_p
             read_lm_eval(tmp_path, answer_filter=choice_of)
 
 
+def unnamed(doc_id, answer, said="It is 4", **fields):
+    """A sample of a log whose rows do not name their filter."""
+    made = response(doc_id, said, answer, exact_match=float(answer == "4"), **fields)
+    return {name: value for name, value in made.items() if name != "filter"}
+
+
+def test_the_same_responses_filtered_otherwise_are_another_filter_and_no_repeat(write):
+    strict = [unnamed(0, "[invalid]"), unnamed(1, "4"), unnamed(2, "[invalid]")]
+    flexible = [unnamed(i, "4") for i in range(3)]
+    trials = read_lm_eval(write([*strict, *flexible]))
+    assert trials["correct"].tolist() == [False, True, False]
+    assert trials["repeat"].tolist() == [1] * 3
+    assert trials.attrs["duplicates"] == 0
+    (notice, _) = frame_notices(trials)
+    assert (notice.code, "colours: the first, not 2" in notice.message) == ("filter-chosen", True)
+    second = read_lm_eval(write([*strict, *flexible]), answer_filter="2")
+    assert second[["filter", "correct"]].values.tolist() == [["2", True]] * 3
+    # Copies stay copies, and other responses are repeats.
+    again = read_lm_eval(write([*strict, *strict, unnamed(0, "4", "4")]))
+    assert again["repeat"].tolist() == [1, 1, 1, 2]
+    assert again.attrs["duplicates"] == 3
+
+
 def test_answers_of_several_responses_are_kept_for_their_agreement(write):
     said = ["So 3. #### 4", "#### 5", "no idea", "#### 7 or rather #### 4"]
     path = write([response(0, resps=[said]), response(1, resps=[["one"]])])

@@ -100,6 +100,34 @@ def test_lists_of_answers_have_the_first_one_graded():
     pd.testing.assert_frame_equal(agreement(written), modal)
 
 
+def voted(**columns):
+    """Lists of answers, of which the vote has the grade."""
+    lists = [["1", "0", "0", "1", "0"], ["3", "3", "4"], ["6", "5", "6"]]
+    chosen = {"item": [1, 2, 3], "chosen": ["0", "3", "6"], "correct": [True, False, True]}
+    return pd.DataFrame(chosen | {"answers": lists} | columns)
+
+
+@pytest.mark.parametrize("of", ["graded", "modal"])
+def test_the_grade_of_a_vote_belongs_to_the_answer_that_won(of):
+    agreed = agreement(voted(), of=of)
+    assert agreed["answer"].tolist() == ["0", "3", "6"]
+    assert agreed["correct"].tolist() == [True, False, True]
+    np.testing.assert_allclose(agreed["confidence"], [3 / 5, 2 / 3, 2 / 3])
+    assert agreed["samples"].tolist() == [5, 3, 3]
+
+
+def test_a_filter_that_is_named_a_vote_grades_none_of_the_texts_without_a_pattern():
+    whole = voted(answers=[["It is 1", "It is 0", "It is 0"]] * 3)
+    agreed = agreement(whole.assign(filter="maj@3"), of="graded")
+    assert agreed["correct"].isna().all()
+    assert agreed.attrs["rejected"] == {
+        "correct: no response is the graded answer (answer_pattern=)": 3
+    }
+    # Other filters keep an answer of the first response, which has the grade then.
+    first = agreement(whole.assign(filter="strict-match"), of="graded")
+    assert first["correct"].tolist() == [True, False, True]
+
+
 def test_repeats_of_lm_eval_agree():
     options = {"answer_filter": "answer", "answer_pattern": 'answer": "([a-z ]+)'}
     trials = read_log("lm-eval", LOGS / "lm_eval" / "house__fixed", **options)
