@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1526,
-    "bayes": 5443,
+    "bayes": 5446,
     "commands": 2493,
     "compare": 2073,
     "counts": 2948,
     "likelihood": 3488,
     "logs": 2758,
-    "measures": 2794,
+    "measures": 2792,
     "mle": 2132,
     "plots": 1749,
     "report": 3494,
     "rows": 1400,
     "simulate": 1188,
-    "specs": 1415,
+    "specs": 1454,
     "studies": 2146,
 }
 # Public modules and small folders that count as part of a room.

@@ -34,6 +34,7 @@ from hmetad.likelihood.families.normal import parameter_name
 from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.specs.design import parse_design
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
+from hmetad.specs.identification import same_effect_notices
 from hmetad.specs.layout import FormulaLayout, Layout, layout_of
 from hmetad.specs.spec import ModelSpec
 
@@ -251,7 +252,9 @@ def finish_estimates(
     of_chains = convergence_notices(fitted, flags)
     is_worse = p_fit < limit("estimates-misfit")
     misfit = [notice_of("estimates-misfit", p=f"{p_fit:.2g}")] if is_worse else []
-    return with_variable_notices(fitted.saying([*data.found, *of_chains, *misfit]), flags)
+    alike = [one for design in program.designs.values() for one in same_effect_notices(design)]
+    found = [*data.found, *of_chains, *misfit, *alike]
+    return with_variable_notices(fitted.saying(found), flags)
 
 
 def sides_of(formula: str) -> tuple[str, str]:

@@ -49,11 +49,13 @@ from hmetad.counts.checks import (
 from hmetad.counts.columns import as_correct, as_text
 from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
 from hmetad.measures.sdt import sdt
+from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.formula import (
     Expression,
     GroupTerm,
     block_factors,
     describe_terms,
+    formula_columns,
     parse_formula,
     quote,
 )
@@ -371,12 +373,43 @@ def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
             got = f"{name!r}, which is a coordinate of the cells"
             raise TakenError(f"name of {variable}", got, "another name")
     cells = cell_table(counts) if spec.formula else pd.DataFrame()
-    return {
+    found = {
         name: parse_design(
             name, formula, cells, may_correlate=not spec.extra_dims(name), factors=spec.factors
         )
         for name, formula in spec.formula.items()
     }
+    for column in spec.between:
+        for design in found.values():
+            if column in formula_columns([design.formula]):
+                check_between(column, design, cells, spec)
+    return found
+
+
+def check_between(column: str, design: Design, cells: pd.DataFrame, spec: ModelSpec) -> None:
+    """Raise where people have two levels of a column that a card says lies between them."""
+    parts = [{*block.factor.split(":")} for block in design.blocks]
+    for block, own in zip(design.blocks, parts, strict=True):
+        # A laboratory may have people of both groups.
+        if any(own < other for other in parts) or any(map(is_item_name, own)):
+            continue
+        several = cells[column].groupby(block.index).nunique().to_numpy() > 1
+        if not several.any():
+            continue
+        who, number = block.factor, f"{several.sum()} of {len(several)}"
+        got = f"several levels of {column} in {number} {who}, as in {block.groups[several][0]}"
+        made = f"{who}=trials.{column}.astype(str) + '-' + trials.{who}.astype(str)"
+        ways = [
+            f"{unique}, or write (1 | {who}:{column}) in {formula}. If they are the same people, "
+            f"take {card}, with 1 + {column} + (1 + {column} || {who}) in {formula}."
+            for unique, formula, card in (
+                (f"make them unique, trials.assign({made})", "formula=", "model='group'"),
+                ("make them unique in the file", "--formula all=", "--model group"),
+            )
+        ]
+        steps = (f"If equal ids stand for different people, {way}" for way in ways)
+        allowed = f"one level for each {who}: {column} lies between people in card {spec.name}"
+        raise LevelError("counts", got, allowed, *steps)
 
 
 @dataclass(frozen=True)

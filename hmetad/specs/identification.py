@@ -16,7 +16,9 @@ from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["are_too_even", "even_ratings_notices", "identification_notices"]
+__all__ = [
+    *("are_too_even", "even_ratings_notices", "identification_notices", "same_effect_notices"),
+]
 
 type Floats = NDArray[np.float64]
 
@@ -104,35 +106,34 @@ def same_effect_notices(design: Design) -> list[Notice]:
     Items are no people: that what a condition does is the same in each is not looked at. Source:
     Barr, Levy, Scheepers & Tily (2013).
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, Notice] = {}
+    start = "1" if any(term.name == "Intercept" for term in design.common) else "0"
     for block in design.blocks:
         parts = {*block.factor.split(":")}
         if block.factor in found or any(map(is_item_name, parts)):
             continue
         nested = [one for one in design.blocks if parts <= {*one.factor.split(":")}]
-        found[block.factor] = [
-            term.name for term in design.common if is_same_in_all(term, block, nested)
-        ]
-    start = "1" if any(term.name == "Intercept" for term in design.common) else "0"
-    return [
-        notice_of(
-            "same-effect",
-            terms=" and ".join(terms),
-            parameter=design.parameter,
-            factor=factor,
-            example=" + ".join([start, *terms]),
-        )
-        for factor, terms in found.items()
-        if terms
-    ]
+        concerned = {x.name: groups_alike(x, block, nested) for x in design.common}
+        terms = [name for name, groups in concerned.items() if groups]
+        if terms:
+            found[block.factor] = notice_of(
+                "same-effect",
+                terms=" and ".join(terms),
+                parameter=design.parameter,
+                factor=block.factor,
+                example=" + ".join([start, *terms]),
+                number=len(set().union(*concerned.values())),
+                all=len(block.groups),
+            )
+    return [*found.values()]
 
 
-def is_same_in_all(term: Term, block: Block, nested: Sequence[Block]) -> bool:
-    """Whether a term varies within a group of a block, and no effects of this group make it up."""
+def groups_alike(term: Term, block: Block, nested: Sequence[Block]) -> set[int]:
+    """Groups of a block within which a term varies, and no effects of the group make it up."""
     order = np.argsort(block.index, kind="stable")
     sizes = np.bincount(block.index, minlength=len(block.groups))
-    rank = np.linalg.matrix_rank
-    for rows in np.split(order, sizes.cumsum()[:-1]):
+    rank, found = np.linalg.matrix_rank, set[int]()
+    for number, rows in enumerate(np.split(order, sizes.cumsum()[:-1])):
         columns = term.columns[rows]
         if len(rows) < 2 or not np.ptp(columns, axis=0).any():
             continue
@@ -144,8 +145,8 @@ def is_same_in_all(term: Term, block: Block, nested: Sequence[Block]) -> bool:
             ]
         )
         if rank(np.hstack([effects, columns])) > rank(effects):
-            return True
-    return False
+            found.add(number)
+    return found
 
 
 def one_stimulus_factors(counts: xr.DataArray, designs: Mapping[str, Design]) -> list[str]:

@@ -177,7 +177,7 @@ def by_difficulty(
         # d′ has no formula: every cell has its own.
         formula = {name: own for name in names if name != "dprime"}
     priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
-    bare = replace(spec, formula={}, priors={} if formula else priors)
+    bare = replace(spec, formula={}, between=(), priors={} if formula else priors)
     return replace(bare, formula=formula, factors=tuple(columns.values()))
 
 

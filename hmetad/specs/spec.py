@@ -18,7 +18,12 @@ from hmetad.base.variable_roles import Identity
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.specs.formula import block_factors, parse_formula, term_names
+from hmetad.specs.formula import (
+    block_factors,
+    formula_columns,
+    parse_formula,
+    term_names,
+)
 
 __all__ = [
     *("CORRELATION", "ModelSpec", "as_priors", "formula_variables", "free_priors"),
@@ -63,6 +68,8 @@ class ModelSpec:
     factors : tuple of str
         Columns that stand for levels where a formula names them alone, whatever their type: the
         tasks 1, 2 and 3 have a value each, and no slope.
+    between : tuple of str
+        Columns that lie between people: nobody has two levels of one.
     names : mapping of str to str
         Other names for variables of the posterior, such as HMeta-d's.
     priors : mapping of str to Prior
@@ -98,6 +105,7 @@ class ModelSpec:
     choices: Mapping[str, str]
     formula: Mapping[str, str]
     factors: tuple[str, ...]
+    between: tuple[str, ...]
     names: Mapping[str, str]
     priors: Mapping[str, Prior]
     example: Mapping[str, Any]
@@ -115,11 +123,12 @@ class ModelSpec:
         priors: Mapping[str, Prior] | None = None,
         example: Mapping[str, Any] | None = None,
         factors: Sequence[str] = (),
+        between: Sequence[str] = (),
         **own_choices: str,
     ) -> None:
         texts = {"name": name, "title": title, "question": question, "reference": reference}
         tables = {"formula": formula, "names": names, "priors": priors, "example": example}
-        given: dict[str, object] = {**texts, "factors": factors}
+        given: dict[str, object] = {**texts, "factors": factors, "between": between}
         given |= {key: {} if table is None else table for key, table in tables.items()}
         refuse_wrong_kinds(given)
         made = {**(choices or {}), **own_choices}
@@ -245,7 +254,10 @@ def with_changes(
     # M on another scale is pooled as before.
     if is_same and of_m in spec.formula and now in bare.formula_parameters:
         old_formulas[now] = spec.formula[of_m]
-    changed = replace(bare, formula={**old_formulas, **new_formulas})
+    # What a card says of its columns holds as long as a formula of its own names them.
+    named = formula_columns(x for name, x in old_formulas.items() if name not in new_formulas)
+    between = tuple(name for name in bare.between if name in named)
+    changed = replace(bare, formula={**old_formulas, **new_formulas}, between=between)
     without_prior = {*spec.parameters} - {*changed.parameters} | {*new_formulas}
     old_priors = {**spec.priors}
     if old_priors:
@@ -350,7 +362,7 @@ def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
         if name in TEXTS:
             allowed = f"text of at most {MAX_TEXT} characters"
             is_right = isinstance(value, str) and len(value) <= MAX_TEXT
-        elif name == "factors":
+        elif name in ("factors", "between"):
             allowed, is_list = "a list of columns, as text", isinstance(value, list | tuple)
             is_right = is_list and all(isinstance(x, str) for x in value)
         else:

@@ -66,9 +66,10 @@ def test_a_quantity_is_judged_as_it_is_where_no_levels_are_compared(folder, fit)
 
 
 def test_of_what_a_fit_has_said_only_what_bears_on_a_verdict_is_said_again(tmp_path, fit):
+    about = {"terms": "task", "parameter": "log_m", "factor": "model", "example": "task"}
     told = [
         notice_of("few-trials", ["good | A"]),
-        notice_of("same-effect", terms="task", parameter="log_m", factor="model", example="task"),
+        notice_of("same-effect", **about, number=2, all=2),
         notice_of("dprime-sign.fitted", ["poor | A"], step="", shell_step=""),
         notice_of("reversed-scale.measured", number=3, cells=4),
         notice_of("no-errors.fitted", ["none of these"]),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hmetad.base.errors import InputError
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of
 from hmetad.specs.identification import identification_notices
@@ -60,6 +61,61 @@ def test_a_condition_within_people_whose_effect_is_the_same_in_all_is_noticed(fo
     steps = [one.next_step for one in found if one.code == "same-effect"]
     assert len(steps) == bool(expected)
     assert all(f"Let it differ in formula=: {expected}" in step for step in steps)
+
+
+TWO_GROUPS = {"subject": [*"abcdabed"], "group": [*"mmmmnnnn"], "age": [20, 30, 40, 50] * 2}
+
+
+@pytest.mark.parametrize(
+    ("formula", "number"),
+    [
+        ("1 + group + (1 | subject)", 3),
+        ("1 + group * scale(age) + (1 | subject)", 3),
+        ("1 + group + (1 | subject:group)", 0),
+    ],
+)
+def test_people_of_two_groups_with_the_same_name_are_counted_in_a_formula_of_ones_own(
+    formula, number
+):
+    """Both groups have an a, a b and a d."""
+    counts = simulate_counts([1.5] * 8, m_ratio=0.8, trials=200, coords=TWO_GROUPS, seed=1)
+    spec = with_changes(load_model("group"), formula={"log_m": formula})
+    found = identification_notices(counts, spec, designs_of(counts, spec))
+    messages = [one.message for one in found if one.code == "same-effect"]
+    assert [f"{number} of 5 levels of subject" in text for text in messages] == [True] * bool(
+        number
+    )
+
+
+FORMULA = dict.fromkeys(["log_m", "dprime", "c", "log_gap"], "0 + group + (1 | subject)")
+
+
+@pytest.mark.parametrize(
+    ("card", "formula", "got"),
+    [
+        ("group_comparison", {}, "several levels of group in 3 of 5 subject, as in a"),
+        ("group_comparison", {"log_m": FORMULA["log_m"]}, "several levels of group in 3"),
+        ("group_comparison", FORMULA, ""),
+        ("group_comparison", {x: f.replace("ect)", "ect:group)") for x, f in FORMULA.items()}, ""),
+        ("regression", {}, "several levels of covariate in 1 of 5 subject, as in d"),
+        ("hmetad_regression", {}, "several levels of covariate in 1 of 5 subject"),
+    ],
+)
+def test_a_card_of_what_lies_between_people_refuses_people_with_two_levels_of_it(
+    card, formula, got
+):
+    age = [20, 30, 40, 50, 20, 30, 60, 55]
+    coords = {**TWO_GROUPS, "covariate": age}
+    counts = simulate_counts([1.5] * 8, m_ratio=0.8, trials=200, coords=coords, seed=1)
+    spec = with_changes(load_model(card), formula=formula)
+    assert load_model(card).from_json(spec.to_json()) == spec
+    if not got:
+        assert designs_of(counts, spec)
+        return
+    with pytest.raises(InputError, match=got) as refused:
+        designs_of(counts, spec)
+    assert "trials.assign(subject=" in refused.value.next_step
+    assert "(1 | subject:" in refused.value.shell_step
 
 
 def test_an_item_is_no_person_in_whom_an_effect_may_differ():
