@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5446,
     "commands": 2493,
     "compare": 2073,
-    "counts": 2948,
+    "counts": 2963,
     "likelihood": 3488,
     "logs": 2758,
     "measures": 2792,

@@ -31,6 +31,8 @@ MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 4
 MOST_OPTIONS, MOST, RARE = 12, 0.75, 0.05
 # A scale from 1 to at most 7 has no 0 where 0 is rarer than this.
 LONGEST, RAREST = 7, 0.005
+# The counters that PsychoPy writes of a loop.
+LOOP = re.compile(r"\.(this(N|RepN|TrialN|Index)|ran|order)$")
 # Agreement with correctness that settles what codes mean; standard errors of a clear difference.
 AGREES, CLEAR = 0.95, 3.0
 
@@ -203,18 +205,40 @@ def named_roles(table: pd.DataFrame) -> Iterator[Guess]:
 
 def rows_left_out(table: pd.DataFrame, main: Sequence[Any]) -> Iterator[Guess]:
     """Rows of training, calibration and catch trials."""
-    rules = names()["no_trial"]
-    for name in (x for x in table if x not in main and 1 < table[x].nunique() <= MOST_OPTIONS):
-        times, words = plain_column(table[name]).value_counts(), {*plain_name(name).split("_")}
-        said = [x for x in times.index.tolist() if re.match(rules["values"], str(x).lower())]
+    rules, gone = names()["no_trial"], np.zeros(len(table), dtype=bool)
+    for name in (x for x in table if x not in main):
+        column, words = plain_column(table[name]), {*plain_name(name).split("_")}
+        times, is_named = column.value_counts(), bool(words & {*rules["words"]})
+        levels = times.index.tolist()
+        few = levels if len(levels) <= MOST_OPTIONS else []
+        said = [x for x in few if re.match(rules["values"], str(x).lower())]
         reason, is_sure = "named like trials of training, or catch trials", True
-        if not said and words & {*rules["words"]}:
-            said = [x for x in times.index.tolist() if as_correct(x) or str(x).lower() == "yes"]
-        if not said and "block" in words and 0 < times.get(0, 0) < 0.7 * times.median():
+        if not said and is_named:
+            said, is_sure = levels_of_practice(str(name), levels, bool(column.isna().any()))
+        if not said and few and "block" in words and 0 < times.get(0, 0) < 0.7 * times.median():
             said, reason, is_sure = [0], "block 0 is shorter than the others", False
-        if 0 < len(said) < len(times):
-            is_sure &= bool(times[times.index.isin(said)].sum() < len(table) / 2)
+        own = column.isin(said).to_numpy()
+        # The counters of a loop tell the same rows.
+        if (own & ~gone).any() and not own.all():
+            gone |= own
+            is_sure &= bool(own.sum() < len(table) / 2)
             yield Guess("leave_out", {name: said}, is_sure, reason)
+
+
+def levels_of_practice(name: str, levels: list[Any], has_blanks: bool) -> tuple[list[Any], bool]:
+    """Values, the most frequent first, of practice in a column named so; whether that is sure.
+
+    Flags say it of each trial. Counters of practice, from 0 in PsychoPy's loops, are blank or 0 in
+    other trials.
+    """
+    flags = [x for x in levels if as_correct(x) or str(x).lower() == "yes"]
+    others = [x for x in levels if as_correct(x) is False or str(x).lower() == "no"]
+    is_flag = len(flags) + len(others) == len(levels) and not LOOP.search(name)
+    if has_blanks and not (is_flag and others):
+        return levels, is_flag
+    if not is_flag and levels and levels[0] == 0:
+        return levels[1:], False
+    return flags, is_flag
 
 
 def answer_codes(trials: pd.DataFrame) -> Iterator[Guess]:

@@ -193,6 +193,36 @@ def test_rows_of_training_and_catch_trials_are_left_out(name, values, left_out):
     assert len(trials_of(table)) == 600
 
 
+PLACE = np.tile(np.arange(120), 6)
+
+
+@pytest.mark.parametrize("practised", [1, 2, 20])
+def test_trials_of_a_practice_loop_are_left_out_where_its_counter_is_blank_elsewhere(practised):
+    place = PLACE.copy()
+    counter = np.where(place < practised, place, np.nan)
+    loop = {"practice.thisRepN": counter * 0, "practice.thisN": counter}
+    table = TABLE.assign(**loop, **{"trials.thisN": np.where(place < practised, np.nan, 1)})
+    trials = trials_of(table)
+    expected = TABLE[place >= practised]
+    assert trials["confidence"].tolist() == expected["Confidence"].tolist()
+    assert facts(table)["leave_out"] == ({"practice.thisRepN": [0.0]}, False)
+
+
+@pytest.mark.parametrize(
+    ("column", "left_out", "is_sure"),
+    [
+        (np.where(PLACE < 9, 1, np.nan), [1], True),
+        (np.where(PLACE < 9, "yes", ""), ["yes"], True),
+        (np.where(PLACE < 9, PLACE + 1, np.nan), [*range(1, 10)], False),
+        (np.where(PLACE < 9, PLACE + 1, 0), [*range(1, 10)], False),
+        (np.where(PLACE < 9, 1, np.where(PLACE < 12, np.nan, 0)), [1], True),
+    ],
+)
+def test_only_a_flag_of_practice_is_sure(column, left_out, is_sure):
+    found, sure = facts(TABLE.assign(practice=pd.Series(column).replace("", None)))["leave_out"]
+    assert (sorted(found["practice"]), sure) == (left_out, is_sure)
+
+
 def test_a_short_block_zero_may_be_training():
     block = (np.arange(len(TABLE)) % 120 + 30) // 40
     assert facts(TABLE.assign(Block=block))["leave_out"] == ({"Block": [0]}, False)
