@@ -31,6 +31,7 @@ __all__ = [
     "convergence_notices",
     "divergence_notices",
     "flagged_elements",
+    "pools_m",
     "prediction_notices",
     "sampled_variables",
     "sampling_flags",
@@ -48,8 +49,8 @@ ENOUGH = "draws_are_enough"
 # Divergences are charged to cells that have so many each, are such a share of the cells at most,
 # and leave such a share of the divergences to others at most.
 FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
-# Codes of errors of a fit that predictions of the same people bear.
-OF_PEOPLE = {"divergences", "no-errors", "all-one-rating"}
+# Codes of notices of a fit that predictions of the same people bear.
+OF_PEOPLE = {"divergences", "no-errors", "all-one-rating", "dprime-sign", "meta-d-sign"}
 # Texts of trouble of some cells alone, and of trouble on which a quantity does not rest.
 OF_CELLS = {"rhat": "rhat.cells", "ess": "ess.cells"}
 ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
@@ -181,8 +182,9 @@ def charged_cells(fitted: Fitted, stats: xr.Dataset, number: int) -> list[str]:
     for one whose M the counts do not determine, which is the first to be suspected, and where the
     population is as with longer steps.
     """
-    errors = [one for one in notices(fitted.tree) if one.severity == "error"]
-    suspects = {cell for one in errors if about_alone(one.code) for cell in one.cells}
+    severities = {"warning", "error"} if pools_m(fitted) else {"error"}
+    told = [one for one in notices(fitted.tree) if one.severity in severities]
+    suspects = {cell for one in told if about_alone(one.code) for cell in one.cells}
     within = stats["divergences_within"]
     fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)
     is_shared = stats.attrs.get(AGREE) == "population"
@@ -239,7 +241,8 @@ def variable_notices(fitted: Fitted, flags: Flags | None = None) -> dict[str, li
         own = sources(fitted.record, name, flags) if is_of_cells else shared
         # An effect is that of a person, a coefficient is all people's.
         is_own = is_of_cells or role == "effect"
-        said = others if is_own else [of_all_people(one, fitted) for one in others]
+        concerning = of_cells if is_own else of_all_people
+        said = [concerning(one, fitted) for one in others]
         found[name] = [*said, *here_and_elsewhere(flags, own)]
     return found
 
@@ -296,34 +299,44 @@ def general_and_chains(fitted: Fitted) -> tuple[list[Notice], list[Notice]]:
 def of_all_people(notice: Notice, fitted: Fitted) -> Notice:
     """The notice for what all people share: an error of a few cells is a warning, where it is one.
 
-    Divergences of a few cells, and meta-d′ that a population of log M cannot represent.
+    Divergences of a few cells, and M that the counts of a few do not determine.
     """
     labels = [*notice.cells]
     if notice.code == "divergences" and labels:
         return notice_of("divergences.elsewhere", names=first_few(labels, ", "), labels=labels)
-    if is_hidden_by_population(notice, fitted):
-        table, levels = fitted.cells, fitted.columns_of_levels
-        cells = len(table if fitted.has_cells else table[levels].drop_duplicates())
-        return notice_of("negative-in-population", number=len(labels), cells=cells)
-    return notice
+    if not concerns_m_of_cells(notice, fitted):
+        return notice
+    # How many they are is in the message.
+    cells = () if notice.code == "meta-d-sign" else notice.cells
+    return replace(notice, severity="warning", cells=cells)
 
 
-def is_hidden_by_population(notice: Notice, fitted: Fitted) -> bool:
-    """Whether it names cells that a population of log M takes as an M close to 0."""
-    is_error = notice.code == "meta-d-sign" and notice.severity == "error"
-    return is_error and "meta_d" in fitted.shrunk_over
+def of_cells(notice: Notice, fitted: Fitted) -> Notice:
+    """The notice for quantities of cells: what a population bears is an error of M of its cells."""
+    return replace(notice, severity="error") if concerns_m_of_cells(notice, fitted) else notice
+
+
+def pools_m(fitted: Fitted) -> bool:
+    """Whether M is that of a population: a fit of cells that share nothing asks for each."""
+    return "meta_d" in fitted.shrunk_over
+
+
+def concerns_m_of_cells(notice: Notice, fitted: Fitted) -> bool:
+    """Whether it names cells of a population whose M must not be used."""
+    is_of_m = bool(notice.cells) and about_alone(notice.code) != ""
+    return is_of_m and notice.severity != "info" and pools_m(fitted)
 
 
 def of_predicted(notice: Notice, fitted: Fitted, predicted: Mapping[str, xr.DataArray]) -> Notice:
     """The notice with those predicted cells in which all cells of the fit are that it names."""
     cells = next(iter(predicted.values()))["cell"]
     is_named = fitted.posterior["cell"].isin(notice.cells).to_numpy()
-    if is_hidden_by_population(notice, fitted):
-        # Levels of a fit that keeps no cells have the labels that the notice names.
-        if cells.isin(notice.cells).any():
-            return notice
-    elif notice.code not in OF_PEOPLE or not is_named.any():
-        return notice
+    is_of_m = concerns_m_of_cells(notice, fitted)
+    # Levels of a fit that keeps no cells have the labels that the notice names.
+    if is_of_m and cells.isin(notice.cells).any():
+        return of_cells(notice, fitted)
+    if notice.code not in OF_PEOPLE or not is_named.any():
+        return of_all_people(notice, fitted) if is_of_m else notice
     new, own = cell_table(cells), fitted.cells
     shared = [name for name in new if name in own]
     if any({*factor} <= {*shared} for factor in fitted.factors):
@@ -331,7 +344,8 @@ def of_predicted(notice: Notice, fitted: Fitted, predicted: Mapping[str, xr.Data
         named = texts.assign(is_named=is_named).groupby(shared)["is_named"].all()
         is_theirs = new[shared].map(as_text).merge(named.reset_index(), "left")["is_named"].eq(True)
         if is_theirs.any():
-            return replace(notice, cells=tuple(map(str, cells.values[is_theirs.to_numpy()])))
+            theirs = tuple(map(str, cells.values[is_theirs.to_numpy()]))
+            return of_cells(replace(notice, cells=theirs), fitted)
     return of_all_people(notice, fitted)
 
 

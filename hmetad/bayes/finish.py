@@ -7,6 +7,7 @@ Source: Fleming (2017); Guggenmos (2021).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import xarray as xr
 
@@ -21,11 +22,12 @@ from hmetad.base.notice import (
     notice_where,
     notices,
 )
-from hmetad.base.notice_registry import limit, sentence, step_values
+from hmetad.base.notice_registry import limit, step_values
 from hmetad.bayes.convergence import (
     ENOUGH,
     Flags,
     convergence_notices,
+    pools_m,
     sampling_flags,
     variable_notices,
 )
@@ -57,6 +59,15 @@ from hmetad.specs.spec import ModelSpec
 __all__ = ["finish", "with_variable_notices"]
 
 NEGLIGIBLE_SHARE = 0.01
+# Codes of what is thin in single cells, and what a population needs no advice about: it pools them.
+THIN = {"empty-ratings", "few-errors", "few-trials"}
+# Texts on M ≤ 0, by whether M is pooled and whether on the scale of its logarithm.
+OF_SIGN = {
+    (False, True): "meta-d-sign.cells",
+    (False, False): "meta-d-sign.cells-on-m",
+    (True, True): "meta-d-sign.population",
+    (True, False): "meta-d-sign.population-on-m",
+}
 # Values of predictors at which M of the population is looked at.
 MOST_POPULATIONS = 40
 
@@ -143,19 +154,19 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     whole, chance = reversed_scale(counts, "reversed-scale"), at_chance(counts)
     if "meta_d" in drawn:
         signs = sign_notices(fitted, counts, drawn, is_reversed=bool(whole))
+    answered = {"ceiling", *(one.code for one in signs)} | (THIN if pools_m(fitted) else set())
+    of_cells = high_ratio_notices(high, counts) if high is not None else []
     return [
         *whole,
         *chance,
-        # Of cells that were taken out of the table there is nothing to say, nor of corrections, of
-        # which a fit needs none.
+        # Of cells that were taken out of the table there is nothing to say.
         *(
             one
             for one in notices(counts)
-            if one.code != "ceiling" and (not one.cells or cells & {*one.cells})
+            if one.code not in answered and (not one.cells or cells & {*one.cells})
         ),
         *signs,
-        *high_populations(fitted, counts),
-        *(high_ratio_notices(high, counts) if high is not None else []),
+        *(high_populations(fitted, counts) or of_cells),
         *([] if fitted.has_cells else [not_kept]),
         *identification_notices(counts, fitted.spec, fitted.designs),
         *([many] if ratings > limit("many-ratings") else []),
@@ -169,15 +180,11 @@ def sign_notices(
     """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
 
     Responses alone may say what the posterior cannot, for on the scale of log M meta-d′ takes the
-    sign of d′, and the ratings then bend d′. log M cannot represent a cell whose confidence runs
-    backward; `variable_notices` says of a population how many it holds.
+    sign of d′, and the ratings then bend d′. Such cells are normal in a population, which uses
+    them: there all is a warning, and `variable_notices` makes it an error of M of these cells.
     """
     on_log = fitted.record.parameter_of_interest == "log_m"
-    is_pooled = "meta_d" in fitted.shrunk_over
-    pooled_step = "keep-on-log" if on_log else "keep-and-compare-m"
-    step = step_values(pooled_step if is_pooled else "more-trials")
-    backward_step = step if is_pooled else step_values("fit-separately")
-    whole = f" {sentence('near-0-in-population')}" if is_pooled else ""
+    is_pooled = pools_m(fitted)
     of_dprime = "keep-and-report" if "dprime" in fitted.shrunk_over else "fit-separately"
     # One observer has too few trials of one item to show a sign.
     if fitted.has_cells:
@@ -192,30 +199,24 @@ def sign_notices(
     )
     shown, responses = ("correct", ()) if "correct" in counts.dims else ("stimulus", "response")
     is_flat = ((counts.sum(shown) > 0).sum("rating") <= 1).all(responses) & (total > 0)
-    z = confidence_z(counts)
-    backward = z <= 0
     negative, faint_choices = doubtful_choices(fitted, counts)
-    may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
-    unclear = faint_choices | may_be["dprime"]
-    said_of_people = [
+    may_be = (drawn["dprime"] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+    unclear = (faint_choices | may_be) & ~negative & (not is_pooled)
+    found = [
         *notice_where((right == total) & (total > 0), "no-errors.fitted"),
         *notice_where(is_flat, "all-one-rating.fitted"),
         *notice_where(negative, "dprime-sign.fitted", **step_values(of_dprime)),
-        *notice_where(unclear & ~negative, "dprime-sign.near", **step_values(of_dprime)),
+        *notice_where(unclear, "dprime-sign.near", **step_values(of_dprime)),
     ]
     # Where the whole scale is reversed, what that does to M of single cells is no news.
-    if is_reversed:
-        return said_of_people
-    # meta-d′ that may be negative with d′ is said of d′.
-    faint = (z < CLEAR_Z) | (may_be["meta_d"] & ~may_be["dprime"] & ~is_flat & (right < total))
-    return [
-        *said_of_people,
-        *notice_where(
-            backward & on_log, "meta-d-sign.backward-on-log", **backward_step, whole=whole
-        ),
-        *notice_where(backward & (not on_log), "meta-d-sign.backward", **step),
-        *notice_where(faint & ~backward, "meta-d-sign.faint", **step),
-    ]
+    if not is_reversed:
+        # If d′ is negative, correct and incorrect may be exchanged.
+        backward = (confidence_z(counts) <= 0) & ~negative
+        number = {"number": int(backward.sum()), "cells": backward.size}
+        found += notice_where(backward, OF_SIGN[is_pooled, on_log], **number)
+    if not is_pooled:
+        return found
+    return [replace(x, severity="warning") if x.severity == "error" else x for x in found]
 
 
 def doubtful_choices(fitted: Fitted, counts: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:

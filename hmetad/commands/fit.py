@@ -33,6 +33,10 @@ __all__ = ["estimates", "fit", "models"]
 CARDS = {"model": "model", "title": "title", "question": "question"}
 SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 SHOWN |= {"lower": "lower", "upper": "upper"}
+POPULATION = {"quantity": "population", "term": "", "mean": "mean"}
+POPULATION |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
+# Rows of cells that are printed after a population unless all are requested.
+MOST_ROWS = 40
 Fit = Annotated[Path, typer.Option("--output", "-o")]
 
 
@@ -55,6 +59,9 @@ class FitOptions(CellOptions):
     target_accept : P
         Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
         Default: 0.8.
+    cells : flag
+        Print all cells of a model with a population, also if they are more than 40; with --format
+        csv the cells instead of the population.
     output : FILE
         The fit: .nc.
     """
@@ -65,6 +72,7 @@ class FitOptions(CellOptions):
     formula: list[str] | None = None
     draws: Chains = None
     target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
+    cells: bool = False
     output: Fit = Path("fit.nc")
 
 
@@ -122,34 +130,46 @@ def fit(asked: FitOptions) -> None:
     options = {**sampling_options(), **given_options(**given)}
     result = hmetad.bayes.thin_draws(hmetad.fit(counts, spec, formula=formulas, **options))
     save_somewhere(result, path)
-    answer = fit_answer(result, spec, cell_heading(asked.by, asked.options))
+    answer = fit_answer(result, spec, cell_heading(asked.by, asked.options), has_cells=asked.cells)
+    if asked.cells and asked.format == "csv":
+        answer = replace(answer, listings=answer.listings[::-1])
     asked.give(replace(answer, whole=notices_command([path])), [path])
+    hidden = result["posterior"].sizes["cell"] if len(answer.listings) == 1 else 0
+    if asked.format == "table" and answer.more["population"] and hidden:
+        say(f"{hidden:,} cells are not printed: --cells prints them, and --json has them.")
     for sentence in answer.more["among_published"]:
         say(sentence)
 
 
-def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec", cells: str) -> Answer:
-    """Estimates by cell and of the population, with what is to be known of the fit."""
+def fit_answer(
+    result: "xr.DataTree", spec: "hmetad.ModelSpec", heading: str, *, has_cells: bool
+) -> Answer:
+    """Estimates of the population and by cell, with what is to be known of the fit."""
     main = spec.record.plotted
-    title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
-    headings = {"cell": cells, **{name: symbol(name) for name in spec.record.tabulated}}
+    title = f"{spec.title or spec.name}: posterior means, 95 % intervals"
+    headings = {"cell": heading, **{name: symbol(name) for name in spec.record.tabulated}}
     headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
-    population, placed = [], []
+    of_cells = f"{title} of {symbol(main)}"
+    withheld = {x: {*cells} for x, cells in hmetad.report.cells_withheld(result).items()}
+    rows = rows_of(hmetad.report.estimate_table(result))
+    for row in rows:
+        row["withheld"] = ", ".join(x for x, cells in withheld.items() if row["cell"] in cells)
+    cells = Listing(rows, headings | ({"withheld": "withheld for"} if withheld else {}), of_cells)
+    listings, population, placed = [cells], [], []
     if hmetad.bayes.spec_of(result).formula:
-        table = hmetad.report.population_table(result)
-        population = rows_of(table)
+        population = rows_of(hmetad.report.population_table(result))
         placed = hmetad.report.among_published(result)
-    shown = {"quantity": "population", "term": "", "mean": "mean"}
-    shown |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
+        shown = Listing(population, POPULATION, title)
+        is_shown = has_cells or len(rows) <= MOST_ROWS
+        listings = [shown, cells] if is_shown else [shown]
     return Answer(
-        (
-            Listing(rows_of(hmetad.report.estimate_table(result)), headings, title),
-            *([Listing(population, shown)] if population else []),
-        ),
+        tuple(listings),
         hmetad.notices(result),
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),
         {
+            # Whatever is printed first.
+            "rows": rows,
             "model": spec.name,
             "population": population,
             "among_published": placed,

@@ -14,19 +14,17 @@ from numpy.typing import NDArray
 from hmetad.base.arguments import check_inputs, of_type
 from hmetad.base.checks import check_that, is_number
 from hmetad.base.errors import ModelError, TooFewError
-from hmetad.base.notice import Notice, copy_notices, notice_where
-from hmetad.base.notice_registry import step_values
+from hmetad.base.notice import copy_notices
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
-from hmetad.counts.tables import high_ratio_notices, items_together
+from hmetad.counts.tables import high_ratio_notices
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.table_checks import CLEAR_Z, at_chance, confidence_z, reversed_scale
+from hmetad.measures.table_checks import at_chance, reversed_scale
 from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,
     label_estimates,
     moved_by_correction,
     problems,
-    said_to_be_negative,
     table_of,
 )
 from hmetad.mle.maximum import (
@@ -161,7 +159,6 @@ def fit_mle(
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     if set(counts.dims) <= {"cell", *TYPE1_DIMS}:
         found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
-        found += faint_confidence(counts, result)
         found += high_ratio_notices(clearly_high(result), counts)
         if correction != "none":
             raw, _ = fitted_table(counts, "none", *how)
@@ -206,15 +203,6 @@ def has_options(counts: xr.DataArray) -> bool:
     """Whether this is a table of right and wrong choices, or of more than two options."""
     is_right = isinstance(counts, xr.DataArray) and "correct" in counts.dims
     return is_right or has_more_options(counts)
-
-
-def faint_confidence(counts: xr.DataArray, result: xr.Dataset) -> list[Notice]:
-    """Notice of cells whose confidence is not clearly higher for right answers.
-
-    A negative meta-d′ has a notice of its own.
-    """
-    faint = (confidence_z(items_together(counts)) < CLEAR_Z) & ~said_to_be_negative(result)
-    return notice_where(faint, "meta-d-sign.faint", **step_values("more-trials"))
 
 
 def assemble(fitted: CellEstimates) -> dict[str, Floats]:

@@ -1,6 +1,7 @@
 """Reports of results as pages, and results as plain tables."""
 
 from hmetad.report.contents.decided import decisions_report as decisions_report
+from hmetad.report.contents.estimates import cells_withheld as cells_withheld
 from hmetad.report.contents.estimates import convergence_record as convergence_record
 from hmetad.report.contents.estimates import estimate_table as estimate_table
 from hmetad.report.contents.fit_report import combine_reports as combine_reports

@@ -70,7 +70,7 @@ def test_every_text_of_the_table_is_used_in_the_code_and_no_other():
     written = written_in_code()
     texts = {name for code in codes().values() for name in code.texts}
     reasons = {name for name, code in codes().items() if not code.texts}
-    assert {"rhat", "few-trials.of-confidence", "meta-d-sign.faint"} <= texts
+    assert {"rhat", "few-trials.of-confidence", "meta-d-sign.cells"} <= texts
     assert {"few-draws", "unsettled"} <= reasons
     assert sorted((texts | reasons) - written) == []
     for file, call in calls_of("notice_of", "notice_where"):
@@ -143,11 +143,11 @@ def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name
     said = notice_of("mixed-items", columns="{first}, @all-tied")
     assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
     steps = {"step": "@cf/meta/llama", "shell_step": ""}
-    assert notice_of("meta-d-sign.faint", **steps).next_step == "@cf/meta/llama"
+    assert notice_of("dprime-sign.near", **steps).next_step == "@cf/meta/llama"
     # The function that raises a notice may give its next step.
-    said = notice_of("meta-d-sign.faint", ["a"], **step_values("more-trials"))
-    assert said.next_step == "Collect more trials, or compare meta_d, which may be negative."
-    assert (said.code, said.severity, said.cells) == ("meta-d-sign", "warning", ("a",))
+    said = notice_of("dprime-sign.near", ["a"], **step_values("compare-meta-d"))
+    assert said.next_step == "Compare meta_d in these cells, or exclude them from comparisons of M."
+    assert (said.code, said.severity, said.cells) == ("dprime-sign", "warning", ("a",))
 
 
 def test_a_next_step_names_arguments_that_exist_and_a_shell_step_options_that_exist():
@@ -192,7 +192,7 @@ def test_a_case_with_its_own_next_step_does_not_take_the_shell_step_of_its_code(
 
 def test_only_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():
     alone = {name: about_alone(name) for name in codes() if about_alone(name)}
-    signs = dict.fromkeys(("dprime-sign", "meta-d-sign", "negative-in-population"), "M")
+    signs = dict.fromkeys(("dprime-sign", "meta-d-sign"), "M")
     assert alone == {**signs, **dict.fromkeys(("no-errors", "all-one-rating"), "meta-d′")}
     assert not about_alone("some-other-sign")
     assert short_words("some-other-sign") == "some-other-sign"

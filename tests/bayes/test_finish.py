@@ -48,50 +48,50 @@ def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
     assert float(draws["posterior"]["m_ratio"].mean()) > 0
     (notice,) = said(draws, "meta-d-sign", "error")
     assert "Exclude the cell" in notice.next_step
-    assert not said(draws, "negative-in-population", "warning")
     verdict = decide(draws["posterior"]["log_m"], rope=(-0.1, 0.1)).table()["verdict"]
     assert verdict.tolist() == ["unreliable"]
 
 
 @pytest.mark.integration
-def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_log):
-    (notice,) = said(on_log, "meta-d-sign", "error")
-    assert notice.cells == ("f | y",)
-    assert "Keep the cell" in notice.next_step
-    assert "Exclude" not in notice.next_step
+def test_m_below_0_of_one_is_one_warning_of_a_population_and_an_error_of_that_persons_m(on_log):
+    (notice,) = [one for one in notices(on_log) if one.code == "meta-d-sign"]
+    assert (notice.severity, notice.cells) == ("warning", ("f | y",))
+    assert "In 1 of 6 cells" in notice.message
+    assert "Keep the cells" in notice.next_step
+    for name, is_judged in {"log_m": False, "m_ratio": False, "dprime": True}.items():
+        table = decide(on_log["posterior"][name], rope=(-0.1, 0.1)).table()
+        withheld = table["withheld"].str.contains("sign")
+        assert table["label"][withheld].tolist() == ([] if is_judged else ["f | y"])
 
 
 @pytest.mark.integration
-def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_log):
-    assert not said(on_log, "negative-in-population", "warning")
-    (notice,) = said(on_log, "meta-d-sign", "error")
-    assert "population" in notice.message
-    for shared in (on_log["posterior"]["log_m_group"], predict(on_log)["log_m"]):
-        (notice,) = said(shared, "negative-in-population", "warning")
-        assert "In 1 of 6 cells" in notice.message
-        assert notice.cells == ()
-        assert not said(shared, "meta-d-sign", "error")
-
-
-@pytest.mark.integration
-def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_log):
+def test_the_population_says_how_many_it_holds_and_is_judged(on_log):
     draws = contrast(on_log, var="log_m_group", over="group")
-    assert said(draws, "negative-in-population", "warning")
     judged = decide(draws, rope=(-0.1, 0.1))
-    assert said(judged.results, "negative-in-population", "warning")
+    for shared in (on_log["posterior"]["log_m_group"], predict(on_log)["log_m"], judged.results):
+        (notice,) = said(shared, "meta-d-sign", "warning")
+        assert notice.cells == ()
     assert "sign" not in judged.table()["withheld"].item()
 
 
 @pytest.mark.integration
-def test_on_the_scale_of_m_a_negative_meta_d_is_no_error(counts):
+def test_on_the_scale_of_m_a_negative_meta_d_is_a_remark(counts):
     draws = fit(counts, ON_M, **OPTIONS, **QUIET)
     assert float(draws["posterior"]["m"].sel(cell="f | y").mean()) < 0
-    assert not said(draws, "meta-d-sign", "error")
-    assert not said(draws, "negative-in-population", "warning")
-    assert all("not log_m" in n.next_step for n in said(draws, "meta-d-sign", "warning"))
-    assert said(draws, "meta-d-sign", "warning")
+    (notice,) = [one for one in notices(draws) if one.code == "meta-d-sign"]
+    assert (notice.severity, "not log_m" in notice.next_step) == ("info", True)
     verdicts = decide(draws["posterior"]["m_ratio"], rope=(-0.1, 0.1)).table()
     assert not verdicts["withheld"].str.contains("sign").any()
+
+
+@pytest.mark.integration
+def test_what_is_thin_in_people_whose_m_is_above_0_is_no_news_of_a_population():
+    coords = {"subject": range(12)}
+    m_ratio = [0.6] * 3 + [1.0] * 9
+    counts = simulate_counts(1.2, m_ratio=m_ratio, trials=90, coords=coords, seed=1)
+    assert {one.code for one in notices(counts)} == {"few-trials"}
+    assert (hmetad.fit_mle(counts)["m_ratio"] > 0).all()
+    assert notices(fit(counts, "group", random_seed=1, **QUIET)) == []
 
 
 @pytest.mark.integration
@@ -119,7 +119,7 @@ def test_a_cell_of_one_rating_is_not_told_that_its_meta_d_is_below_0(counts):
     values[1] = 0
     values[1, :, 0, 0], values[1, :, 1, 2] = [200, 100], [100, 200]
     draws = fit(counts.copy(data=values), "group_comparison", **OPTIONS, **QUIET)
-    named = {one.code: one for one in notices(draws) if one.severity == "error"}
+    named = {one.code: one for one in notices(draws) if one.severity == "warning"}
     assert named["all-one-rating"].cells == ("a | x", "b | x")
     for one in notices(draws):
         if one.code == "meta-d-sign":
@@ -145,8 +145,11 @@ def with_one_who_never_errs():
 @pytest.mark.integration
 def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_never_errs):
     draws, none = with_one_who_never_errs, ["e | y", "f | x", "f | y"]
-    (notice,) = said(draws, "no-errors", "error")
-    assert list(notice.cells) == none
+    for notice in said(draws, "no-errors", "warning") + said(
+        draws["posterior"]["m_ratio"], "no-errors", "error"
+    ):
+        assert list(notice.cells) == none
+    assert not said(draws, "no-errors", "error")
     table = report.estimate_table(draws).set_index("cell")
     assert table[["dprime", "c"]].notna().all(axis=None)
     for name in ("m_ratio", "log_m", "meta_d", "meta_d_lower"):
@@ -162,11 +165,9 @@ def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_ne
 
 def test_items_of_an_observer_are_looked_at_together():
     card = hmetad.load_model("crossed_items")
-    counts = hmetad.simulate_counts(**card.example, seed=1)
+    counts = hmetad.simulate_counts(**{**card.example, "trials": 6}, seed=1)
     quiet = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 50, "tune": 50}
-    fit = hmetad.fit(counts, card, chains=2, **quiet)
     # One observer has too few trials of one item to show how confidence tells right from wrong.
-    assert "meta-d-sign" not in {notice.code for notice in hmetad.notices(fit)}
-    alone = counts.drop_attrs()
-    found = hmetad.fit(alone, card, chains=2, **quiet)
-    assert "meta-d-sign" in {notice.code for notice in hmetad.notices(found)}
+    for table, is_asked in ((counts, False), (counts.drop_attrs(), True)):
+        fit = hmetad.fit(table, card, chains=2, **quiet)
+        assert ("meta-d-sign" in {one.code for one in notices(fit)}) == is_asked

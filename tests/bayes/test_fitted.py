@@ -210,5 +210,5 @@ def test_signs_of_levels_are_checked_where_cells_are_not_kept():
     # Levels that have the labels of these people bear their error, the population a warning.
     drawn = predict_levels(not_kept)["log_m"], predict(not_kept)["log_m"]
     for draws, is_theirs in zip(drawn, (True, False), strict=True):
-        codes = {n.code for n in hmetad.notices(draws) if n.severity == "error"}
-        assert ("meta-d-sign" in codes) == is_theirs
+        errors = {n.code for n in hmetad.notices(draws) if n.severity == "error"}
+        assert ("meta-d-sign" in errors) == is_theirs

@@ -24,6 +24,24 @@ def test_json_holds_estimates_convergence_notices_and_seed(folder):
     assert answer["versions"] == json.loads(fit.attrs["versions"])
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("people", [8, 41])
+def test_the_population_is_printed_first_and_cells_only_if_they_are_few_or_requested(
+    people, tmp_path
+):
+    m_ratio, coords = [-0.6, *[0.8] * (people - 1)], {"subject": range(people)}
+    trials = hmetad.simulate_trials(1.5, m_ratio=m_ratio, trials=200, coords=coords, seed=1)
+    trials.to_csv(tmp_path / "trials.csv", index=False)
+    line = "fit trials.csv --by subject --model group --seed 1 --draws 100 -o fit.nc"
+    shown = run(tmp_path, line)
+    population, cells = shown.stdout.find("SD of log M-ratio"), shown.stdout.find("withheld for")
+    assert (0 < population < cells) == ("--cells" not in shown.stderr) == (people <= 40)
+    table, of_cells = (run(tmp_path, f"{line} --format csv{x}").stdout for x in ("", " --cells"))
+    assert (table[:14], of_cells[:5]) == ("kind,quantity,", "cell,")
+    rows = run(tmp_path, f"{line} --json").answer["rows"]
+    assert ["meta-d-sign" in row["withheld"] for row in rows] == [True] + [False] * (people - 1)
+
+
 def test_columns_may_be_renamed_and_one_formula_is_for_all_parameters(folder, monkeypatch):
     asked = {}
 

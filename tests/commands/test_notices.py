@@ -63,8 +63,8 @@ def test_a_single_notice_is_said_whole_unless_a_command_says_it(monkeypatch, cap
 
 def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys):
     sign = [
-        notice_of("meta-d-sign.faint", ["a", "b"], step="", shell_step=""),
-        notice_of("meta-d-sign.backward-on-log", ["c"], step="", shell_step="", whole=""),
+        notice_of("meta-d-sign.cells-on-m", ["a", "b"]),
+        notice_of("meta-d-sign.cells", ["c"]),
     ]
     undefined = [notice_of("undefined-phi", ["a"]), notice_of("undefined-v", ["a", "b"])]
     remarks = [notice_of("empty-ratings", ["a"]), notice_of("empty-bins")]

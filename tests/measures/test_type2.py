@@ -461,12 +461,12 @@ def test_both_responses_are_tested_as_if_their_ratings_were_dealt_at_random():
     assert float(confidence_z(counts)[0]) == pytest.approx(expected, abs=0.02)
 
 
-def test_fits_say_where_confidence_is_not_clear():
+def test_fits_say_where_m_is_negative_and_nothing_where_it_is_not_clearly_above_0():
     names = ["faint", "backward", "clear"]
     counts = from_nr(*zip(FAINT, BACKWARD, CLEAR, strict=True), model=names)
     assert 0 < float(confidence_z(counts)[0]) < 1.96 < float(confidence_z(counts)[2])
     fitted = fit_mle(counts)
-    assert cells_of(fitted, "meta-d-sign") == [("faint",)]
+    assert cells_of(fitted, "meta-d-sign") == []
     assert cells_of(fitted, "negative-meta-d") == [("backward",)]
     # All of a response have one rating; all of it are right.
     for sides in (([30, 0, 0, 10], [12, 0, 0, 28]), ([30, 10, 0, 0], [0, 0, 12, 28])):
@@ -523,13 +523,6 @@ def test_of_one_response_without_errors_it_is_not_said_that_no_trial_was_wrong()
     both = from_nr([30, 10, 0, 0], [0, 0, 12, 28], subject=["a"])
     said = [one for one in notices(hmetad.measure(both)) if one.code == "no-errors"]
     assert [one.message[:20] for one in said] == ["There are no errors:"]
-
-
-def test_resampled_tables_are_not_asked_and_items_of_an_observer_are_asked_together():
-    assert not cells_of(hmetad.resample(from_nr(*FAINT), fit_mle, n=5, seed=1), "meta-d-sign")
-    for name, is_asked in (("item", False), ("subject", True)):
-        counts = simulate_counts(1.5, trials=[[4, 4]] * 50, coords={name: range(50)}, seed=1)
-        assert bool(cells_of(fit_mle(counts), "meta-d-sign")) == is_asked
 
 
 # --- refused --------------------------------------------------------------------------------

@@ -190,15 +190,13 @@ def test_log_m_has_its_mean_and_equal_tailed_interval_and_stays_off_the_page(fit
     assert rest.equals(frame.drop(columns=["log_m", "log_m_lower", "log_m_upper"]))
 
 
-@pytest.mark.parametrize("case", ["backward-on-log", "backward"])
-def test_the_row_of_a_cell_that_log_m_cannot_hold_is_marked_with_what_its_counts_say(fit, case):
+@pytest.mark.parametrize(("code", "words"), [("meta-d-sign.cells", "M ≤ 0"), ("rhat.cells", "R̂ a")])
+def test_the_row_of_a_cell_without_a_verdict_is_marked_with_the_reason(fit, code, words):
     cells = fit["posterior"]["cell"].values.tolist()
-    said = notice_of(f"meta-d-sign.{case}", [cells[1]], step="Keep it.", shell_step="", whole="")
-    shown = table(fit_report(with_notices(fit, [said])), "estimates")
-    is_on_log = case == "backward-on-log"
-    assert (shown.columns[-1] == "By itself", "log M cannot" in shown.note) == (is_on_log,) * 2
-    marks = [row[0] for row in shown.rows if row[-1] == "M ≤ 0"]
-    assert marks == ([cells[1]] if is_on_log else [])
+    m_ratio = with_notices(fit["posterior"]["m_ratio"], [notice_of(code, [cells[1]], names="c")])
+    shown = table(fit_report(changed(fit, m_ratio=m_ratio)), "estimates")
+    assert (shown.columns[-1], "log M cannot" in shown.note) == ("Withheld for", "M" in words)
+    assert [row[0] for row in shown.rows if row[-1].startswith(words)] == [cells[1]]
 
 
 @pytest.mark.parametrize(("share", "is_beyond"), [(0.04, False), (0.06, True)])

@@ -16,10 +16,10 @@ from hmetad.base.errors import ShapeError, TooFewError
 from hmetad.base.labels import check_same_names
 from hmetad.base.lazy import import_on_call
 from hmetad.base.monte_carlo import mean_and_interval
-from hmetad.base.notice import undetermined_cells
+from hmetad.base.notice import notices, undetermined_cells
 from hmetad.base.results import about
 
-__all__ = ["convergence_by_variable", "convergence_record", "estimate_table"]
+__all__ = ["cells_withheld", "convergence_by_variable", "convergence_record", "estimate_table"]
 
 # Tables of measures need none of these, which import the compiled likelihoods.
 check_variable: Callable[..., Any] = import_on_call("hmetad.bayes.convergence", "check_variable")
@@ -92,6 +92,27 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
 def shown_draws(fit: xr.DataTree) -> xr.Dataset:
     """Draws of the cells of a fit; where they are not kept, of the levels that stand for them."""
     return fit["posterior"].to_dataset() if fitted_of(fit).has_cells else predict_levels(fit)
+
+
+@check_inputs(fit=with_posterior)
+def cells_withheld(fit: xr.DataTree) -> dict[str, list[str]]:
+    """Cells without a verdict on what the model is about, such as M: their labels, by the reason.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+
+    Returns
+    -------
+    dict of str to list of str
+        By codes of notices, such as ``"no-errors"``.
+    """
+    found: dict[str, list[str]] = {}
+    for notice in notices(shown_draws(fit)[spec_of(fit).record.plotted]):
+        if notice.severity == "error" and notice.cells:
+            found.setdefault(notice.code, []).extend(notice.cells)
+    return found
 
 
 def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:

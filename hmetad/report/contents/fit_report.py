@@ -29,12 +29,13 @@ from hmetad.report.contents.decided import (
     decision_blocks,
     question_of,
 )
-from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.contents.estimates import cells_withheld, estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
 from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population import among_published, population_table
 from hmetad.report.contents.tables import (
     INTERVALS,
+    codes_in_words,
     early_notices,
     forest_figure,
     method_blocks,
@@ -348,8 +349,11 @@ def is_folded(fit: xr.DataTree) -> bool:
 def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     """d′, c, meta-d′ and M of every cell, and a forest of M where it can be read."""
     frame = estimate_table(fit)
-    marked = backward_cells(fit)
-    frame["by_itself"] = ["M ≤ 0" if own in marked else "" for own in frame["cell"]]
+    withheld = {code: {*cells} for code, cells in cells_withheld(fit).items()}
+    frame["withheld"] = [
+        codes_in_words(", ".join(code for code, cells in withheld.items() if own in cells))
+        for own in frame["cell"]
+    ]
     frame["cell"] = [
         " | ".join(labels.get(x, x) for x in own.split(" | ")) for own in frame["cell"]
     ]
@@ -357,8 +361,8 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     record = spec_of(fit).record
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
-    columns |= {"by_itself": "By itself"} if marked else {}
-    note = BACKWARD if marked else ""
+    columns |= {"withheld": "Withheld for"} if withheld else {}
+    note = BACKWARD if "meta-d-sign" in withheld else ""
     caption = "Estimates of every cell."
     table = table_from_frame(frame, caption, columns=columns, note=note, name="estimates")
     blocks: list[Block] = [
@@ -375,12 +379,6 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
         stem = main.replace("_", "-")
         blocks.append(forest_figure(forest, quantity, caption, stem, reference=value))
     return blocks
-
-
-def backward_cells(fit: xr.DataTree) -> set[str]:
-    """Labels of cells whose confidence runs backward, which log M cannot hold."""
-    errors = [one for one in notices(fit) if one.severity == "error"]
-    return {cell for one in errors if one.code == "meta-d-sign" for cell in one.cells}
 
 
 def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:

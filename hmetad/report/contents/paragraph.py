@@ -18,7 +18,11 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together, without_columns
 from hmetad.mle.meta_d import fit_mle
-from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
+from hmetad.report.contents.estimates import (
+    cells_withheld,
+    convergence_by_variable,
+    convergence_record,
+)
 from hmetad.report.contents.population import population_table
 from hmetad.report.contents.tables import method_text, reasons_withheld, with_words
 from hmetad.specs.design import cell_table
@@ -150,12 +154,12 @@ def ratings_words(counts: xr.DataArray) -> str:
 
 def undetermined_sentences(fit: xr.DataTree) -> Iterator[str]:
     """Cells whose M is not judged, and why."""
-    errors = [one for one in notices(fit) if one.severity == "error" and one.cells]
-    errors = [one for one in errors if one.code not in OF_SAMPLING]
-    if errors:
-        number = len({cell for one in errors for cell in one.cells})
+    found = cells_withheld(fit)
+    withheld = {code: cells for code, cells in found.items() if code not in OF_SAMPLING}
+    if withheld:
+        number = len({cell for cells in withheld.values() for cell in cells})
         listed = "; ".join(
-            f"{short_words(one.code)} in {first_few(one.cells, ', ')}" for one in errors
+            f"{short_words(code)} in {first_few(cells, ', ')}" for code, cells in withheld.items()
         )
         yield f"M was not judged in {number} of {fit['posterior'].sizes['cell']} cells: {listed}."
 
