@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5453,
     "commands": 2508,
     "compare": 2073,
-    "counts": 2963,
+    "counts": 2985,
     "likelihood": 3488,
     "logs": 2758,
     "measures": 2792,

@@ -167,7 +167,9 @@ def count_trials(
     a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
     near 1, whatever the truth: they are refused where, of all trials, of a level of one grouping
     column or of a cell, each response has ten trials and two ratings and every rating of the one is
-    below every rating of the other. Allowed, they carry the notice
+    below every rating of the other; and, with 30 trials of each, where up to 20 % of the trials
+    are slips, and confidence is lower for right answers of the one response and higher for those
+    of the other (z of 3 each): then M is near 0, whatever the truth. Allowed, they carry the notice
     ``"response-is-confidence-cut"`` of severity "error".
 
     Where difficulty or the item varies within a cell, M-ratio is inflated, and the notices

@@ -62,6 +62,9 @@ CUT_TRIALS = 10
 PROOF_TRIALS = 30
 # Trials of each response from which one shared rating is no chance.
 MANY_TRIALS = 200
+# Slips, as a share of the trials, up to which the rating determines the response; and how clearly
+# confidence is then lower for right answers of the one response, and higher for those of the other.
+MOST_SLIPS, SLIP_Z, FEWEST_ERRORS = 0.2, 3, 5
 
 
 # Cells
@@ -416,27 +419,32 @@ def cut_notices(
     They are refused unless they are allowed, where there is proof: of all trials together, of a
     level of one grouping column, or of a cell; a few levels or cells of many need more trials for
     it, and are noticed. A response that always comes with one and the same rating may be a strong
-    bias: it is noticed where it holds for all trials together.
+    bias: it is noticed where it holds for all trials together. Slips in up to 20 % of the trials
+    are no exception where confidence is lower for right answers of one response.
     """
     used = values.sum(axis=1)
     groupings = [np.zeros(len(used), dtype=np.int64), np.arange(len(used))]
     groupings += [pd.factorize(cells[name])[0].astype(np.int64) for name in cells]
-    is_proven, looks_cut = np.zeros((2, len(used)), dtype=bool)
+    is_proven, looks_cut, has_slips = np.zeros((3, len(used)), dtype=bool)
     for group in groupings:
-        together = np.zeros((group.max() + 1, *used.shape[1:]), dtype=np.int64)
-        np.add.at(together, group, used)
+        tables = np.zeros((group.max() + 1, *values.shape[1:]), dtype=np.int64)
+        np.add.at(tables, group, values)
+        together = tables.sum(axis=1)
         # A bias of one of many in a few trials looks the same.
         fewest, cut = together.sum(axis=-1).min(axis=-1), is_cut(together, ratings=2)
         are_most = 2 * cut.sum() > (fewest >= CUT_TRIALS).sum()
         is_proven |= (cut & (are_most | (fewest >= PROOF_TRIALS)))[group]
+        has_slips |= ((fewest >= PROOF_TRIALS) & is_cut_but_for_slips(tables))[group]
         looks_cut |= cut[group]
+    is_exact, is_proven = is_proven, is_proven | has_slips
     concerned, all_trials = np.asarray(labels)[is_proven].tolist(), used.sum(axis=0)
     measures = {"type2_measures": type2_measures()}
     said = notice_of("response-is-confidence-cut", **measures)
     if concerned and not is_allowed:
         where = "every cell" if is_proven.all() else f"cell {concerned[0]!r}"
         more = f" and {len(concerned) - 1} more" if 1 < len(concerned) < len(used) else ""
-        got = f"a choice that the rating alone determines, in {where}{more}"
+        slips = "" if is_exact.any() else f" but for slips, up to {MOST_SLIPS:.0%} of the trials"
+        got = f"a choice that the rating alone determines{slips}, in {where}{more}"
         step = (
             f"{said.message} {said.next_step} A scale from sure S1 to sure S2 is no confidence "
             "before it is folded: the rating is the distance from its middle. "
@@ -464,6 +472,32 @@ def is_cut(used: NDArray[np.int64], *, ratings: int) -> NDArray[np.bool_]:
     highest = used.shape[-1] - 1 - is_used[..., ::-1].argmax(axis=-1)
     is_apart = (highest < lowest[..., ::-1]).any(axis=-1)
     return has_enough.all(axis=-1) & is_apart
+
+
+def is_cut_but_for_slips(tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether few trials, (..., stimulus, response, K), lie on the other side of a cut.
+
+    A scale from sure S1 to sure S2 is told by right answers: of S1 they have the lower ratings.
+    """
+    used = tables.sum(axis=-3)
+    below, n = used.cumsum(axis=-1)[..., :-1], used.sum(axis=-1, keepdims=True)
+    # Of S1 above the cut and of S2 up to it, or the other way round.
+    wrong_side = (n - below)[..., 0, :] + below[..., 1, :]
+    total = n.sum(axis=(-2, -1))
+    slips = np.stack([wrong_side.min(axis=-1), total - wrong_side.max(axis=-1)], axis=-1)
+    each, rating = np.arange(2), np.arange(tables.shape[-1])
+    sides = np.stack([tables[..., each, each, :], tables[..., 1 - each, each, :]], axis=-2)
+    trials = np.maximum(sides.sum(axis=-1), 1)
+    mean = (sides * rating).sum(axis=-1) / trials
+    share = used / np.maximum(n, 1)
+    variance = share @ rating**2 - (share @ rating) ** 2
+    error = np.sqrt(variance * (1 / trials).sum(axis=-1))
+    # Of a handful of errors the mean has no normal distribution.
+    is_known = (error > 0) & (trials >= FEWEST_ERRORS).all(axis=-1)
+    z = np.where(is_known, mean[..., 0] - mean[..., 1], 0) / np.where(is_known, error, 1)
+    # The lower ratings are those of S1, or of S2.
+    is_told = (np.minimum(-z, z[..., ::-1]) > SLIP_Z) & (slips <= MOST_SLIPS * total[..., None])
+    return is_told.any(axis=-1)
 
 
 def is_nearly_cut(used: NDArray[np.int64]) -> bool:

@@ -25,6 +25,7 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
 from hmetad.mle.uvsdt import uvsdt
+from hmetad.simulate.simulate import simulate_trials
 from hmetad.specs.loading import load_model
 
 CUT = "response-is-confidence-cut"
@@ -323,6 +324,48 @@ def test_a_stimulus_that_goes_with_correctness_by_nature_is_left_alone():
     # Few trials do not show it.
     trials = frame(6, stimulus=["neg", "pos"] * 3, response=["neg", "pos", "pos"] * 2)
     assert count_trials(trials.assign(accuracy=trials["stimulus"] == "pos")).sum() == 6
+
+
+def response_coded(slips, turned=False, m_ratio=0.9, group=("A",) * 6):
+    """Trials of six people; a scale of 1 sure S1 to 6 sure S2 in group A, with slips."""
+    coords = {"subject": [*"abcdef"], "group": [*group]}
+    trials = simulate_trials(
+        1.5, m_ratio=[m_ratio] * 6, trials=400, ratings=3, coords=coords, seed=4
+    )
+    is_upper = trials["response"] == ("S1" if turned else "S2")
+    coded = np.where(is_upper, trials["confidence"] + 3, 4 - trials["confidence"])
+    is_slip = np.random.default_rng(0).uniform(size=len(trials)) < slips
+    coded = np.where(is_slip, 7 - coded, coded)
+    is_coded = trials["group"] == "A"
+    return trials.assign(confidence=np.where(is_coded, coded, 2 * trials["confidence"]))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("slips", [0.002, 0.01, 0.08, 0.18])
+def test_slips_do_not_make_confidence_of_a_scale_that_runs_over_both_responses(slips, turned):
+    trials = response_coded(slips, turned)
+    with pytest.raises(InputError, match=r"got a choice .* determines.* every cell") as refused:
+        count_trials(trials, by="subject")
+    assert "the distance from its middle" in refused.value.next_step
+    allowed = count_trials(trials, by="subject", response_from_confidence=True)
+    severities = {one.code: one.severity for one in notices(allowed)}
+    assert severities[CUT] == "error"
+
+
+def test_a_scale_over_both_responses_is_refused_in_the_group_that_has_it():
+    trials = response_coded(0.05, group=[*"AABBBB"])
+    counts = count_trials(trials, by=["subject", "group"], response_from_confidence=True)
+    (notice,) = (one for one in notices(counts) if one.code == CUT)
+    assert notice.cells == ("a | A", "b | A")
+
+
+def test_ratings_that_differ_by_response_are_no_scale_over_both():
+    rng, trials = np.random.default_rng(1), response_coded(0, group="B" * 6)
+    is_yes = trials["response"] == "S2"
+    # Whoever says yes is sure, and says no with doubt: nine ratings in ten lie apart.
+    apart = trials["confidence"] // 2 + np.where(is_yes ^ (rng.random(len(trials)) < 0.1), 3, 0)
+    counts = count_trials(trials.assign(confidence=apart), by="subject")
+    assert CUT not in codes(counts)
 
 
 def test_no_real_data_are_refused(shared):
