@@ -6,8 +6,9 @@ Source: version 2 of the log format of Inspect. Members are read in memory; none
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -15,13 +16,14 @@ from zipfile import ZipFile
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import is_whole
 from hmetad.base.errors import ChoiceError, FileError, InputError, UnknownError, nearest
-from hmetad.base.notice import Notice
+from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.logs.answer_options import letter_confidence
 from hmetad.logs.choices import Choices
 from hmetad.logs.json_files import UNREADABLE, json_file, json_object, member_content
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.limits import Limits, beyond, check_ratio
+from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio
 from hmetad.logs.samples import Format, Log, Sample, read_format
 from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
 
@@ -70,8 +72,9 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
         choice; cut after 1000 characters), ``score`` (text), ``correct``, ``confidence``
         (probability) and ``option_probabilities`` (list or None). Attrs, JSON-able: ``files``,
         ``unfinished`` (logs that did not end in success), ``rejected`` (values left missing, per
-        reason), ``duplicates`` (samples left out, whose id and epoch came before in the log), and
-        ``scale`` and ``examples`` of stated confidence.
+        reason), ``duplicates`` (samples left out, whose id and epoch came before in the log),
+        ``scale`` and ``examples`` of stated confidence, and ``notices``: one names the samples that
+        a finished log states and does not hold.
 
     Raises
     ------
@@ -106,9 +109,14 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     return read_format(FORMAT, path, options)
 
 
-def record_of(_: Choices, statuses: Mapping[str, str]) -> tuple[dict[str, Any], list[Notice]]:
-    """Logs that did not end in success."""
-    return {"unfinished": [name for name, status in statuses.items() if status != "success"]}, []
+def record_of(
+    _: Choices, remarks: Mapping[str, dict[str, str]]
+) -> tuple[dict[str, Any], list[Notice]]:
+    """Logs that did not end in success; notice of those that do not hold what they state."""
+    unfinished = [name for name, said in remarks.items() if said["status"] != "success"]
+    lost = [f"{name} {said['lost']}" for name, said in remarks.items() if said.get("lost")]
+    found = [notice_of("samples-missing", listed=first_few(lost))] if lost else []
+    return {"unfinished": unfinished}, found
 
 
 # Files
@@ -122,7 +130,7 @@ def log_paths(path: Path, _: Choices) -> list[Path]:
 
 
 def log_of(choices: Choices, path: Path) -> Log:
-    """Log whose samples come one at a time; kept is its status."""
+    """Log whose samples come one at a time; kept are its status and what it lacks."""
     limits = choices.limits
     if path.suffix == ".eval":
         names = member_names(path, limits)
@@ -152,30 +160,31 @@ def log_of(choices: Choices, path: Path) -> Log:
         raise FileError(place, "'eval' without a task and a model", ALLOWED)
     meta = {"task": safe_text(task), "model": safe_text(model), "log": safe_text(path.name)}
     # A log that was never finished has no status.
-    status = safe_text(header.get("status", "started"))
-    samples = samples_of(found, meta, choices)
+    remark = {"status": safe_text(header.get("status", "started"))}
+    samples = samples_of(found, meta, choices, partial(lost_samples, header, remark))
     if choices.place == "logprobs":
         samples = with_known_order(samples)
-    return Log(path, meta["task"], samples, status)
+    return Log(path, meta["task"], samples, remark)
 
 
 def member_names(path: Path, limits: Limits) -> list[str]:
     """Names of the members; of several with one name the last counts, as in any archive."""
     try:
         with ZipFile(path) as archive:
-            infos = archive.NameToInfo
+            infos = archive.infolist()
     except UNREADABLE as error:
         raise unreadable(str(path), error) from error
-    for name in infos:
+    names = [info.filename for info in infos]
+    for name in names:
         parts = re.split(r"[\\/]", name)
         if ".." in parts or not parts[0] or DRIVE.match(name):
             got = f"a member {safe_text(name)!r}, which points out of the archive"
             raise FileError(str(path), got, ALLOWED, "Get the log from whoever made it.")
     if len(infos) > limits.members:
         raise beyond(str(path), "members", f"{len(infos):,} members", limits)
-    unpacked = sum(info.file_size for info in infos.values())
+    unpacked = sum(info.file_size for info in infos)
     check_ratio(str(path), path.stat().st_size, unpacked, limits)
-    return list(infos)
+    return names
 
 
 def members(path: Path, names: list[str], limits: Limits) -> Iterator[Place]:
@@ -208,7 +217,10 @@ def unreadable(place: str, error: Exception) -> InputError:
 
 
 def samples_of(
-    found: Iterator[Place], meta: dict[str, Any], choices: Choices
+    found: Iterator[Place],
+    meta: dict[str, Any],
+    choices: Choices,
+    finish: Callable[[set[tuple[int | str, int]]], None],
 ) -> Iterator[Sample | None]:
     """Samples of a log; those whose id and epoch came before are copies."""
     seen: set[tuple[int | str, int]] = set()
@@ -222,6 +234,25 @@ def samples_of(
         seen.add((name, epoch))
         own = {**meta, "id": name, "epoch": epoch, "item": safe_text(name)}
         yield sample_of(sample, place, own, choices)
+    finish(seen)
+
+
+def lost_samples(
+    header: dict[str, Any], remark: dict[str, str], seen: set[tuple[int | str, int]]
+) -> None:
+    """Remark what a log that was finished states of its samples, where it holds others."""
+    total: Any = as_dict(header.get("results")).get("total_samples")
+    if remark["status"] != "success" or not is_whole(total) or total == len(seen):
+        return
+    remark["lost"] = f"states {total} and holds {len(seen)}"
+    epochs: Any = as_dict(header["eval"].get("config")).get("epochs") or 1
+    names = as_list(as_dict(header["eval"].get("dataset")).get("sample_ids"))
+    names = [name for name in names if isinstance(name, int | str)]
+    is_named = is_whole(epochs) and len(names) * epochs == total
+    if is_named and len(seen) < total <= LIMITS.members:
+        pairs = product(range(1, epochs + 1), names)
+        lost = [f"{safe_text(x)} (epoch {epoch})" for epoch, x in pairs if (x, epoch) not in seen]
+        remark["lost"] += f", without {first_few(lost)}"
 
 
 def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices: Choices) -> Sample:

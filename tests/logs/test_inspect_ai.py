@@ -13,6 +13,7 @@ from logs.log_claims import JSON, TEXTS, check_read_or_refused, check_texts
 
 from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_correct
+from hmetad.counts.noticed import frame_notices
 from hmetad.logs.inspect_ai import read_inspect
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "house/one"}}
@@ -241,6 +242,38 @@ def test_logs_that_were_not_finished_are_read_and_cut_off_or_unknown_ones_refuse
         archive.writestr("samples/1_epoch_1.json", json.dumps(sample()))
     trials = read_inspect(tmp_path / "open.eval")
     assert trials.attrs["unfinished"] == trials.attrs["files"]
+
+
+STATED = {"dataset": {"sample_ids": [1, "b"]}, "config": {"epochs": 2}}
+STATED = HEADER | {"eval": HEADER["eval"] | STATED, "results": {"total_samples": 4}}
+
+
+@pytest.mark.parametrize("name", ["log.eval", "log.json"])
+def test_samples_that_a_log_states_and_does_not_hold_are_named(name, write):
+    some = [sample(1), sample("b"), sample("b", 2), sample("b", 2)]
+    trials = read_inspect(write(some, name, STATED), field="confidence")
+    assert (len(trials), trials.attrs["duplicates"]) == (3, 1)
+    (notice,) = [one for one in frame_notices(trials) if one.code == "samples-missing"]
+    assert f"{name} states 4 and holds 3, without 1 (epoch 2)" in notice.message
+    other = STATED | {"results": {"total_samples": 2}}
+    (notice,) = frame_notices(read_inspect(write(some, name, other), field="confidence"))
+    assert notice.message.endswith(f"{name} states 2 and holds 3.")
+    for header in (
+        HEADER,
+        STATED | {"results": {"total_samples": 3}},
+        STATED | {"status": "error"},
+    ):
+        assert not frame_notices(read_inspect(write(some, name, header), field="confidence"))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_entry_that_an_archive_has_twice_is_a_copy(write):
+    path = write([sample(1), sample(2)], "log.eval")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("samples/1.json", json.dumps(sample(2, value="I")))
+    trials = read_inspect(path, field="confidence")
+    assert trials["correct"].tolist() == [True, False]
+    assert trials.attrs["duplicates"] == 1
 
 
 @pytest.mark.parametrize("name", ["samples/../../evil.json", "/evil", "..\\evil"])
