@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -29,6 +30,8 @@ from hmetad.commands.options import KNOWN, PLAIN, as_command, option_name
 __all__ = ["COMMANDS", "app", "main", "outcome"]
 
 INTERRUPTED = 130
+# Bytes that a cache takes at least.
+ROOM = 1_000_000
 PACKAGE = str(Path(__file__).parent)
 # Summary of each command, in the order of the work.
 COMMANDS = {
@@ -178,7 +181,13 @@ def main() -> NoReturn:
     sys.modules["dask"] = None  # type: ignore[assignment]
     # Semaphores of workers that are interrupted are freed for us; that is no news to a user.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
+    warnings.showwarning = print_warning
     end(outcome(sys.argv[1:]))
+
+
+def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning of a library in one line."""
+    say(f"hmetad: {message}")
 
 
 def outcome(arguments: Sequence[str]) -> int:
@@ -204,9 +213,9 @@ def outcome(arguments: Sequence[str]) -> int:
 
 
 def keep_caches() -> None:
-    """Name a temporary folder for caches of compiled code that cannot be written.
+    """Name a temporary folder, and report it, for caches that cannot be written.
 
-    PyTensor, Numba and matplotlib would stop, or say so in several lines. The folder is of this run
+    PyTensor, Numba and matplotlib would stop, or print several lines. The folder is of this run
     alone, and goes when it ends: what is compiled there is run, and nobody else may put it there.
     """
     parts = (part.partition("=") for part in os.environ.get("PYTENSOR_FLAGS", "").split(","))
@@ -220,8 +229,13 @@ def keep_caches() -> None:
     }
     if all(is_kept.values()):
         return
-    folder = Path(tempfile.mkdtemp(prefix="hmetad-"))
-    for name in (name for name, kept in is_kept.items() if not kept):
+    lost = [name for name, kept in is_kept.items() if not kept]
+    say(f"hmetad: No room for caches: this run keeps none. Free space, or set {', '.join(lost)}.")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="hmetad-"))
+    except OSError:
+        return
+    for name in lost:
         part = folder / name.lower()
         part.mkdir()
         os.environ[name] = str(part)
@@ -234,7 +248,7 @@ def keep_caches() -> None:
 
 
 def is_usable(folder: str) -> bool:
-    """Whether a folder can be written to, or made where it is missing; "~" may be nobody's home.
+    """Whether a folder has room, or can be made where it is missing; "~" may be nobody's home.
 
     Examples
     --------
@@ -246,7 +260,11 @@ def is_usable(folder: str) -> bool:
         return False
     path = path.absolute()
     there = next(place for place in (path, *path.parents) if os.path.lexists(place))
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    try:
+        with tempfile.TemporaryFile(dir=there, buffering=0) as file:
+            return file.write(bytes(ROOM)) == ROOM
+    except OSError:
+        return False
 
 
 def report_failure(message: str, status: int) -> int:

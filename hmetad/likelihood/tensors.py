@@ -17,13 +17,17 @@ import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
+from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood import ratings
+from hmetad.likelihood.compiling import check_code_of
 from hmetad.likelihood.family import Arrays, Family
 
 __all__ = ["KernelOp", "log_likelihood", "tensor_arrays"]
+
+check_code_of(CACHED_SRC_FUNCTIONS)
 
 
 def log_likelihood(

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -20,6 +19,7 @@ import matplotlib.pyplot as plt
 import pytest
 import xarray as xr
 from command_line import refused, run, tells
+from full_disk import largest_file
 from report.made_fit import made_fit
 from saved import as_saved
 
@@ -77,19 +77,6 @@ def untouched(folder):
     """Whether all files are the old ones, and there are no others."""
     files = [path for path in folder.rglob("*") if not path.is_symlink()]
     return bool(files) and all(path.is_file() and path.read_text() == OLD for path in files)
-
-
-@contextmanager
-def largest_file(size):
-    """Limit on the size of files: a disk that is full, for who may not make one."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
 
 
 @pytest.mark.integration
@@ -382,3 +369,16 @@ def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
     for _ in range(10):
         said = said_at_the_end(number, moments.uniform(0, 0.3), code, *line)
         assert "nothing was written" in said
+
+
+@pytest.mark.parametrize("disk", ["full", "read-only"])
+def test_caches_that_cannot_be_written_are_reported_in_a_line(disk, tmp_path, monkeypatch):
+    for name in ("NUMBA_CACHE_DIR", "MPLCONFIGDIR"):
+        monkeypatch.setenv(name, str(tmp_path) if disk == "full" else "/dev/null/x")
+    monkeypatch.setenv("PYTENSOR_FLAGS", f"base_compiledir={tmp_path}")
+    with largest_file(10_000 if disk == "full" else resource.RLIM_INFINITY):
+        done = run(tmp_path, "models --format csv")
+    assert done.stderr.startswith("hmetad: No room for caches")
+    assert ("PYTENSOR_FLAGS" in done.stderr) == (disk == "full")
+    assert done.stderr.count("\n") == 1
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()

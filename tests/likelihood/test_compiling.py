@@ -6,9 +6,11 @@ import sys
 
 import numba
 import pytest
+from full_disk import largest_file
+from numba.core.caching import CacheImpl
 
 from hmetad.bayes.density import evaluate_at
-from hmetad.likelihood.compiling import c_function, stamp_of
+from hmetad.likelihood.compiling import c_function, stamp_of, warn_of_lost_code
 from hmetad.likelihood.kernels import meta_d
 
 CALLEE = (
@@ -90,3 +92,36 @@ def test_kernels_that_a_density_calls_are_in_its_stamp(monkeypatch):
     assert stamp_of(evaluate_at) == before
     monkeypatch.setattr(meta_d, "BLOCK", 8)
     assert stamp_of(evaluate_at) != before
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_code_of_which_files_are_damaged_is_compiled_anew_and_kept(suffix, import_anew, tmp_path):
+    assert import_anew()(1) == 20
+    files = sorted((tmp_path / "kept").rglob(f"*{suffix}"))
+    whole = [path.read_bytes() for path in files]
+    empty, cut, zeros = b"", whole[1][:-40], whole[2][:99] + bytes(40) + whole[2][139:]
+    for path, content in zip(files, (empty, cut, zeros), strict=True):
+        path.write_bytes(content)
+    for number in (0, 1):
+        again = import_anew()
+        assert (again(1), taken(again)) == (20, number)
+    assert not {empty, cut, zeros} & {path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("size", [0, 1500])
+def test_on_a_full_disk_code_is_compiled_and_not_kept_with_one_warning(size, import_anew):
+    warn_of_lost_code.cache_clear()
+    function = import_anew()
+    with largest_file(size), pytest.warns(UserWarning, match="not kept: .*File too") as warned:
+        assert function(1) == 20
+    assert len(warned) == 1
+    assert import_anew()(1) == 20
+
+
+def test_without_a_folder_code_is_not_kept(import_anew, monkeypatch):
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
+    with pytest.warns(UserWarning, match="no folder") as warned:
+        function = import_anew()
+    assert len(warned) == 1
+    assert function(1) == 20

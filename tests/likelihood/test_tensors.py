@@ -58,3 +58,16 @@ def test_inputs_of_other_dims_are_refused(point, counts):
         KernelOp("meta-d", "hmetad.likelihood.kernels.meta_d", (4, 1, 1, 2, 2, 3, 1))(
             counts[0], *point
         )
+
+
+@pytest.mark.integration
+def test_code_that_pytensor_kept_is_compiled_anew_where_it_is_damaged(monkeypatch, tmp_path):
+    monkeypatch.setattr("pytensor.link.numba.cache.NUMBA_CACHE_PATH", tmp_path)
+    x = pt.vector("x")
+    for length in (50, 0, None):
+        total = pytensor.function([x], pt.exp(x).sum() + 1, mode="NUMBA")
+        assert total([0.0, 0.0]) == 3
+        kept = [*tmp_path.iterdir()]
+        assert {path.suffix for path in kept} == {".nbi", ".nbc"}
+        for path in kept:
+            path.write_bytes(path.read_bytes()[:length])
