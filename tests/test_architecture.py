@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2073,
     "counts": 2985,
     "likelihood": 3538,
-    "logs": 2785,
+    "logs": 2792,
     "measures": 2792,
     "mle": 2126,
     "plots": 1749,

@@ -35,7 +35,7 @@ class Limits:
         Values, objects and lists of one JSON text: a line of JSON Lines, a sample of an archive, a
         JSON file. A value takes up to 250 bytes of memory.
     cells : int
-        Rows times columns of a table of MATLAB.
+        Rows times columns of a table of MATLAB, a row for each trial that is counted.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Limits:
     line: int = 256 * 2**20
     nesting: int = 200
     values: int = 5_000_000
-    cells: int = 200_000_000
+    cells: int = 50_000_000
 
 
 LIMITS = Limits()

@@ -1,9 +1,10 @@
 """Matlab's files, as HMeta-d has its data in → trials.
 
 Path of a .mat file, or of a folder with one for each person → DataFrame, a row per trial. Vectors
-of counts become as many trials as they count. Nothing in a file is run.
+of counts become as many trials as they count, once their sum is known. Nothing in a file is run.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,8 @@ COUNTS = ("nr_s1", "nr_s2")
 NEEDED = ("stimulus", "response", "confidence")
 # Variables that an error names, and levels of structs that are looked through.
 SHOWN, DEEPEST = 12, 6
+# Column of how often a row occurs; no vector of a file has that name.
+TIMES = "\x1ftimes"
 ALLOWED = "nR_S1 and nR_S2, or vectors stimID, response and rating"
 
 # Number of the person, where a cell or an array of structs has several.
@@ -101,9 +104,13 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     if not parts:
         steps = ("Name vectors with columns=.", "Name vectors with --columns.")
         raise FileError(str(path), contents(place), ALLOWED, *steps)
-    trials = pd.concat(parts, ignore_index=True)
-    if trials.size > limits.cells:
-        raise beyond(str(path), "cells", f"{trials.size:,} values", limits)
+    trials = pd.concat([part.assign(**{TIMES: part.get(TIMES, 1.0)}) for part in parts])
+    times = trials.pop(TIMES).to_numpy()
+    if times.sum() * trials.shape[1] > limits.cells:
+        size = int(times.sum()) * trials.shape[1]
+        raise beyond(str(path), "cells", f"{size:,} values", limits)
+    rows = np.repeat(np.arange(len(trials)), times.astype(np.int64))
+    trials = trials.iloc[rows].reset_index(drop=True)
     first = [name for name in ("subject", "task", *NEEDED) if name in trials]
     return trials[[*first, *(name for name in trials if name not in first)]]
 
@@ -127,7 +134,7 @@ def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
     if not path.is_file():
         raise FileError(str(path), "no such file", "a .mat file, or a folder of them")
     try:
-        size = sum(8 * int(np.prod(shape)) for _, shape, _ in whosmat(path))
+        size = sum(8 * math.prod(map(int, shape)) for _, shape, _ in whosmat(path))
         if size <= limits.unpacked:
             return dict(loadmat(path, simplify_cells=True))
     except NotImplementedError as error:
@@ -190,7 +197,7 @@ def placed(table: pd.DataFrame, place: Place) -> pd.DataFrame:
 
 
 def tables_of_counts(sides: Sequence[Any], place: Place, where: str) -> Iterator[pd.DataFrame]:
-    """Trials from nR_S1 and nR_S2 in any of their forms."""
+    """Outcomes and how often they occur, from nR_S1 and nR_S2 in any of their forms."""
     tasks = [list(one) if is_cell(one) else [one] for one in sides]
     if all(isinstance(x, Mapping) and "counts" in x for side in tasks for x in side):
         # One element for each task.
@@ -204,7 +211,7 @@ def tables_of_counts(sides: Sequence[Any], place: Place, where: str) -> Iterator
         raise FileError(where, got, "as many people in both")
     for number, (a, b) in enumerate(zip(first, second, strict=True), 1):
         here = place if len(first) == 1 else (("subject", number), *place)
-        yield placed(expanded(a, b, where), here)
+        yield placed(outcomes(a, b, where), here)
 
 
 def is_cell(value: Any) -> bool:
@@ -220,23 +227,24 @@ def people_of(value: Any) -> list[NDArray[Any]]:
     return list(array) if array.shape[0] == 1 or array.shape[1] > 1 else [array.ravel()]
 
 
-def expanded(first: NDArray[Any], second: NDArray[Any], where: str) -> pd.DataFrame:
-    """As many trials as two vectors count."""
+def outcomes(first: NDArray[Any], second: NDArray[Any], where: str) -> pd.DataFrame:
+    """Outcomes of trials, and how often two vectors count them."""
     if len(first) != len(second) or len(first) % 2 or len(first) == 0:
         got = f"{len(first)} and {len(second)} counts of a person"
         raise FileError(where, got, "2K counts of each stimulus")
     counts = np.stack([first, second])
-    if counts.dtype.kind not in "biuf" or (counts < 0).any() or (counts != np.floor(counts)).any():
+    is_whole = counts.dtype.kind in "biuf" and (np.isfinite(counts) & (np.floor(counts) == counts))
+    if not np.all(is_whole) or (counts < 0).any():
         step = "Remove what was added to the counts, such as 1/(2K): padding moves M."
         raise FileError(where, "counts that are no whole numbers", "numbers of trials", step)
     ratings = counts.shape[1] // 2
     response = np.repeat(["S1", "S2"], ratings)
     confidence = np.concatenate([np.arange(ratings, 0, -1), np.arange(1, ratings + 1)])
-    times = counts.astype(np.int64).ravel()
     return pd.DataFrame(
         {
-            "stimulus": np.repeat(np.repeat(["S1", "S2"], 2 * ratings), times),
-            "response": np.repeat(np.tile(response, 2), times),
-            "confidence": np.repeat(np.tile(confidence, 2), times),
+            "stimulus": np.repeat(["S1", "S2"], 2 * ratings),
+            "response": np.tile(response, 2),
+            "confidence": np.tile(confidence, 2),
+            TIMES: counts.ravel().astype(np.float64),
         }
     )
