@@ -19,6 +19,7 @@ __all__ = [
     "attrs_of",
     "best_end",
     "debiased_names",
+    "depends_on_ratings",
     "find_result",
     "is_raised_by_chance",
     "names_of",
@@ -34,7 +35,7 @@ TABLE = Path(__file__).with_name("results.toml")
 # Keys that a result takes from the first one of its name, and keys that it takes from its section.
 OF_NAME = (
     *("means", "unit", "symbol", "heading", "column", "about"),
-    *("best", "raised_by_chance", "debiased", "chance", "question", "axis", "log_of"),
+    *("best", "raised_by_chance", "of_ratings", "debiased", "chance", "question", "axis", "log_of"),
 )
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
@@ -65,6 +66,8 @@ class Result:
         Which end is better.
     raised_by_chance : bool
         Whether it is estimated too large, the more so the fewer trials there are.
+    of_ratings : bool
+        Whether it depends on the number of ratings.
     debiased : str
         Name of the measure that ranks and gates take instead of it.
     chance : float or None
@@ -96,6 +99,7 @@ class Result:
     about: Literal["", "M", "meta-d′"] = ""
     best: Literal["", "more", "less"] = ""
     raised_by_chance: bool = False
+    of_ratings: bool = False
     debiased: str = ""
     chance: float | None = None
     question: str = ""
@@ -176,6 +180,17 @@ def is_raised_by_chance(name: str) -> bool:
     (True, True, False)
     """
     return any(result.raised_by_chance for result in by_name().get(name, ()))
+
+
+def depends_on_ratings(name: str) -> bool:
+    """Whether a quantity depends on the number of ratings, and on where they are cut.
+
+    Examples
+    --------
+    >>> depends_on_ratings("auroc2"), depends_on_ratings("log_m")
+    (True, False)
+    """
+    return any(result.of_ratings for result in by_name().get(name, ()))
 
 
 def debiased_names() -> set[str]:

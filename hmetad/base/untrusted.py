@@ -24,6 +24,7 @@ SHAPES: Mapping[str, Any] = {
     "versions": {str: str},
     "pool_weights": {str: float},
     "coverage": {str: {str: [int]}},
+    "ratings": {str: int},
 }
 
 
@@ -34,7 +35,7 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     ----------
     attrs : mapping
         Of a count table or a result.
-    name : {"notices", "same_items", "by", "versions", "pool_weights", "coverage"}
+    name : {"notices", "same_items", "by", "versions", "pool_weights", "coverage", "ratings"}
 
     Returns
     -------

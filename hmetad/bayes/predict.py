@@ -28,11 +28,12 @@ from hmetad.base.errors import (
 )
 from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.notice import notice_attrs, notices
-from hmetad.base.results import Result, attrs_of, results
+from hmetad.base.results import Result, attrs_of, depends_on_ratings, results
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
-from hmetad.counts.tables import high_ratio_notices, is_high_ratio
+from hmetad.counts.resample import counts_together
+from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
 from hmetad.measures.catalogue import measure_result
 from hmetad.specs.design import parse_design
 
@@ -214,10 +215,15 @@ def predict_measures(
         parts.append(xr.Dataset({name: x.drop_attrs() for name, x in named.items()}))
     whole = xr.concat(parts, "draw", coords="minimal", compat="override", combine_attrs="drop")
     whole = whole.transpose("chain", "draw", "cell", ...)
-    found = {name: whole[name].assign_attrs(attrs_of(name)) for name in by_name}
+    coords = {name: x for name, x in predicted.coords.items() if x.dims == ("cell",)}
+    table = fitted.counts
+    if not predicted["cell"].isin(table["cell"]).all():
+        columns = [str(name) for name in coords if name in {*table.coords} - {"cell"}]
+        table, _ = counts_together(table, columns)
+    said = {name: rating_attrs(table) if depends_on_ratings(name) else {} for name in by_name}
+    found = {name: whole[name].assign_attrs(attrs_of(name) | said[name]) for name in by_name}
     concerning = prediction_notices(fitted, found)
     own = {name: x.assign_attrs(notice_attrs(concerning[name])) for name, x in found.items()}
-    coords = {name: x for name, x in predicted.coords.items() if x.dims == ("cell",)}
     return xr.Dataset(own).assign_coords(coords).assign_attrs(predicted.attrs)
 
 

@@ -8,14 +8,14 @@ Source: Cochran (1954) for weighted means of differences within strata.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from hmetad.base.arguments import check_inputs
@@ -56,12 +56,14 @@ from hmetad.compare.cells import (
 
 __all__ = [
     *("Compared", "Contrasts", "Weights", "average_cells", "average_contrasts", "compared_cells"),
-    *("counted_trials", "not_pooled", "pool_attrs", "trials_by_level", "trials_of"),
+    *("counted_trials", "not_pooled", "numbers_of_cells", "pool_attrs", "trials_by_level"),
+    "trials_of",
 ]
 
 type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 type Weights = str | Mapping[str, float]
+type NumbersIn = Callable[[Draws, xr.DataArray], ArrayLike]
 
 
 @check_inputs()
@@ -121,9 +123,7 @@ def counted_trials(fit: Draws) -> xr.DataArray | None:
 def trials_of(draws: Fits, var: str, names: Sequence[str]) -> Floats:
     """Number of trials of each cell of a quantity, of which `names` are the coordinates in use."""
 
-    def as_one_draw(fit: Draws) -> xr.DataArray:
-        one = one_variable(fit, None if isinstance(fit, xr.DataArray) else var)
-        one = one.isel({dim: slice(1) for dim in SAMPLE_DIMS})
+    def trials_in(fit: Draws, one: xr.DataArray) -> Floats:
         counted = counted_trials(fit)
         if counted is None or "cell" not in one.dims:
             step = (
@@ -131,11 +131,21 @@ def trials_of(draws: Fits, var: str, names: Sequence[str]) -> Floats:
                 "them; else give the weights: weights={'easy': 200, 'hard': 100}."
             )
             raise LevelError("weights", "'trials' of draws without them", "a weight a level", step)
-        known = counted.reindex(cell=one["cell"].values)
-        return xr.zeros_like(one, dtype=float) + xr.DataArray(known.values, dims="cell")
+        return counted.reindex(cell=one["cell"].values).to_numpy()
 
-    counted = cells_of(each_fit(draws, as_one_draw), None, names)
-    return np.asarray(counted.values[0, 0], dtype=float)
+    return numbers_of_cells(draws, var, names, trials_in)
+
+
+def numbers_of_cells(draws: Fits, var: str, names: Sequence[str], numbers_in: NumbersIn) -> Floats:
+    """A number for each cell of a quantity, from those of the cells of each fit."""
+
+    def as_one_draw(fit: Draws) -> xr.DataArray:
+        one = one_variable(fit, None if isinstance(fit, xr.DataArray) else var)
+        one = one.isel({dim: slice(1) for dim in SAMPLE_DIMS})
+        return xr.zeros_like(one, dtype=float) + xr.DataArray(numbers_in(fit, one), dims="cell")
+
+    numbers = cells_of(each_fit(draws, as_one_draw), None, names)
+    return np.asarray(numbers.values[0, 0], dtype=float)
 
 
 @dataclass(frozen=True)

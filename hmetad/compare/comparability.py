@@ -5,7 +5,7 @@ Source: Boehm et al. (2018) for separate fits; Miller (2024) for items; Miller (
 Fricker (2012) for what chance raises; Guggenmos (2021) and Rausch et al. (2023) for d′ and c.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,30 +19,36 @@ from hmetad.base.coverage import CODE, items_of, shares_of, unequal_items
 from hmetad.base.monte_carlo import has_chains
 from hmetad.base.notice import Notice, notice_of, notices
 from hmetad.base.notice_registry import limit
-from hmetad.base.results import about, is_raised_by_chance
+from hmetad.base.results import about, depends_on_ratings, is_raised_by_chance
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import factor_of_dim
-from hmetad.compare.averaging import Compared, counted_trials, trials_of
+from hmetad.compare.averaging import Compared, counted_trials, numbers_of_cells, trials_of
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     Draws,
+    Fits,
     cells_of,
     coordinates_of_cells,
     each_fit,
     fits_in,
+    one_variable,
     posterior_of,
     strata_of,
 )
 
 __all__ = [
-    *("are_unlike", "carried_notices", "dependence", "inverse_trials", "raised_notices"),
-    *("side_coverage", "type1_differences", "unlike_sides"),
+    *("are_unlike", "carried_notices", "dependence", "side_coverage", "traits_of"),
+    *("type1_differences", "unlike_notices", "unlike_sides"),
 ]
 
 type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 
 TYPE1 = ("dprime", "c")
+# Codes of what compared cells must be alike in.
+RAISED, RATINGS = "raised-by-chance", "unequal-ratings"
+# Sums of weights miss their value by less.
+ROUNDING = 1e-9
 # Of finding a difference in d′ or c in any of the contrasts, where there is none.
 FALSE_ALARM = 0.05
 CHUNK = 2**20
@@ -126,43 +132,55 @@ def side_coverage(values: xr.DataArray, over: str, weights: csr_array) -> dict[s
     return {name: ("pair", shares_of(used.astype(float) @ items)) for name, used in sides.items()}
 
 
-def inverse_trials(cells: Compared) -> Floats | None:
-    """1/n of each cell, where draws are of resampling and chance raises the quantity.
+def traits_of(draws: Fits, values: xr.DataArray, names: Sequence[str]) -> dict[str, Floats]:
+    """What compared cells must be alike in, (cells, numbers), by the code of the notice if not.
 
-    Bias falls as 1/n, so that the mean of 1/n is what a weighted mean of cells has.
+    For a quantity of resampling that chance raises it is 1/n: bias falls so, and a weighted mean of
+    cells has the mean of it. For one that depends on the number of ratings it is, for each number
+    that occurs, whether a cell has it. `names` are the coordinates in use.
     """
-    name, attrs = str(cells.values.name), cells.values.attrs
-    if has_chains(attrs) or not is_raised_by_chance(name):
-        return None
-    if any(counted_trials(fit) is None for fit in fits_in(cells.draws)):
-        return None
-    return 1 / np.maximum(trials_of(cells.draws, name, (cells.over, *cells.held)), 1)
+    name, fits, found = str(values.name), fits_in(draws), dict[str, Floats]()
+    is_raised = is_raised_by_chance(name) and not has_chains(values.attrs)
+    if is_raised and all(counted_trials(fit) is not None for fit in fits):
+        found[RAISED] = 1 / np.maximum(trials_of(draws, name, names), 1)[:, None]
+    own = [one_variable(fit, None if isinstance(fit, xr.DataArray) else name) for fit in fits]
+    if depends_on_ratings(name) and all("ratings" in x.attrs and "cell" in x.dims for x in own):
+        numbers = numbers_of_cells(draws, name, names, ratings_in)
+        found[RATINGS] = (numbers[:, None] == np.unique(numbers)).astype(float)
+    return found
 
 
-def are_unlike(inverse: Floats) -> Flags:
-    """Whether numbers of trials, as 1/n on the last axis, are too unlike for a comparison.
+def ratings_in(_: Draws, values: xr.DataArray) -> list[int]:
+    """Number of ratings of each cell, as attrs say."""
+    known: Mapping[str, int] = read_attr(values.attrs, "ratings")
+    return [known.get(str(cell), known.get("", 0)) for cell in values["cell"].values]
+
+
+def are_unlike(code: str, traits: Floats) -> Flags:
+    """Whether what stands on the first axis, (compared, ..., numbers), is too unlike.
 
     Examples
     --------
-    >>> are_unlike(1 / np.array([[250, 5000], [300, 310]])).tolist()
+    >>> are_unlike("raised-by-chance", 1 / np.array([[[250], [300]], [[5000], [310]]])).tolist()
     [True, False]
     """
-    most = limit("raised-by-chance") * inverse.min(axis=-1)
-    unlike: Flags = inverse.max(axis=-1) > most
+    least, most = traits.min(axis=0), traits.max(axis=0)
+    least = limit(RAISED) * least if code == RAISED else least + ROUNDING
+    unlike: Flags = (most > least).any(axis=-1)
     return unlike
 
 
-def unlike_sides(inverse: Floats | None, weights: csr_array) -> Flags:
-    """Contrasts of what chance raises whose sides have unlike trials, by 1/n of cells."""
-    if inverse is None:
-        return np.zeros(weights.shape[0], dtype=bool)
-    sides = [weights.maximum(0) @ inverse, (-weights).maximum(0) @ inverse]
-    return are_unlike(np.stack(sides, axis=-1))
+def unlike_sides(traits: Mapping[str, Floats], weights: csr_array) -> dict[str, Flags]:
+    """Which contrasts have sides that are too unlike, by the code of the notice."""
+    left, right = weights.maximum(0), (-weights).maximum(0)
+    return {code: are_unlike(code, np.stack([left @ x, right @ x])) for code, x in traits.items()}
 
 
-def raised_notices(values: xr.DataArray, concerned: Sequence[str]) -> list[Notice]:
-    """Notice of contrasts or cells with unequal numbers of trials, if there are any."""
-    return [notice_of("raised-by-chance", concerned, name=str(values.name))] if concerned else []
+def unlike_notices(values: xr.DataArray, concerned: Mapping[str, Sequence[str]]) -> list[Notice]:
+    """Notices of contrasts or cells that are too unlike, by code."""
+    texts = {RAISED: "raised-by-chance", RATINGS: "unequal-ratings.compared"}
+    some = {code: labels for code, labels in concerned.items() if len(labels)}
+    return [notice_of(texts[code], x, name=str(values.name)) for code, x in some.items()]
 
 
 def type1_differences(cells: Compared, weights: csr_array, labels: Sequence[str]) -> list[Notice]:

@@ -6,7 +6,7 @@ levels where asked, then applied to the draws.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -53,10 +53,10 @@ from hmetad.compare.cells import (
 from hmetad.compare.comparability import (
     carried_notices,
     dependence,
-    inverse_trials,
-    raised_notices,
     side_coverage,
+    traits_of,
     type1_differences,
+    unlike_notices,
     unlike_sides,
 )
 from hmetad.compare.words import BROUGHT
@@ -148,8 +148,10 @@ def contrast(
         ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
         or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
         given the same items, ``"type1-differs"`` with the pairs whose M is compared though they
-        clearly differ in d′ or c (Guggenmos 2021), and ``"raised-by-chance"`` with those of which
-        chance raises a resampled quantity on sides with unequal numbers of trials.
+        clearly differ in d′ or c (Guggenmos 2021), ``"raised-by-chance"`` with those of which
+        chance raises a resampled quantity on sides with unequal numbers of trials, and
+        ``"unequal-ratings"`` with those of which a quantity such as AUROC2 depends on unequal
+        numbers of ratings; the last two withhold the verdict.
 
     Raises
     ------
@@ -195,9 +197,10 @@ def contrast(
     sides = values[over].values if cells.pool else np.arange(values.sizes["cell"])
     data = draws_of_contrasts(numbers, made, kind, sides if independent else None)
     labels = made.pairs["label"]
-    is_unlike = unlike_sides(inverse_trials(cells), made.weights)
+    traits = traits_of(draws, values, (over, *cells.held))
+    unlike = unlike_sides(traits, made.weights)
     found = [
-        *raised_notices(values, labels[is_unlike].tolist()),
+        *unlike_notices(values, {code: labels[x].tolist() for code, x in unlike.items()}),
         *carried_notices(values, over),
         *([notice_of("left-out", strata=first_few(made.lacking))] if made.lacking else []),
         *not_pooled(made.pairs),
@@ -208,7 +211,7 @@ def contrast(
     said |= {"pairing": "independent" if independent else "joint"}
     if table is not None:
         said["matrix"] = json.dumps(table.to_dict("split"), ensure_ascii=False)
-    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, is_unlike))}
+    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, unlike))}
     result = labelled_contrasts(data, cells, made.pairs, kind)
     result = result.assign_coords(withheld | side_coverage(values, over, made.weights))
     return result.assign_attrs(said | notice_attrs(found) | pool_attrs(cells.pool, made.levels))
@@ -377,12 +380,12 @@ def moved_apart(numbers: Floats, sides: NDArray[Any]) -> Floats:
 
 
 def withheld_codes(
-    values: xr.DataArray, weights: csr_array, is_unlike: NDArray[np.bool_]
+    values: xr.DataArray, weights: csr_array, unlike: Mapping[str, NDArray[np.bool_]]
 ) -> list[str]:
     """Codes of the errors on the cells of each contrast, or on the contrast itself."""
     codes, flags = error_flags(values)
-    concerned = np.vstack([flags.astype(float) @ abs(weights).T > 0, is_unlike])
-    return joined_codes([*codes, "raised-by-chance"], concerned)
+    concerned = np.vstack([flags.astype(float) @ abs(weights).T > 0, *unlike.values()])
+    return joined_codes([*codes, *unlike], concerned)
 
 
 def labelled_contrasts(

@@ -47,8 +47,8 @@ from hmetad.compare.comparability import (
     are_unlike,
     carried_notices,
     dependence,
-    inverse_trials,
-    raised_notices,
+    traits_of,
+    unlike_notices,
 )
 from hmetad.compare.contrasts import moved_apart
 
@@ -102,9 +102,10 @@ def rank(
         stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
         of the others to trust; ``"alone"`` is a level without others. `notices`
         reads the notices, with ``"raised-by-chance"``, an error, where chance raises a resampled
-        quantity and numbers of trials are unlike, and ``"draws-for-level"`` where draws are too few
-        for any level to be called the best, and how many would do. Where levels share items, the
-        coordinate coverage has the share that each has.
+        quantity and numbers of trials are unlike, ``"unequal-ratings"``, an error, where a quantity
+        depends on numbers of ratings that are unequal, and ``"draws-for-level"`` where draws are
+        too few for any level to be called the best, and how many would do. Where levels share
+        items, the coordinate coverage has the share that each has.
 
     Raises
     ------
@@ -137,20 +138,21 @@ def rank(
         refuse_biased(str(values.name), "var")
     if largest_first is None:
         largest_first = best_end(str(values.name)) != "less"
-    related, inverse = dependence(cells), inverse_trials(cells)
+    related, traits = dependence(cells), traits_of(draws, values, (over, *cells.held))
     if cells.pool is not None:
         values, shares, lacking, levels = average_cells(cells, cells.pool)
-        inverse = None if inverse is None else shares @ inverse
+        traits = {code: shares @ x for code, x in traits.items()}
         related = [*lacking, *related]
     design = design_of(values, over, held)
     strata = strata_of(design, held)
     if max(map(len, strata)) < 2:
         raise LevelError("over", repr(over), "a coordinate with two levels or more to rank")
     labels = values["cell"].values
-    if inverse is not None:
-        unlike = [one for one in strata if are_unlike(inverse[one])]
-        concerned = [label for one in unlike for label in labels[one].tolist()]
-        values = with_notices(values, raised_notices(values, concerned))
+    concerned = {
+        code: [x for one in strata if are_unlike(code, trait[one]) for x in labels[one].tolist()]
+        for code, trait in traits.items()
+    }
+    values = with_notices(values, unlike_notices(values, concerned))
     numbers = values.values.astype(float)
     numbers = moved_apart(numbers, np.arange(len(labels))) if independent else numbers
     rows = np.moveaxis(numbers, -1, 0)

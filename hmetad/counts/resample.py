@@ -37,10 +37,11 @@ from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
+from hmetad.base.results import depends_on_ratings
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
-from hmetad.counts.tables import cell_labels, count_notices
+from hmetad.counts.tables import cell_labels, count_notices, rating_attrs
 from hmetad.rows.duplicates import is_people_name
 
 __all__ = [
@@ -374,8 +375,10 @@ def assemble_draws(
     """Dataset of the draws, with the cells' coordinates and the statistic's own."""
     kept = {name: x for name, x in form.coords.items() if not {"cell", "draw"} & {*x.dims}}
     result = xr.Dataset(coords={**table["cell"].coords, **kept, "draw": np.arange(n)})
+    of_ratings = {} if table.chunks is not None else rating_attrs(table)
     for name, values in zip(form.data_vars, arrays, strict=True):
-        result[name] = values.assign_attrs(form[name].attrs | INDEPENDENT)
+        own = of_ratings if depends_on_ratings(str(name)) else {}
+        result[name] = values.assign_attrs(form[name].attrs | INDEPENDENT | own)
     result.attrs = {name: value for name, value in form.attrs.items() if name != "notices"}
     result.attrs |= {"coverage": table.attrs["coverage"]} if "coverage" in table.attrs else {}
     result = with_notices(result, notices(table))

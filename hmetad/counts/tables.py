@@ -41,6 +41,7 @@ from hmetad.rows.duplicates import is_item_name
 
 __all__ = [
     "ACKNOWLEDGEMENT",
+    "EXPECTED",
     "as_detection",
     "cell_coords",
     "cell_labels",
@@ -49,6 +50,8 @@ __all__ = [
     "is_high_ratio",
     "items_together",
     "plain_attrs",
+    "rating_attrs",
+    "ratings_in_use",
     "type2_counts",
     "without_columns",
 ]
@@ -60,6 +63,8 @@ ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
 CUT_TRIALS = 10
 # With so many of each response one of many cells, or levels, is proof.
 PROOF_TRIALS = 30
+# Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.
+EXPECTED = 10
 # Trials of each response from which one shared rating is no chance.
 MANY_TRIALS = 200
 # Slips, as a share of the trials, up to which the rating determines the response; and how clearly
@@ -339,6 +344,29 @@ def without_columns(counts: xr.DataArray) -> xr.DataArray:
 
 
 # What is thin in a table
+
+
+def ratings_in_use(table: xr.DataArray) -> xr.DataArray:
+    """Number of ratings of each cell: those of the table, or fewer where some are not used.
+
+    A cell may lack a rating by chance with fewer than 100 trials, or with fewer than 10 expected by
+    the shares of the ratings in all cells.
+    """
+    by_rating = table.sum([dim for dim in table.dims if dim not in ("cell", "rating")])
+    used, trials = (by_rating > 0).sum("rating"), by_rating.sum("rating")
+    expected = trials * by_rating.sum("cell") / max(1, int(trials.sum()))
+    has_enough = trials >= limit("few-trials")
+    is_missed = ((by_rating == 0) & (expected >= EXPECTED)).any("rating")
+    fewer = has_enough & is_missed & (used < used.where(has_enough, 0).max())
+    return used.where(fewer, (by_rating.sum("cell") > 0).sum("rating"))
+
+
+def rating_attrs(table: xr.DataArray) -> dict[str, str]:
+    """Attrs that say how many ratings cells have: "" is every cell that is not named."""
+    number = ratings_in_use(table)
+    most = int(number.max())
+    fewer = number[number < most].rename("ratings").to_series().to_dict()
+    return {"ratings": json.dumps({"": most, **fewer}, ensure_ascii=False)}
 
 
 def count_notices(counts: xr.DataArray) -> list[Notice]:

@@ -11,15 +11,13 @@ from scipy.special import bdtrc
 from hmetad.base.notice import Notice, notice_of, notice_where
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options, has_more_options
-from hmetad.counts.tables import items_together, without_columns
+from hmetad.counts.tables import EXPECTED, items_together, ratings_in_use, without_columns
 from hmetad.measures.scores import pairs
 from hmetad.measures.sdt import sdt
 
 __all__ = ["CLEAR_Z", "at_chance", "choice_z", "confidence_z", "reversed_scale", "unequal_ratings"]
 
 CLEAR_Z = 1.96
-# Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.
-EXPECTED = 10
 # A scale is reversed where confidence is lower for right answers in so many of so many cells at
 # least, and chance alone has as many with such a probability.
 MOST, FEWEST_CELLS, CHANCE = 0.75, 3, 0.001
@@ -150,8 +148,7 @@ def unequal_ratings(table: xr.DataArray) -> list[Notice]:
     """Notice of cells that use fewer ratings than others of the table.
 
     A cell that may lack a rating by chance is not named here but in the notices of few trials and
-    empty ratings: one with fewer than 100 trials, or with fewer than 10 expected by the shares of
-    the ratings in all cells. Tables with further dims, such as resampled ones, give no notice.
+    empty ratings. Tables with further dims, such as resampled ones, give no notice.
 
     Examples
     --------
@@ -163,11 +160,5 @@ def unequal_ratings(table: xr.DataArray) -> list[Notice]:
     has_further = bool(set(table.dims) - {"cell", "correct", *TYPE1_DIMS})
     if has_further or table.sizes.get("cell", 0) < 2:
         return []
-    by_rating = table.sum([dim for dim in table.dims if dim not in ("cell", "rating")])
-    used = (by_rating > 0).sum("rating")
-    trials = by_rating.sum("rating")
-    expected = trials * by_rating.sum("cell") / max(1, int(trials.sum()))
-    has_enough = trials >= limit("few-trials")
-    is_missed = ((by_rating == 0) & (expected >= EXPECTED)).any("rating")
-    fewer = has_enough & is_missed & (used < used.where(has_enough, 0).max())
-    return notice_where(fewer, "unequal-ratings")
+    number = ratings_in_use(table)
+    return notice_where(number < number.max(), "unequal-ratings")

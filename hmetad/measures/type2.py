@@ -6,6 +6,7 @@ Fleming & Lau (2014); Lichtenstein, Fischhoff & Phillips (1982) for over-confide
 Fleming (2026) for meta-Δ.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Literal
 
@@ -500,6 +501,7 @@ def meta_delta(estimates: xr.Dataset | xr.DataTree, *, by_response: bool = False
     found = distance if by_response else distance.mean("response", skipna=False)
     order = [dim for dim in values["criteria"].dims if dim in found.dims]
     said = attrs_of("meta_delta") | notice_attrs(notices(values))
+    said["ratings"] = json.dumps({"": values.sizes["criterion"] + 1})
     check_same_names(found.coords, ["meta_delta"])
     return found.transpose(*order).rename("meta_delta").assign_attrs(said)
 

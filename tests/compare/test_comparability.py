@@ -11,6 +11,7 @@ from scipy.stats import norm
 import hmetad
 from hmetad.base.notice import notices
 from hmetad.base.results import results
+from hmetad.bayes import predict_measures
 from hmetad.compare.comparability import excludes_zero
 from hmetad.compare.contrasts import contrast
 from hmetad.measures import measure_trials, resample_trials
@@ -155,6 +156,83 @@ def test_the_numbers_that_count_are_those_of_what_is_compared():
     draws = in_two_sets((200, 2000), (2000, 200))
     assert hmetad.contrast(draws, **asked, pool="set")["withheld"].values.tolist() == [""]
     assert (hmetad.rank(draws, **asked, pool="set")["withheld"] == "").all()
+
+
+def rated(*sets):
+    """Counts of one observer in each set, by number of ratings: (set, 2 or 6) each."""
+    tables = [
+        hmetad.simulate_counts(
+            1.5,
+            m_ratio=0.8,
+            trials=2000,
+            gaps=1.2 / (K - 1),
+            ratings=K,
+            coords={"set": [name], "model": [f"K = {K}"]},
+            seed=1,
+        ).reindex(rating=np.arange(1, 7), fill_value=0)
+        for name, numbers in sets
+        for K in numbers
+    ]
+    return xr.concat(tables, "cell")
+
+
+def test_auroc2_of_other_numbers_of_ratings_has_no_verdict():
+    draws = hmetad.resample(rated(("x", (2, 6)), ("y", (2, 6))), hmetad.measure, n=200, seed=1)
+    for options in ({"within": "set"}, {"pool": "set"}):
+        found = hmetad.contrast(draws, var="auroc2", over="model", **options)
+        assert set(found["withheld"].values) == {"unequal-ratings"}
+        assert hmetad.decide(found, rope=(-0.02, 0.02)).table()["verdict"].eq("unreliable").all()
+        ranks = hmetad.rank(draws, var="auroc2", over="model", **options)
+        assert set(ranks["withheld"].values) == {"unequal-ratings"}
+        said = next(x for x in notices(found) if x.severity == "error")
+        assert "auroc2" in said.message
+    # Sets have the same ratings, and d′ does not depend on them.
+    same = hmetad.contrast(draws, var="auroc2", over="set", within="model")
+    other = hmetad.contrast(draws, var="dprime", over="model", within="set")
+    assert {*same["withheld"].values, *other["withheld"].values} == {""}
+
+
+def test_auroc2_of_separate_tables_with_other_numbers_of_ratings_has_no_verdict():
+    draws = {
+        name: hmetad.resample(rated(("x", [K])), hmetad.measures.auroc2, n=200, seed=K)
+        for name, K in (("two", 2), ("six", 6), ("again", 6))
+    }
+    found = hmetad.contrast(draws, var="auroc2", over="fit", independent=True)
+    codes = dict(zip(found["pair"].values.tolist(), found["withheld"].values.tolist(), strict=True))
+    assert codes["six − again"] == ""
+    assert codes["two − six"] == codes["two − again"] == "unequal-ratings"
+
+
+def test_the_page_of_other_numbers_of_ratings_calls_none_the_best():
+    counts = rated(("x", (2, 6)))
+    draws = hmetad.resample(counts, hmetad.measure, n=200, seed=1)
+    page = hmetad.report.measures_report(counts, hmetad.measure(counts), draws=draws, over="model")
+    assert "unequal numbers of ratings" in page.markdown()
+
+
+@pytest.mark.integration
+def test_auroc2_that_fits_predict_has_no_verdict_across_numbers_of_ratings():
+    quiet = {"progressbar": False, "quiet": True, "draws": 300, "chains": 2, "random_seed": 1}
+    counts = rated(("x", (2, 6)))
+    fit = hmetad.fit(counts, **quiet)
+    fits = {
+        "two": hmetad.fit(counts[[0], ..., :2], **quiet),
+        "six": hmetad.fit(counts[[1]], **quiet),
+    }
+    formula = {"log_m": "1 + model + (1 | set)", "dprime": "1", "c": "1", "log_gap": "1 + model"}
+    group = hmetad.fit(rated(*((s, (2, 6)) for s in "abcd")), "group", formula=formula, **quiet)
+    of_cells = predict_measures(group, "auroc2", group_terms=True)
+    drawn = {name: predict_measures(x, "auroc2") for name, x in fits.items()}
+    found = [
+        hmetad.contrast(of_cells, var="auroc2", over="model", within="set"),
+        hmetad.contrast(predict_measures(group, "auroc2"), var="auroc2", over="model"),
+        hmetad.contrast(predict_measures(fit, "auroc2"), var="auroc2", over="model"),
+        hmetad.contrast(drawn, var="auroc2", over="fit", independent=True),
+    ]
+    for one in found:
+        assert all("unequal-ratings" in codes for codes in one["withheld"].values)
+    same = hmetad.contrast(fits, var="log_m", over="fit", independent=True)
+    assert (same["withheld"] == "").all()
 
 
 def test_the_worse_of_two_is_not_called_best_for_having_more_answers():

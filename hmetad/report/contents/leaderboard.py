@@ -17,9 +17,8 @@ from hmetad.base.errors import ColumnError, nearest
 from hmetad.base.monte_carlo import INDEPENDENT, too_undefined, undefined_share
 from hmetad.base.notice import Notice, notices
 from hmetad.base.notice_registry import short_words
-from hmetad.base.results import about, find_result, is_raised_by_chance, shown_in
-from hmetad.compare.averaging import counted_trials
-from hmetad.compare.comparability import are_unlike
+from hmetad.base.results import about, find_result, shown_in
+from hmetad.compare.comparability import are_unlike, traits_of
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.words import headings, ranked_words
 from hmetad.counts.resample import has_spread
@@ -127,8 +126,8 @@ class Stratum:
     draws : dict of str to array, shape (levels, draws)
     averaged : int
         Over how many strata values are means; 0 where they are not.
-    inverse_trials : array, shape (levels,), or None
-        1/n of each level, where numbers of trials are known; of a mean that of 1/n.
+    traits : dict of str to dict
+        Of each measure what levels must be alike in, (levels, numbers), by code.
     """
 
     name: str
@@ -136,7 +135,7 @@ class Stratum:
     estimates: dict[str, Floats]
     draws: dict[str, Floats]
     averaged: int = 0
-    inverse_trials: Floats | None = None
+    traits: Mapping[str, Mapping[str, Floats]] = field(default_factory=dict)
 
     def interval(self, name: str, ci_prob: float) -> Floats:
         """Estimate, lower and upper of each level, (3, levels).
@@ -507,15 +506,14 @@ def measure_strata(
     rows = {name: draws[name].transpose(*DRAWN).to_numpy() for name in names}
     centres = {name: estimates[name].to_numpy().astype(float) for name in names}
     levels = [str(level) for level in draws[over].to_numpy().tolist()]
-    counted = counted_trials(draws)
-    inverse = None if counted is None else 1 / np.maximum(counted.to_numpy(), 1)
+    traits = {name: traits_of(draws, draws[name], ()) for name in names}
     strata = [
         Stratum(
             name,
             tuple(levels[place] for place in own),
             {name: values[own] for name, values in centres.items()},
             {name: values[own] for name, values in rows.items()},
-            inverse_trials=None if inverse is None else inverse[own],
+            traits={name: {k: x[own] for k, x in one.items()} for name, one in traits.items()},
         )
         for name, own in cells_apart(draws, over)
     ]
@@ -530,7 +528,10 @@ def mean_stratum(strata: Sequence[Stratum], columns: Sequence[str]) -> list[Stra
         return []
     pairs = [(one, [one.levels.index(level) for level in shared]) for one in strata]
     names = strata[0].draws
-    inverse = [x.inverse_trials[own] for x, own in pairs if x.inverse_trials is not None]
+    of_means = {
+        name: {k: np.mean([x.traits[name][k][own] for x, own in pairs], axis=0) for k in traits}
+        for name, traits in strata[0].traits.items()
+    }
     return [
         Stratum(
             f"mean over {' and '.join(columns)}",
@@ -538,7 +539,7 @@ def mean_stratum(strata: Sequence[Stratum], columns: Sequence[str]) -> list[Stra
             {name: np.mean([x.estimates[name][own] for x, own in pairs], axis=0) for name in names},
             {name: np.mean([x.draws[name][own] for x, own in pairs], axis=0) for name in names},
             averaged=len(strata),
-            inverse_trials=np.mean(inverse, axis=0) if inverse else None,
+            traits=of_means,
         )
     ]
 
@@ -564,7 +565,7 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     """
     at_chance = levels_at_chance(stratum, measure, ci_prob)
     left_out = dict(at_chance) if measure.needs_chance else {}
-    values, known = stratum.draws[measure.name], stratum.inverse_trials
+    values = stratum.draws[measure.name]
     undefined = undefined_share(values[:, None])
     for place in np.flatnonzero(too_undefined(undefined)):
         words = f"undefined in {undefined[place]:.0%} of the draws"
@@ -573,8 +574,9 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     kept = [place for place, level in enumerate(stratum.levels) if level not in left_out]
     if len(kept) < 2:
         return replace(found, reason="fewer than two can be ranked")
-    if known is not None and is_raised_by_chance(measure.name) and are_unlike(known[kept]):
-        return replace(found, reason=short_words("raised-by-chance"))
+    for code, trait in stratum.traits.get(measure.name, {}).items():
+        if are_unlike(code, trait[kept]):
+            return replace(found, reason=short_words(code))
     levels = [stratum.levels[place] for place in kept]
     coords = {"cell": levels, "level": ("cell", levels)}
     drawn = xr.DataArray(values[kept], coords, DRAWN, name=measure.name, attrs=INDEPENDENT)
