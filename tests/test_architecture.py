@@ -57,17 +57,17 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1526,
-    "bayes": 5453,
+    "base": 1531,
+    "bayes": 5459,
     "commands": 2522,
-    "compare": 2073,
-    "counts": 2985,
+    "compare": 2091,
+    "counts": 3005,
     "likelihood": 3538,
     "logs": 2792,
-    "measures": 2792,
+    "measures": 2787,
     "mle": 2126,
     "plots": 1749,
-    "report": 3506,
+    "report": 3508,
     "rows": 1400,
     "simulate": 1188,
     "specs": 1454,
