@@ -26,12 +26,12 @@ class Done:
         return json.loads(self.stdout)
 
 
-def changed_fit(fit, change):
+def changed_fit(fit, change, **attrs):
     """A fit whose groups with cells are changed, and that says the same of itself."""
     groups = {name: group.to_dataset() for name, group in fit.children.items()}
     changed = {name: change(part) if "cell" in part.dims else part for name, part in groups.items()}
     result = xr.DataTree.from_dict(changed)
-    result.attrs = dict(fit.attrs)
+    result.attrs = {**fit.attrs, **attrs}
     return result
 
 

@@ -41,11 +41,13 @@ from hmetad.likelihood.priors import Prior
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 
-__all__ = ["fit"]
+__all__ = ["AS_NEEDED", "fit"]
 
 type Sampler = Callable[[Program, Request], xr.DataTree]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
+# Attr of a fit whose draws go on until they are enough: how many were asked for.
+AS_NEEDED = "as needed"
 # nutpie has found step sizes and scales after some 300 draws of tuning.
 TUNE, TUNE_OF_LARGE, TUNE_OF_PYMC = 500, 300, 1000
 # What samples every cell by itself.
@@ -163,6 +165,7 @@ def fit(
     kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
     by = "importance" if sample is sample_by_importance else "nuts"
     attrs = fit_attributes(program.spec, options) | {"density": density, "method": by}
+    attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
     request = Request(
         options,
         kept,

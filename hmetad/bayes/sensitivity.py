@@ -1,7 +1,8 @@
 """Fit the same counts under other choices, to see whether the answer changes.
 
 Fit (DataTree) → fits of the same counts, by the choice that differs: the rule for the meta-level
-criterion, the width of the priors of M, and how fine the ratings are.
+criterion, the scale on which M is normal between people, the width of the priors of M, and how fine
+the ratings are.
 """
 
 import math
@@ -15,14 +16,17 @@ import xarray as xr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_posterior
 from hmetad.base.errors import ChoiceError, KindError, nearest
+from hmetad.bayes.convergence import pools_m
+from hmetad.bayes.fit import AS_NEEDED
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood.priors import Prior
-from hmetad.specs.spec import ModelSpec, variables_with_prior
+from hmetad.specs.spec import ModelSpec, variables_with_prior, with_changes
 
-__all__ = ["other_choices", "sensitivity"]
+__all__ = ["NORMAL_M", "other_choices", "sensitivity"]
 
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
+NORMAL_M = "M normal between people instead of log M"
 COARSER, FEWEST_RATINGS = "ratings taken together in pairs", 4
 
 
@@ -42,7 +46,8 @@ def sensitivity(
         Some of the names that `other_choices` has for the fit, by default all; or your own models,
         by name.
     **sample_kwargs
-        Passed on to `fit`; draws, chains and seed are those of the fit unless given.
+        Passed on to `fit`; chains, seed and draws are those of the fit unless given. If the fit
+        drew until draws were enough, so do these.
 
     Returns
     -------
@@ -78,7 +83,8 @@ def sensitivity(
                 raise ChoiceError("choices", repr(name), "names of other choices", step)
         models = {name: models[name] for name in names}
     sizes, seed = fitted.posterior.sizes, fit.attrs["seed"]
-    options: dict[str, Any] = {"draws": sizes["draw"], "chains": sizes["chain"]}
+    options: dict[str, Any] = {"chains": sizes["chain"]}
+    options |= {} if fit.attrs.get("draws") == AS_NEEDED else {"draws": sizes["draw"]}
     options |= {"random_seed": int(seed)} if seed.isdigit() else {}
     options |= {} if fitted.has_cells else {"keep_cells": False}
     found = {}
@@ -103,7 +109,8 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     -------
     dict of str to ModelSpec
         Other choices of the likelihood that matter, of meta-d′ the other rule for κ (not for
-        HMeta-d's criteria, whose prior begins at κ = c); priors of M half and twice as wide: every
+        HMeta-d's criteria, whose prior begins at κ = c); where log M is normal between people, M
+        itself; priors of M half and twice as wide: every
         scale among them, that of intercepts, slopes and standard deviations between groups. With
         four ratings or more also the model itself, for ratings taken together in pairs, the lowest
         two first.
@@ -131,6 +138,9 @@ def models_of(fitted: Fitted) -> dict[str, ModelSpec]:
         for name, choices in record.alternatives.items()
     }
     focus = record.parameter_of_interest
+    # A card with names of its own is another package's model.
+    if focus == "log_m" and pools_m(fitted) and not spec.names:
+        models[NORMAL_M] = with_changes(spec, scale="m")
     own = {spec.named(x) for x, one in variables_with_prior(spec).items() if one.parameter == focus}
     of_focus = {name: prior for name, prior in spec.priors.items() if name in own}
     for width, factor in WIDTHS.items():

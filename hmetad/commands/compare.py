@@ -39,6 +39,7 @@ from hmetad.commands.fits import (
     are_resampled,
     bearing_notices,
     fit_notices,
+    fits_otherwise,
     judged_quantity,
     levels_of,
     named_fits,
@@ -47,7 +48,7 @@ from hmetad.commands.fits import (
     read_fits,
 )
 from hmetad.commands.gate import asked_gate, judge_gate, with_outcome
-from hmetad.commands.options import options_named, parse_limits, sampling_options
+from hmetad.commands.options import options_named, parse_limits
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
 from hmetad.report.terminal import say
 from hmetad.text.names import column_name
@@ -104,8 +105,9 @@ class CompareOptions(PrintOptions):
     rank : flag
         Also rank the levels.
     sensitivity : flag
-        Repeat the decisions with the other rule for κ, other priors and fewer ratings. Default:
-        only for a report of fits without thousands of cells.
+        Repeat the decisions with the other rule for κ, M instead of log M normal between people,
+        other priors and fewer ratings. The fits are kept in a folder next to FILE. Default: only
+        for a report of fits without thousands of cells.
     fail_if : CONDITION
         Condition such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is
         no verdict, else 0.
@@ -183,7 +185,7 @@ def compare(asked: CompareOptions) -> int:
         answer = with_ranks(answer, ranks)
     others = {}
     if may_repeat and decisions is not None:
-        others = decided_otherwise(fits, asked, decisions)
+        others = decided_otherwise(fits, paths, asked, decisions)
         answer = with_others(answer, others)
     answer = with_sources(answer, fits, paths, asked)
     outcome = None
@@ -336,15 +338,17 @@ def ranks_of(sources: Mapping[str, Any], asked: CompareOptions) -> "xr.Dataset":
 
 
 def decided_otherwise(
-    fits: Fits, asked: CompareOptions, decisions: "Decisions"
+    fits: Fits, paths: Mapping[str, Path], asked: CompareOptions, decisions: "Decisions"
 ) -> "dict[str, Decisions]":
     """Decisions on refitted models, by the choice that differs."""
-    again = {name: hmetad.sensitivity(fit, **sampling_options()) for name, fit in fits.items()}
-    first = next(iter(again.values()))
+    again = {name: fits_otherwise(fit, paths[name]) for name, fit in fits.items()}
+    # M on another scale has other coefficients.
+    is_own = all(asked.var in fit["posterior"] for fit in fits.values())
     others = {
         choice: one_or_all({name: source_of(found[choice], asked) for name, found in again.items()})
-        for choice in first
+        for choice in next(iter(again.values()))
         if all(choice in found for found in again.values())
+        and not (is_own and any(asked.var not in x[choice]["posterior"] for x in again.values()))
     }
     return hmetad.compare.repeat_decisions(decisions, others)
 
@@ -428,8 +432,10 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
     columns = {"label": "contrast", "verdict": "as decided", **{name: name for name in records}}
     rows = [{"label": row["label"], "verdict": row["verdict"]} for row in answer.rows]
     for name, record in records.items():
-        for row, other in zip(rows, record["results"], strict=True):
-            row[name] = other["verdict"]
+        reasons = hmetad.report.reasons_withheld(others[name])
+        for row, other, reason in zip(rows, record["results"], reasons, strict=True):
+            why = f" ({reason})" if reason else ""
+            row[name] = f"{other['verdict']}{why}"
     listing = Listing(rows, columns, "Verdicts under other choices")
     more = {**answer.more, "sensitivity": records}
     return replace(answer, listings=(*answer.listings, listing), more=more)

@@ -19,7 +19,7 @@ import hmetad
 from hmetad.base.errors import FormulaError, NumberError, OutputError
 from hmetad.base.untrusted import read_attr
 from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
-from hmetad.commands.fits import DRAWS_FILE, notices_command
+from hmetad.commands.fits import DRAWS_FILE, fits_otherwise, notices_command
 from hmetad.commands.options import Chains, Seed, given_options, sampling_options
 from hmetad.commands.trials import CellOptions, cell_heading, count_file
 from hmetad.report.terminal import say
@@ -37,6 +37,8 @@ POPULATION = {"quantity": "population", "term": "", "mean": "mean"}
 POPULATION |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
 # Rows of cells that are printed after a population unless all are requested.
 MOST_ROWS = 40
+# Cells of a fit that is made again on another scale, unless that is requested.
+MOST_AGAIN = 1000
 Fit = Annotated[Path, typer.Option("--output", "-o")]
 
 
@@ -62,6 +64,9 @@ class FitOptions(CellOptions):
     cells : flag
         Print all cells of a model with a population, also if they are more than 40; with --format
         csv the cells instead of the population.
+    sensitivity : flag
+        If somebody in a population of log M has M ≤ 0, also fit M normal between people, and report
+        the population under both where they differ. Default: with up to 1,000 cells.
     output : FILE
         The fit: .nc.
     """
@@ -73,6 +78,7 @@ class FitOptions(CellOptions):
     draws: Chains = None
     target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
     cells: bool = False
+    sensitivity: bool | None = None
     output: Fit = Path("fit.nc")
 
 
@@ -131,14 +137,28 @@ def fit(asked: FitOptions) -> None:
     result = hmetad.bayes.thin_draws(hmetad.fit(counts, spec, formula=formulas, **options))
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options), has_cells=asked.cells)
+    moved = moved_by_scale(asked, result, path)
+    answer = replace(answer, more={**answer.more, "moved": moved})
     if asked.cells and asked.format == "csv":
         answer = replace(answer, listings=answer.listings[::-1])
     asked.give(replace(answer, whole=notices_command([path])), [path])
     hidden = result["posterior"].sizes["cell"] if len(answer.listings) == 1 else 0
     if asked.format == "table" and answer.more["population"] and hidden:
         say(f"{hidden:,} cells are not printed: --cells prints them, and --json has them.")
-    for sentence in answer.more["among_published"]:
+    for sentence in (*moved, *answer.more["among_published"]):
         say(sentence)
+
+
+def moved_by_scale(asked: FitOptions, result: "xr.DataTree", path: Path) -> list[str]:
+    """What a population of M instead of log M says, where somebody's M is not above 0."""
+    is_low = any(one.code == "meta-d-sign" for one in hmetad.notices(result))
+    is_small = result["posterior"].sizes["cell"] <= MOST_AGAIN
+    is_wanted = is_small if asked.sensitivity is None else asked.sensitivity
+    choice = hmetad.bayes.NORMAL_M
+    if not (is_low and is_wanted and choice in hmetad.bayes.other_choices(result)):
+        return []
+    other = fits_otherwise(result, path, [choice])[choice]
+    return hmetad.report.moved_populations(result, other)
 
 
 def fit_answer(

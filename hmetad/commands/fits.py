@@ -3,6 +3,7 @@
 Paths → fits by name; fits → draws to compare, their notices, seeds and versions, and their report.
 """
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,7 @@ import hmetad
 from hmetad.base.errors import (
     ChoiceError,
     FileError,
+    InputError,
     ModelError,
     OutputError,
     RepeatError,
@@ -38,7 +40,7 @@ from hmetad.commands.answer import (
     output_file,
     rows_of,
 )
-from hmetad.commands.options import parse_pairs
+from hmetad.commands.options import parse_pairs, sampling_options
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     *("DRAWS_FILE", "Fits", "about_fits", "are_resampled", "bearing_notices", "fit_notices"),
     *("judged_quantity", "levels_of", "named_fits", "notices", "notices_command"),
-    *("predicted_draws", "read_fits", "report"),
+    *("fits_otherwise", "predicted_draws", "read_fits", "report"),
 ]
 
 
@@ -198,6 +200,37 @@ def predicted_draws(
     if not is_own and any(one.measured and one.name == var for one in results()):
         return hmetad.bayes.predict_measures(fit, var, group_terms=not population)
     return hmetad.predict(fit) if population else fit
+
+
+def fits_otherwise(
+    fit: "xr.DataTree", path: Path, choices: Sequence[str] | None = None
+) -> dict[str, "xr.DataTree"]:
+    """Fits under other choices, sampled once: they are kept in a folder next to that of the fit."""
+    folder, found = path.with_name(f"{path.stem}_sensitivity"), {}
+    # When a fit was sampled tells it from any other with the same name of a file.
+    of = str(fit["posterior"].attrs.get("created_at", "unknown"))
+    for choice in hmetad.bayes.other_choices(fit) if choices is None else choices:
+        file = folder / f"{re.sub(r'\W+', '_', choice)}.nc"
+        known = load_otherwise(file, {"of": of, "choice": choice})
+        if known is None:
+            known = hmetad.sensitivity(fit, [choice], **sampling_options())[choice]
+            known.attrs["of"] = of
+            try:
+                folder.mkdir(exist_ok=True)
+                hmetad.save_fit(known, file)
+            except OSError as error:
+                say(f"{file} cannot be written ({error.strerror}): this fit will be sampled again.")
+        found[choice] = known
+    return found
+
+
+def load_otherwise(file: Path, attrs: Mapping[str, str]) -> "xr.DataTree | None":
+    """Fit of a file, if it is there and whole and has these attrs."""
+    try:
+        fit = hmetad.load_fit(file)
+    except InputError:
+        return None
+    return fit if attrs.items() <= fit.attrs.items() else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,9 @@ from hmetad.report.contents.fit_report import fit_report as fit_report
 from hmetad.report.contents.measures_report import measures_report as measures_report
 from hmetad.report.contents.paragraph import results_paragraph as results_paragraph
 from hmetad.report.contents.population import among_published as among_published
+from hmetad.report.contents.population import moved_populations as moved_populations
 from hmetad.report.contents.population import population_table as population_table
 from hmetad.report.contents.selection_report import conclusion as conclusion
 from hmetad.report.contents.selection_report import selection_report as selection_report
+from hmetad.report.contents.tables import reasons_withheld as reasons_withheld
 from hmetad.report.page.report import decisions_record as decisions_record

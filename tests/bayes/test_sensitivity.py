@@ -19,7 +19,7 @@ from hmetad import (
     simulate_counts,
 )
 from hmetad.base.notice import with_notices
-from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
+from hmetad.bayes.sensitivity import COARSER, NORMAL_M, coarser, other_choices, widen
 from hmetad.specs.design import designs_of
 from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import ModelSpec
@@ -27,6 +27,7 @@ from hmetad.specs.spec import ModelSpec
 pytestmark = pytest.mark.integration
 
 QUIET = {"progressbar": False, "quiet": True}
+PEOPLE = {"subject": ["a", "b", "c"]}
 KAPPA, NARROW, WIDE = (
     "κ = c instead of κ = M·c",
     "priors of M half as wide",
@@ -119,6 +120,20 @@ def test_priors_of_a_group_card_are_scaled_for_m_alone():
     changed = {name for name in base if base[name] != wide[name]}
     assert changed == {"log_m_Intercept", "log_m_1|subject_sigma"}
     assert wide["log_m_1|subject_sigma"] == Prior("HalfNormal", sigma=2)
+
+
+def test_log_m_that_is_normal_between_people_may_be_m_with_the_same_formulas():
+    counts = simulate_counts(seed=1, **load_model("group").example)
+    other = other_choices(stated("group", counts))[NORMAL_M]
+    assert (other.choices["scale"], dict(other.formula)) == ("m", load_model("group_m").formula)
+
+
+def test_refits_of_a_fit_that_drew_until_it_was_enough_do_so_too():
+    counts = simulate_counts(1.2, m_ratio=[0.3, 0.6, 0.9], trials=60, coords=PEOPLE, seed=1)
+    base = fit(counts, "group", random_seed=1, **QUIET)
+    again = sensitivity(base, [WIDE], **QUIET)[WIDE]
+    assert again.attrs["draws"] == base.attrs["draws"] == "as needed"
+    assert "ess" not in {one.code for one in notices(again)}
 
 
 def test_hmetad_cards_keep_their_criterion_and_have_their_names_scaled():

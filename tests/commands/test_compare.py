@@ -139,14 +139,25 @@ def test_ranks_stand_after_the_decisions(folder, fit):
 def test_other_choices_are_tried(folder, tmp_path, monkeypatch):
     # What other choices give is tested where they are made; here it is as if nothing changed.
     choices = ["κ = c instead of κ = M·c", "priors of M half as wide"]
-    monkeypatch.setattr(hmetad, "sensitivity", lambda fit, **_: dict.fromkeys(choices, fit))
+    monkeypatch.setattr(hmetad.bayes, "other_choices", lambda _: choices)
+    sampled = []
+
+    def same(fit, names, **_):
+        sampled.extend(names)
+        return {name: changed_fit(fit, lambda part: part, choice=name) for name in names}
+
+    monkeypatch.setattr(hmetad, "sensitivity", same)
     page = tmp_path / "page.md"
     ask = ASK.replace("fit.nc --over model", "good.nc poor.nc --over fit")
     answer = run(folder, f"{ask} --sensitivity --json -o {page}").answer
     assert list(answer["sensitivity"]) == choices
     assert all(x["results"] == answer["rows"] for x in answer["sensitivity"].values())
     assert "under any of the 2 alternative choices: κ = c" in page.read_text(encoding="utf-8")
+    # Those of both fits are kept.
+    run(folder, f"{ask} --sensitivity")
+    assert sampled == [*choices, *choices]
     assert list(run(folder, f"{ASK} --json -o {page}").answer["sensitivity"]) == choices
+    assert len(sampled) == 6
 
 
 def test_bonferroni_counts_the_contrasts(folder):

@@ -36,6 +36,8 @@ def test_the_population_is_printed_first_and_cells_only_if_they_are_few_or_reque
     shown = run(tmp_path, line)
     population, cells = shown.stdout.find("SD of log M-ratio"), shown.stdout.find("withheld for")
     assert (0 < population < cells) == ("--cells" not in shown.stderr) == (people <= 40)
+    assert [*tmp_path.glob("fit_sensitivity/M_normal*.nc")]
+    line += " --no-sensitivity"
     table, of_cells = (run(tmp_path, f"{line} --format csv{x}").stdout for x in ("", " --cells"))
     assert (table[:14], of_cells[:5]) == ("kind,quantity,", "cell,")
     rows = run(tmp_path, f"{line} --json").answer["rows"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import hmetad
 from hmetad import InputError
@@ -43,6 +44,24 @@ def test_population_values_are_those_of_predict(fitted, table):
         row = one(table, kind="population", quantity="M-ratio", term=level)
         assert row["mean"] == pytest.approx(draws.mean())
         assert [row["lower"], row["upper"]] == pytest.approx(np.quantile(draws, [0.025, 0.975]))
+
+
+def test_what_moves_by_more_than_half_its_sd_is_reported_with_both_numbers(fitted, table):
+    row = one(table, kind="population", quantity="M-ratio", term="on")
+    posterior = fitted["posterior"].to_dataset()
+    for sds, number in ((0.3, 0), (0.9, 1)):
+        # M of "on" alone is larger by so many SDs.
+        change = np.log1p(sds * row["sd"] / row["mean"])
+        other = fitted.copy()
+        drawn = posterior.assign(log_m_drug=posterior["log_m_drug"] + change)
+        other["posterior"] = xr.DataTree(drawn)
+        other.attrs["choice"] = "another prior"
+        said = hmetad.report.moved_populations(fitted, other)
+        assert len(said) == number
+    start = f"on: M of the population is {row['mean']:.2f} [{row['lower']:.2f}, "
+    assert said[0].startswith(start)
+    assert f"and {row['mean'] + 0.9 * row['sd']:.2f} [" in said[0]
+    assert "with another prior: it moves by 0.9 posterior SDs" in said[0]
 
 
 def test_effects_say_which_level_they_are_differences_from(fitted, table):

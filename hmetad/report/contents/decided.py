@@ -26,6 +26,7 @@ from hmetad.report.contents.tables import (
     decision_table,
     early_notices,
     notice_block,
+    reasons_withheld,
     rope_in_words,
     with_words,
 )
@@ -273,6 +274,10 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
         *estimates_by_choice({"as decided": made[0], **others}),
     ]
     if len(shown):
+        for name, one in {"as decided": made[0], **others}.items():
+            why = reasons_withheld(one)
+            words = [f"{shown[name][i]}: {why[i]}".removesuffix(": ") for i in shown.index]
+            shown = shown.assign(**{name: words})
         columns = {"label": "Contrast"} | {name: name for name in shown.columns[1:]}
         caption = "Verdicts that another choice changes, withholds or gives."
         blocks.append(table_from_frame(shown, caption, columns=columns, name="sensitivity"))

@@ -28,13 +28,15 @@ from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
-__all__ = ["among_published", "population_table"]
+__all__ = ["among_published", "moved_populations", "population_table"]
 
 # What a row says, and the draws of its quantity.
 type Row = tuple[dict[str, str], xr.DataArray]
 
 SAMPLES = ("chain", "draw")
 SCALES = {"log": "log of ", "logit": "logit of ", "fisher_z": "Fisher's z of "}
+# What the population moves by, in its own posterior SDs, and is reported for.
+CLEAR_MOVE = 0.5
 # Conditions that are told one by one, whatever the columns.
 MOST = 8
 COLUMNS = (
@@ -296,3 +298,32 @@ def among_published(fit: xr.DataTree) -> list[str]:
         + describe(row["mean"], row["lower"], row["upper"])
         for row in rows.to_dict("records")
     ]
+
+
+@check_inputs(fit=with_posterior, other=with_posterior)
+def moved_populations(fit: xr.DataTree, other: xr.DataTree) -> list[str]:
+    """Where M of the population moves by half its posterior SD under another choice.
+
+    Parameters
+    ----------
+    fit, other : DataTree
+        What `hmetad.fit` returned, and one of what `sensitivity` returned for it.
+
+    Returns
+    -------
+    list of str
+        A sentence for each condition that moves, with both numbers.
+    """
+    tables = [population_table(one).query("kind == 'population'") for one in (fit, other)]
+    rows = [table[table["variable"] == "m_ratio"].to_dict("records") for table in tables]
+    found = []
+    for own, again in zip(*rows, strict=True):
+        moves = abs(again["mean"] - own["mean"]) / own["sd"]
+        if moves > CLEAR_MOVE:
+            one, two = (
+                f"{x['mean']:.2f} [{x['lower']:.2f}, {x['upper']:.2f}]" for x in (own, again)
+            )
+            place = f"{own['term']}: " if own["term"] else ""
+            words = f"{place}M of the population is {one}, and {two} with {other.attrs['choice']}"
+            found.append(f"{words}: it moves by {moves:.1f} posterior SDs. Report both.")
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.base.arguments import check_inputs
 from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.base.notice_registry import limit, short_words
 from hmetad.base.untrusted import read_attr
@@ -97,8 +98,26 @@ def decision_table(
     return replace(table, decisions=decisions)
 
 
+@check_inputs()
 def reasons_withheld(decisions: Decisions) -> list[str]:
-    """Why there is no verdict, in words; empty where there is one."""
+    """Why there is no verdict, in words; empty where there is one.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        What `decide` or `decide_normal` returned.
+
+    Returns
+    -------
+    list of str
+        One for each row of its table.
+
+    Examples
+    --------
+    >>> from hmetad.compare.verdicts import decide_normal
+    >>> reasons_withheld(decide_normal([0.1, float("nan")], 0.1, rope=(-0.1, 0.1)))
+    ['', 'undefined draws']
+    """
     said = []
     for row in decisions.table().to_dict("records"):
         is_unsettled = "verdict" in str(row.get("unsettled", ""))
