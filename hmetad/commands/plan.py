@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import ConflictError, InputError, NeedError
+from hmetad.base.errors import ChoiceError, ConflictError, InputError, NeedError
 from hmetad.base.threads import usable_cpus
 from hmetad.base.workers import Workers
 from hmetad.commands.answer import DATA_FILES, Answer, Listing, Output, PrintOptions, output_file
@@ -134,6 +134,13 @@ class TrialPlanOptions(PlanOptions):
     correlation: float = 0.0
     comparisons: Annotated[int, typer.Option(min=1)] = 1
     meta_criterion: Literal["relative", "absolute"] = "relative"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # The planner says so too, some seconds later: its imports take them.
+        if self.rope is None and "," in self.m_ratio:
+            step = "Write both limits, as in --rope=-0.05,0.05, or plan for one condition."
+            raise ChoiceError("--rope", "none", "(lower, upper) of a difference", step)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import run
+from command_line import refused, run
 
 import hmetad
 from hmetad.commands.plan import Question
@@ -38,6 +38,13 @@ def test_the_number_of_trials_needed_is_said(tmp_path):
     done = run(tmp_path, ask)
     assert done.answer["trials_needed"] == needed
     assert f"--half-width 0.3: about {needed} trials are needed." in done.stderr
+
+
+def test_two_conditions_without_a_rope_are_refused_before_anything_is_imported(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(hmetad, "simulate", None)
+    assert "--rope=-0.05,0.05, or plan for one condition" in refused(tmp_path, "plan trials")
 
 
 def test_a_goal_beyond_the_plan_is_said_and_its_rows_are_kept(tmp_path):
