@@ -116,8 +116,8 @@ def scan_trials(
     roles |= {"confidence": asked.confidence}
     groupings = {"by": parse_by(by), "covariates": covariates}
     codes = split(asked.missing_codes)
-    labels = split([asked.labels])
-    found: Trials = trials_in_use(rows, roles, groupings, None, [*within, *others], codes, labels)
+    words = dict.fromkeys(("stimulus", "response"), split([asked.labels]))
+    found: Trials = trials_in_use(rows, roles, groupings, None, [*within, *others], codes, words)
     return found
 
 

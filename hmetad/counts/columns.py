@@ -35,6 +35,7 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
 from hmetad.rows.queries import Rows, plain_value
 from hmetad.rows.tables import TableLike, rows_of
+from hmetad.rows.values import are_gaps
 
 __all__ = [
     "Codes",
@@ -121,18 +122,24 @@ def trials_in_use(
     n: str | None,
     others: Sequence[object],
     missing_codes: Codes,
-    labels: Sequence[Label] = (),
+    words: Mapping[str, Sequence[Label]],
 ) -> Trials:
     """Trials whose columns have the names that are in use.
 
     Codes of the columns with a role are missing values; `others` are columns that group nothing.
+    `words` are the labels or levels that the user named, by role: a file has them as they stand,
+    even "None".
     """
     rows = rows_of(table, text=text_columns(groupings["by"]))
     rows = named_rows(rows, roles.values(), *groupings.values(), n, *others)
     names = {argument: column_names(argument, given) for argument, given in groupings.items()}
     grouping = [(argument, name) for argument, own in names.items() for name in own]
     check_roles(rows.columns, [*roles.items(), *grouping])
-    rows = without_codes(rows, missing_codes, roles, labels).with_points([roles["confidence"]])
+    rows = rows.with_texts(
+        column for role, column in roles.items() if are_gaps(words.get(role, ()))
+    )
+    rows = without_codes(rows, missing_codes, roles, words.get("stimulus", ()))
+    rows = rows.with_points([roles["confidence"]])
     return Trials(rows, roles, names["by"], names.get("covariates", []), n)
 
 

@@ -161,7 +161,8 @@ def count_trials(
 
     DuckDB groups the rows, and a few pieces of a file are in memory at a time. Columns of a CSV in
     `by` are text as it stands; in other columns of text only an empty field is missing, so that
-    "None" is a label. Dask groups its DataFrame on its own cluster.
+    "None" is a label; in a column of numbers it is one if `labels`, `options` or `levels` names it.
+    Dask groups its DataFrame on its own cluster.
 
     Where responses are
     a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
@@ -200,7 +201,8 @@ def count_trials(
     labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     groupings, others = {"by": by, "covariates": covariates}, (quantiles_within, difficulty)
-    found = trials_in_use(trials, roles, groupings, n, others, missing_codes, labels or ())
+    words = {"stimulus": labels or (), "response": labels or (), "confidence": levels or ()}
+    found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
     for role, column in (("response", response), ("stimulus", stimulus)):
         if is_correctness_name(column):
             got = f"column {column!r}, named like correctness"
@@ -310,7 +312,8 @@ def count_correct(
 
     DuckDB groups the rows, and a few pieces of a file are in memory at a time. Columns of a CSV in
     `by` are text as it stands; in other columns of text only an empty field is missing, so that
-    "None" is a label. Dask groups its DataFrame on its own cluster.
+    "None" is a label; in a column of numbers it is one if `levels` names it. Dask groups its
+    DataFrame on its own cluster.
 
     Examples
     --------
@@ -324,7 +327,8 @@ def count_correct(
     """
     roles = {"correct": correct, "confidence": confidence}
     groupings = {"by": with_options_column(by, options)}
-    found = trials_in_use(trials, roles, groupings, n, [quantiles_within], missing_codes)
+    words = {"confidence": levels or ()}
+    found = trials_in_use(trials, roles, groupings, n, [quantiles_within], missing_codes, words)
     names, unused = found.by, unused_columns(found.rows, found.used)
     # Without a number of options there is no M that a mixture of items would raise.
     items = [] if options is None else [*filter(is_item_name, unused)]

@@ -29,7 +29,7 @@ from hmetad.rows.files import read_table
 from hmetad.rows.queries import columns_named
 from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, TEXTS, sniffed_delimiter, text_suffix, usual_delimiter
-from hmetad.rows.values import GAPS, NUMBER, THOUSANDS
+from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, are_gaps
 
 __all__ = ["read_trials"]
 
@@ -172,20 +172,24 @@ def joined_tables(
     """
     template, decimal = choices.path_columns, choices.decimal
     places = [{} if template is None else columns_of_path(template, file) for file in files]
-    read = partial(one_table, choices.delimiter, decimal)
+    named = {"confidence": choices.words, "correct": choices.grades}
+    columns = {**dict(zip(named, named, strict=True)), **(choices.columns or {})}
+    # A word that the caller named is no missing value.
+    texts = [columns[role] for role, words in named.items() if are_gaps(words)]
+    read = partial(one_table, choices.delimiter, decimal, texts)
     tables, signs = zip(*of_each(read, files, choices.executor), strict=True)
     said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs))
     found: dict[str, Any] = {"delimiter": said} if said else {}
     table, missing = below_each_other(files, tables, places)
     between = {sign or usual_delimiter(file) for file, sign in zip(files, signs, strict=True)}
     if decimal is None and not between & {",", None}:
-        table, commas = with_decimal_commas(table)
+        table, commas = with_decimal_commas(table, texts)
         found |= commas
     return table, found, missing
 
 
 def one_table(
-    delimiter: str | None, decimal: Decimal | None, file: Path
+    delimiter: str | None, decimal: Decimal | None, texts: Sequence[str], file: Path
 ) -> tuple[pd.DataFrame, str | None]:
     """A table, and its delimiter where it is not that of the suffix."""
     sign = sniffed_delimiter(file, delimiter)
@@ -193,16 +197,20 @@ def one_table(
         step = "Other formats say themselves what is a number."
         raise ChoiceError("decimal", f"{decimal!r}, for {file}", "a text table", step)
     point: Literal[".", ","] = "," if decimal == "comma" else "."
-    return read_table(file, delimiter=sign, decimal=point), sign
+    return read_table(file, text=texts, delimiter=sign, decimal=point), sign
 
 
-def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+def with_decimal_commas(
+    table: pd.DataFrame, texts: Sequence[str] = ()
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """Table with the numbers that decimal commas stand for, and the columns that have commas.
 
     Parameters
     ----------
     table : DataFrame
         Of a file whose columns are not separated by commas; it is not changed.
+    texts : sequence of str
+        Columns that stay text.
 
     Returns
     -------
@@ -224,7 +232,7 @@ def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, li
     """
     numbers, undecided = {}, []
     for name in table.columns:
-        if pd.api.types.is_numeric_dtype(table[name]):
+        if name in texts or pd.api.types.is_numeric_dtype(table[name]):
             continue
         known = table[name].where(~table[name].isin(GAPS))
         values = [value for value in known.dropna().tolist() if isinstance(value, str)]

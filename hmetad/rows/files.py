@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,20 +144,14 @@ class FileSource(Source):
     Parameters
     ----------
     files : sequence of Scanned
-    text : sequence of str
-        Columns of a CSV or TSV that stay text, in any case.
     decimal : str
         Character before the decimals of numbers in a text.
     copies : Copies
         Where copies of files lie; it goes with the source.
     """
 
-    def __init__(
-        self, files: Sequence[Scanned], text: Sequence[str], decimal: str, copies: Copies
-    ) -> None:
+    def __init__(self, files: Sequence[Scanned], decimal: str, copies: Copies) -> None:
         self.files, self.decimal, self.copies = files, decimal, copies
-        self.text = {one for name in text for one in columns_named(name, files[0].names)}
-        self.text |= {*files[0].folders}
         self.copied: list[Scanned] = []
 
     @contextmanager
@@ -210,14 +204,14 @@ class FileSource(Source):
                     raise UngroupableError(f"unhashable type: '{type(value).__name__}'")
         return frame
 
-    def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Numbers in the place of their texts, in what was read of a CSV or TSV."""
+    def finished(self, frame: pd.DataFrame, texts: Set[str]) -> pd.DataFrame:
+        """Numbers in place of their texts, in what was read of a CSV or TSV."""
         if self.files[0].sep is None:
             return frame
-        texts = [str(name) for name in frame if frame[name].dtype.kind not in "biuf"]
         typed = {
-            name: typed_column(frame[name], is_text=name in self.text, decimal=self.decimal)
-            for name in texts
+            str(name): typed_column(column, is_text=name in texts, decimal=self.decimal)
+            for name, column in frame.items()
+            if column.dtype.kind not in "biuf"
         }
         return frame.assign(**typed)
 
@@ -351,7 +345,7 @@ def read_table(
         columns or its header again among the rows.
     """
     rows = rows_of_files({Path(path): {}}, text, delimiter, decimal)
-    frame = rows.source.finished(rows.source.head(rows.columns, None))
+    frame = rows.source.finished(rows.source.head(rows.columns, None), rows.texts)
     if frame.empty:
         raise FileError(str(path), "a header without rows", "at least one trial")
     frame.attrs |= notice_attrs(rows.notices)
@@ -433,14 +427,17 @@ def rows_of_files(
         raise FileError(place, f"files ending in {', '.join(kinds)}", "one kind", step)
     copies = Copies()
     scans = [scanned(path, folders, copies, delimiter) for path, folders in files.items()]
-    source = FileSource(scans, text, decimal, copies)
+    source = FileSource(scans, decimal, copies)
     columns = [frozenset(file.names) for file in scans]
     costly = columns[0] - frozenset.intersection(*columns)
+    texts = {one for name in text for one in columns_named(name, scans[0].names)}
     found = file_notices(files)
     # Parquet is some four times smaller than a text.
     if source.size <= (SMALL // 4 if kinds == [".parquet"] else SMALL):
         found += source.repeated_rows()
-    return Rows(tuple(scans[0].names), source, costly=costly, notices=tuple(found))
+    as_texts = frozenset(texts | {*scans[0].folders})
+    names = tuple(scans[0].names)
+    return Rows(names, source, texts=as_texts, costly=costly, notices=tuple(found))
 
 
 def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str | None) -> Scanned:

@@ -92,8 +92,8 @@ class Source(ABC):
     def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:  # noqa: B027
         """Make ready for several questions about some columns each, in one pass if it takes one."""
 
-    def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Numbers in the place of texts, where a source keeps numbers as texts."""
+    def finished(self, frame: pd.DataFrame, texts: Set[str]) -> pd.DataFrame:  # noqa: ARG002
+        """Numbers in place of texts, where a source has texts of numbers; `texts` stay text."""
         return frame
 
 
@@ -113,6 +113,8 @@ class Rows:
         Values that are missing ones, by the column of the table.
     points : frozenset of str, optional
         Columns of the table in which decimal commas are points.
+    texts : frozenset of str, optional
+        Columns of the table that stay text as it stands, in files of texts.
     costly : frozenset of str, optional
         Columns of the table that are read only where they are named: some file lacks them, or
         their texts are long.
@@ -125,6 +127,7 @@ class Rows:
     names: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Set[str | float]] = field(default_factory=dict)
     points: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     costly: frozenset[str] = frozenset()
     notices: tuple[Notice, ...] = ()
 
@@ -189,6 +192,10 @@ class Rows:
         """The same rows, "0,85" read as 0.85 in some columns: of files, and of pandas."""
         return replace(self, points=self.points | {self.names.get(x, x) for x in columns})
 
+    def with_texts(self, columns: Iterable[str]) -> Rows:
+        """The same rows, some columns of files of texts as they stand: "NA" is a label there."""
+        return replace(self, texts=self.texts | {self.names.get(x, x) for x in columns})
+
     def first_rows(self, columns: Sequence[str], most: int = MOST_FIRST) -> pd.DataFrame:
         """Some of the first rows."""
         return self.read(columns, most)
@@ -201,7 +208,7 @@ class Rows:
         """Rows of some columns, in memory."""
         wanted = list(columns)
         own = self.own_names(wanted)
-        found = self.source.finished(self.cleaned(self.source.head(own, most)))
+        found = self.source.finished(self.cleaned(self.source.head(own, most)), self.texts)
         if found.empty and wanted:
             raise no_rows()
         return found if own == wanted else found.set_axis(wanted, axis=1)
@@ -314,7 +321,7 @@ class Rows:
     def values(self, table: Opened, found: pd.DataFrame, columns: Sequence[str]) -> Tally:
         """Values of what SQL found, as columns c0, c1, ..., others as they are, and n."""
         raw = table.values(found, self.own_names(columns))
-        groups = self.source.finished(self.cleaned(raw)).set_axis([*columns], axis=1)
+        groups = self.source.finished(self.cleaned(raw), self.texts).set_axis([*columns], axis=1)
         others = found.drop(columns=["n", *table.places[: len(columns)]])
         return pd.concat([groups, others], axis=1), found["n"].to_numpy(dtype=np.int64)
 

@@ -6,7 +6,7 @@ Column of texts → column of their values, of one type for all of its rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "GAPS",
     "NUMBER",
     "THOUSANDS",
+    "are_gaps",
     "text_with_point",
     "typed_column",
     "with_points",
@@ -26,6 +27,7 @@ __all__ = [
 
 # In a column of numbers or truth values these are missing ones; elsewhere only an empty field is.
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
+FOLDED_GAPS = frozenset(gap.casefold() for gap in GAPS)
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 NUMBER = re.compile(r"\s*[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 # "1,234" may be 1234 as well.
@@ -72,6 +74,18 @@ def typed_column(texts: pd.Series, *, is_text: bool = False, decimal: str = ".")
         values, kind = np.append(np.array(unguard(levels), dtype=object), np.nan), "str"
     # A missing value has the last place.
     return pd.Series(values[codes], texts.index, dtype=kind, name=texts.name)
+
+
+def are_gaps(words: object) -> bool:
+    """Whether a list of words that a user named has one that reads like a missing value.
+
+    Examples
+    --------
+    >>> are_gaps(["none", "low"]), are_gaps([1, 2])
+    (True, False)
+    """
+    named = words if isinstance(words, Iterable) else ()
+    return not FOLDED_GAPS.isdisjoint(str(word).strip().casefold() for word in named)
 
 
 def numbers_of(texts: NDArray[np.object_], decimal: str) -> NDArray[Any] | None:

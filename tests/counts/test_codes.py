@@ -364,3 +364,32 @@ def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row
     trials["confidence"] = "about 80%"
     with pytest.raises(InputError, match="import table"):
         hmetad.count_trials(trials)
+
+
+@pytest.mark.parametrize("label", ["NA", "None"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_a_label_that_the_user_named_is_one_from_every_source(tmp_path, label, suffix):
+    trials = frame(confidence=TRIALS["confidence"].map({1: label, 2: "2", 3: "3", 4: "4"}))
+    sides = {role: trials[role].map({1: label, 2: "2"}) for role in ("stimulus", "response")}
+    trials, path = trials.assign(**sides), tmp_path / f"t.{suffix}"
+    writers = {"jsonl": trials.to_json, "parquet": trials.to_parquet}
+    options = {"tsv": {"sep": "\t"}, "jsonl": {"orient": "records", "lines": True}}
+    writers.get(suffix, trials.to_csv)(path, **options.get(suffix, {}))
+    named = {"levels": [label, 2, 3, 4], "labels": (label, 2)}
+    expected = hmetad.count_trials(frame(), by="subject")
+    for rows in (trials, path, str(path), hmetad.logs.scan_table(path)):
+        found = hmetad.count_trials(rows, by="subject", **named)
+        np.testing.assert_array_equal(found, expected)
+    found = hmetad.count_trials(path, **named | {"labels": None, "options": [label, 2]})
+    assert int(found.sum()) == SIZE
+
+
+@pytest.mark.parametrize("sign", [",", ";"])
+def test_a_word_or_grade_that_the_user_named_is_not_missing_in_a_file(tmp_path, sign):
+    text = "ok;sure\nNone;0.4\n1;NA\n1;\n"
+    (tmp_path / "t.csv").write_text(text.replace(";", sign))
+    named = {"grades": {"none": False}, "words": {"na": 0.1}, "scale": "probability"}
+    columns = {"correct": "OK", "confidence": "sure"}
+    trials = hmetad.logs.read_trials(tmp_path / "t.csv", columns=columns, **named)
+    assert trials["correct"].tolist() == [False, True, True]
+    np.testing.assert_array_equal(trials["confidence"], [0.4, 0.1, np.nan])
