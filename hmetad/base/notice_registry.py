@@ -216,8 +216,8 @@ def step_values(name: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> step_values("swapped-labels")["shell_step"]
-    'Check whether the labels of stimuli or responses were swapped (--labels).'
+    >>> step_values("fewer-ratings")["shell_step"]
+    'Make fewer ratings with more trials in each: --quantiles.'
     """
     return {"step": sentence(name), "shell_step": table()["sentences"].get(name + SHELL, "")}
 

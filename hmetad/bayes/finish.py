@@ -36,6 +36,7 @@ from hmetad.bayes.predict import level_draws, predicted_cells
 from hmetad.bayes.program import Program
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import (
+    choice_z,
     high_ratio_notices,
     is_high_ratio,
     items_together,
@@ -47,7 +48,6 @@ from hmetad.measures.sdt import sdt
 from hmetad.measures.table_checks import (
     CLEAR_Z,
     at_chance,
-    choice_z,
     confidence_z,
     reversed_scale,
 )

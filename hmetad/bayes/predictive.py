@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import seed_or_none, whole, with_posterior
+from hmetad.base.checks import probability, seed_or_none, whole, with_posterior
 from hmetad.base.errors import ModelError, UnknownError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
@@ -23,7 +23,6 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
 from hmetad.bayes.program import build_program
-from hmetad.counts.checks import open_probability
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import type2_counts
@@ -50,7 +49,7 @@ SUMMARIES = ("mean", "lower", "upper")
 BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 
 
-@check_inputs(fit=with_posterior, ci_prob=open_probability, draws=whole(2), seed=seed_or_none)
+@check_inputs(fit=with_posterior, ci_prob=probability, draws=whole(2), seed=seed_or_none)
 def predicted_counts(
     fit: xr.DataTree,
     *,

@@ -49,6 +49,8 @@ __all__ = ["columns", "measures"]
 MORE = "; all of them by -o table.csv or --json"
 # Notices of choices among options that need all trials of a cell.
 OF_WHOLE_CELLS = ("letters-uneven", "mixed-items")
+# Options about the stimulus and the labels of both columns.
+OF_STIMULUS = ("stimulus", "response", "labels", "response_labels", "labels_within")
 # Measures of confidence as numbers that a terminal shows.
 EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece_debiased", "ece")
 
@@ -229,7 +231,7 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         "common_items": "" if counts_all else "without --missing wrong",
         "meta_d": "with --options, the number of options, or with a stimulus" if lacks_d else "",
         **dict.fromkeys(("draws", "seed"), of_draws),
-        **dict.fromkeys(("stimulus", "response", "labels"), of_stimulus),
+        **dict.fromkeys(OF_STIMULUS, of_stimulus),
         "options": "with ratings: make some by --quantiles 4" if asked.is_exact else "",
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a report of intervals, or --common-items",

@@ -63,6 +63,11 @@ class TrialOptions(PrintOptions):
         participants of a group model.
     labels : S1,S2
         The two values of the stimulus, S1 first. Default: sorted.
+    response_labels : VALUES
+        Values of the response, in the order of those of the stimulus that they stand for. Default:
+        the same values.
+    labels_within : COLUMNS
+        Columns of --by, such as task, whose levels have different labels.
     """
 
     file: Annotated[Path, typer.Argument()]
@@ -75,6 +80,8 @@ class TrialOptions(PrintOptions):
     quantiles: int | None = None
     quantiles_within: tuple[str, ...] = ()
     labels: str = ""
+    response_labels: tuple[str, ...] = ()
+    labels_within: tuple[str, ...] = ()
     seed: Seed = None
 
 
@@ -190,6 +197,8 @@ def count_scanned(
             more: dict[str, Any] = {
                 "covariates": trials.covariates,
                 "labels": split([asked.labels]) or None,
+                "response_labels": asked.response_labels or None,
+                "labels_within": [*asked.labels_within],
             }
             return hmetad.count_trials(table, **shared, **more)
         if trials.covariates:

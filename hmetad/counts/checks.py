@@ -13,10 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.errors import (
-    ChoiceError,
     KindError,
     LabelError,
-    NumberError,
     RatingError,
     ShapeError,
     StimulusError,
@@ -33,7 +31,6 @@ __all__ = [
     "counted_options",
     "dims_text",
     "has_more_options",
-    "open_probability",
     "refuse_falling_ratings",
     "refuse_impossible_counts",
     "refuse_no_counts",
@@ -42,7 +39,6 @@ __all__ = [
     "require_stimulus",
     "table_dims",
     "type2_measures",
-    "whole_number",
     "whole_options",
 ]
 
@@ -228,19 +224,3 @@ def type2_measures() -> str:
     """The measures that need no stimulus, in words for a message."""
     *names, last = type2_functions()
     return f"measures of correctness and confidence alone: {', '.join(names)} and {last}"
-
-
-def whole_number(argument: str, given: object, least: int) -> int:
-    """Return the number as int, or refuse what is not whole or too small."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise NumberError(argument, repr(given), f"a whole number of at least {least}")
-    return int(given)
-
-
-def open_probability(
-    argument: str, given: object, allowed: str = "a probability between 0 and 1"
-) -> float:
-    """Return the number as float, or refuse what is not between 0 and 1, ends excluded."""
-    if isinstance(given, int | float | np.integer | np.floating) and 0 < given < 1:
-        return float(given)
-    raise ChoiceError(argument, repr(given), allowed)

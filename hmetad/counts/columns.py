@@ -32,10 +32,10 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.notice import Notice, notice_of
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
 from hmetad.rows.queries import Rows, plain_value
 from hmetad.rows.tables import TableLike, rows_of
-from hmetad.rows.values import are_gaps
+from hmetad.rows.values import are_gaps, refuse_unwritable
 
 __all__ = [
     "Codes",
@@ -158,9 +158,12 @@ def column_names(argument: str, given: By) -> list[str]:
 def named_rows(rows: Rows, *given: object) -> Rows:
     """Rows whose columns bear the names that arguments call them by; mappings say {new: column}.
 
-    The case of names does not matter where one column fits.
+    The case of names does not matter where one column fits. Texts that files do not keep are
+    refused.
     """
-    rows = rows.spelled(name for one in given for name in named_columns(one))
+    names = [name for one in given for name in named_columns(one)]
+    rows = rows.spelled(names)
+    rows.source.refuse_unwritable(rows.own_names(x for x in names if x in rows.columns))
     pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
     for new, old in pairs.items():
         argument = f"column for {new!r}"
@@ -276,15 +279,6 @@ def as_seen(text: str) -> str:
     return " ".join("".join(x for x in composed if unicodedata.category(x) != "Cf").split())
 
 
-def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
-    """Refuse texts that files do not keep: with NUL, or with half a character."""
-    for text in texts:
-        is_whole = text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
-        if "\0" in text or not is_whole:
-            allowed = "text without NUL and without unpaired surrogates"
-            raise ChoiceError(argument, repr(text), allowed, "Remove them, as by .str.replace.")
-
-
 def alike_notices(cells: pd.DataFrame, labels: Sequence[str]) -> list[Notice]:
     """Notice of cells whose values of some column look alike and differ; one row per cell."""
     columns, concerned = [], np.zeros(len(cells), dtype=bool)
@@ -310,11 +304,12 @@ def option_labels(
     response: str,
     labels: Sequence[Label] | None,
     number: int | None = None,
+    where: str = "",
 ) -> list[Label]:
     """Labels of so many options, or of two: those given, or those in the data, sorted.
 
-    Where fewer than `number` are in the data, which are two at least, the others are named
-    "unseen 1", ...
+    If fewer than `number` are in the data, which are two at least, the others are named "unseen 1",
+    .... `where` names the rows, if these are a part.
     """
     most = number or 2
     shown, said = (
@@ -342,9 +337,10 @@ def option_labels(
         raise LabelError("labels", f"{labels!r} but in the data {counted}", "all that is there")
     if labels is not None:
         return [*labels]
-    columns = f"{stimulus!r} and {response!r}"
+    columns = f"{stimulus!r} and {response!r}{where}"
     if len(seen) == 1:
         steps: tuple[str, ...] = ("Name both: labels=(S1, S2).", "Name both: --labels S1,S2.")
+        steps = ("Exclude these trials.",) if where else steps
         if most > 2:
             steps = ("Name all: options=[...].", "Name all: --options A,B,C.")
         raise LabelError(columns, f"the single label {counted}", "two labels", *steps)
@@ -363,7 +359,42 @@ def option_labels(
     return [*sorted(seen), *(f"unseen {k}" for k in range(1, most - len(seen) + 1))]
 
 
-def given_labels(labels: Sequence[Label], number: int = 2) -> list[Label]:
+def with_sides(
+    groups: pd.DataFrame, n: Ints, sides: Sequence[str], within: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, list[Label]]]:
+    """Rows in which the two labels of each group are S1 and S2, and the labels by group."""
+    parts, labels = [], dict[str, list[Label]]()
+    for key, rows in groups.groupby([*within], observed=True, sort=False):
+        name = " | ".join(map(as_text, key))
+        own = option_labels(rows, n[rows.index], sides[0], sides[1], None, None, f" of {name}")
+        labels[name], meaning = own, dict(zip(own, STIMULI, strict=True))
+        parts.append(rows.assign(**{side: rows[side].map(meaning) for side in sides}))
+    return pd.concat(parts).sort_index(), labels
+
+
+def with_response_labels(
+    groups: pd.DataFrame,
+    sides: Sequence[str],
+    labels: Sequence[Label] | None,
+    response_labels: Sequence[Label],
+) -> pd.DataFrame:
+    """Rows whose responses have the labels of the stimuli that they stand for, in order."""
+    stimulus, response = sides
+    shown = {as_text(label): label for label in groups[stimulus].unique()}
+    order = (
+        sorted({*plain_array(stimulus, groups[stimulus]).tolist()}) if labels is None else labels
+    )
+    own = given_labels(response_labels, len(order), "response_labels")
+    stands_for = [shown.get(as_text(label), label) for label in order]
+    meaning = dict(zip(map(as_text, own), stands_for, strict=True))
+    said = groups[response].map(as_text)
+    if unknown := sorted({*said} - {*meaning}):
+        got = f"{response_labels!r} but in the data also {', '.join(unknown[:10])}"
+        raise LabelError("response_labels", got, "all that is there")
+    return groups.assign(**{response: said.map(meaning)})
+
+
+def given_labels(labels: Sequence[Label], number: int = 2, argument: str = "labels") -> list[Label]:
     """Labels as given, if they are so many and differ."""
     # A set has no order that says which is S1.
     has_order = isinstance(labels, Iterable) and not isinstance(labels, str | Set | Mapping)
@@ -372,8 +403,8 @@ def given_labels(labels: Sequence[Label], number: int = 2) -> list[Label]:
     are_labels = all(isinstance(x, Label) for x in own)
     if len(own) != number or not are_labels or len({*map(as_text, own)}) < number:
         allowed = "two different labels, (S1, S2)" if number == 2 else f"{number} different labels"
-        raise LabelError("labels", repr(labels), allowed)
-    refuse_alike("labels", own)
+        raise LabelError(argument, repr(labels), allowed)
+    refuse_alike(argument, own)
     return own
 
 

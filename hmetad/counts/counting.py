@@ -14,7 +14,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import RatingError, TooFewError
+from hmetad.base.errors import (
+    ColumnError,
+    ConflictError,
+    LabelError,
+    RatingError,
+    TooFewError,
+)
 from hmetad.base.notice import Notice, first_few, notice_of, with_notices
 from hmetad.counts.checks import STIMULI, TYPE2, Axes
 from hmetad.counts.columns import (
@@ -36,9 +42,11 @@ from hmetad.counts.columns import (
     with_numbers,
     with_options,
     with_options_column,
+    with_response_labels,
+    with_sides,
 )
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, named_difficulty
-from hmetad.counts.items import item_notices, same_item_cells, unused_columns
+from hmetad.counts.items import MOST_COLUMNS, item_notices, same_item_cells, unused_columns
 from hmetad.counts.noticed import choice_notices, letter_notices, missing_answers, trial_notices
 from hmetad.counts.ratings import Scale, rated_tally, rating_numbers
 from hmetad.counts.tables import (
@@ -49,6 +57,7 @@ from hmetad.counts.tables import (
     count_table,
     cut_notices,
     plain_attrs,
+    swapped_codes,
 )
 from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Tally, Values, plain_value
@@ -68,7 +77,7 @@ RIGHT_OPTION, CHOSEN_OPTION = ("stimulus", "target"), ("response", "chosen", "an
 MOST_VALUES = 100_000
 
 
-@check_inputs(skip=("trials", "labels", "levels", "missing_codes", "options"))
+@check_inputs(skip=("trials", "labels", "response_labels", "levels", "missing_codes", "options"))
 def count_trials(
     trials: TableLike,
     *,
@@ -84,6 +93,8 @@ def count_trials(
     levels: Sequence[str | float] | None = None,
     missing_codes: Codes = (),
     labels: Sequence[Label] | None = None,
+    response_labels: Sequence[Label] | None = None,
+    labels_within: str | Sequence[str] = (),
     options: int | Sequence[Label] | None = None,
     difficulty: str | None = None,
     response_from_confidence: bool = False,
@@ -124,6 +135,12 @@ def count_trials(
         Values of stimulus, response and confidence that stand for a missing one: ``[999, -1]``.
     labels : (S1, S2), optional
         The two labels. By default those in the data, sorted (for booleans False is S1).
+    response_labels : sequence, optional
+        Labels of the response, in the order of those of the stimulus that they stand for. By
+        default both columns have the same labels. It recodes a response whose codes are swapped;
+        the labels in their order state that they are not.
+    labels_within : str or sequence of str, optional
+        Columns in `by`, such as the task, in each level of which the two labels are different ones.
     options : int or sequence, optional
         Number m of options, or all their labels in order. By default two. The labels of m = 4 are
         those in the data, sorted; with fewer the others are called "unseen 1", ...
@@ -201,7 +218,8 @@ def count_trials(
     labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     groupings, others = {"by": by, "covariates": covariates}, (quantiles_within, difficulty)
-    words = {"stimulus": labels or (), "response": labels or (), "confidence": levels or ()}
+    said = labels if response_labels is None else response_labels
+    words = {"stimulus": labels or (), "response": said or (), "confidence": levels or ()}
     found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
     for role, column in (("response", response), ("stimulus", stimulus)):
         if is_correctness_name(column):
@@ -215,17 +233,29 @@ def count_trials(
     if (number_of_options or 2) == 2:
         refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
-    groups = with_numbers(groups, [stimulus, response])
+    sides = [stimulus, response]
+    groups = with_numbers(groups, sides)
+    attrs: dict[str, Any] = {}
+    if labels_within:
+        within = labels_of_groups(found.by, labels_within, labels, options)
+        groups, attrs["labels_within"] = with_sides(groups, number, sides, within)
+    elif labels is None:
+        refuse_own_labels(found, groups, is_open=options is None)
+    if response_labels is not None:
+        groups = with_response_labels(groups, sides, labels, response_labels)
+        attrs["response_labels"] = [*response_labels]
     own = option_labels(groups, number, stimulus, response, labels, number_of_options)
     outcome = [places_of(groups[name], own) for name in (stimulus, response)]
     texts = STIMULI if len(own) == 2 else tuple(map(as_text, own))
     axes = Axes({"stimulus": texts, "response": texts})
-    attrs = {"labels": own, "rows_dropped": int(tallied[1].sum() - number.sum())}
+    attrs |= {"labels": own, "rows_dropped": int(tallied[1].sum() - number.sum())}
     counts, cells, codes = count_rows((groups, number), axes, outcome, found, scale, attrs)
     where = counts["cell"].to_numpy().tolist()
     is_pair = len(own) == 2
     values = counts.to_numpy()
     cuts = cut_notices(values, cells, where, response_from_confidence) if is_pair else []
+    if is_pair and response_labels is None:
+        cuts += swapped_codes(counts, own)
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
@@ -354,6 +384,59 @@ def count_correct(
     of_rows = [*trial_notices(trials), *found.rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
     return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
+
+
+def labels_of_groups(
+    by: Sequence[str],
+    given: str | Sequence[str],
+    labels: Sequence[Label] | None,
+    options: int | Sequence[Label] | None,
+) -> list[str]:
+    """Columns in whose levels labels are different ones; they are columns of `by`."""
+    within = [given] if isinstance(given, str) else [*given]
+    for name, other in (("labels", labels), ("options", options)):
+        if other is not None:
+            raise ConflictError("labels_within", name)
+    for name in within:
+        if name not in by:
+            step = f"Add {name!r} to by."
+            raise ColumnError("labels_within", repr(name), "a column of by", step)
+    return within
+
+
+def refuse_own_labels(trials: Trials, groups: pd.DataFrame, *, is_open: bool) -> None:
+    """Refuse more than two labels of which each level of a column has two of its own, as tasks do.
+
+    Unless the number of options was given, columns that are not in use are looked at too.
+    """
+    sides = [trials.roles["stimulus"], trials.roles["response"]]
+    if len({as_text(label) for side in sides for label in groups[side].unique()}) <= 2:
+        return
+    pairs = {name: groups[[name, *sides]] for name in trials.by}
+    others = unused_columns(trials.rows, trials.used)[:MOST_COLUMNS] if is_open else []
+    for name in (one for one in others if not is_correctness_name(one)):
+        if found := trials.rows.few_distinct((name, *sides), MOST_ANSWERS):
+            pairs[name] = found[0].dropna()
+    own = {name: levels for name, rows in pairs.items() if (levels := pairs_of_levels(rows))}
+    if own:
+        name = min(own, key=lambda one: len(own[one]))
+        listed = [f"{level} has {' and '.join(sorted(pair))}" for level, pair in own[name].items()]
+        by = [*dict.fromkeys([*trials.by, name])]
+        steps = (
+            f"Give by={by!r} and labels_within={name!r}.",
+            f"Give --by {','.join(by)} and --labels-within {name}.",
+        )
+        got = f"labels that differ by {name}: {first_few(listed)}"
+        raise LabelError(" and ".join(map(repr, sides)), got, "the same two labels", *steps)
+
+
+def pairs_of_levels(rows: pd.DataFrame) -> dict[str, set[str]]:
+    """Two stimuli of each level of the first column; empty unless all responses are of these."""
+    level, stimulus, response = (rows.iloc[:, place].map(as_text) for place in range(3))
+    shown, said = (dict(side.groupby(level).agg(set)) for side in (stimulus, response))
+    are_pairs = all(len(pair) == 2 and said[name] <= pair for name, pair in shown.items())
+    differ = len({frozenset(pair) for pair in shown.values()}) > 1
+    return shown if are_pairs and differ else {}
 
 
 # From rows to counts

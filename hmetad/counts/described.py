@@ -18,6 +18,7 @@ import pandas as pd
 
 from hmetad.base.errors import ColumnError, LabelError, NumberError
 from hmetad.counts.columns import as_correct, refuse_absent, suspected_codes
+from hmetad.counts.tables import below_half
 from hmetad.rows.duplicates import plain_name
 
 __all__ = ["described_trials", "guess_table", "guessed_record"]
@@ -287,14 +288,29 @@ def paired_codes(trials: pd.DataFrame, labels: list[Any], own: list[Any]) -> Ite
     is_sure = max(agrees, 1 - agrees) > AGREES if is_known else labels is own and agrees > 0.5
     what = "correctness is their agreement" if is_known else "they agree"
     reason = f"{what} in {agrees:.1%} of trials"
+    is_turned = len(labels) == 2 and agrees < (1 - AGREES if labels is own else 0.5)
+    if labels is own and len(labels) == 2 and not is_turned and are_opposite(trials[both], labels):
+        is_turned, is_sure = True, False
+        reason += ", and most people choose the other label: its codes may be swapped"
     if is_known and not is_sure and labels is not own and len(own) == 2:
         yield Guess("stimulus", None, False, reason)
         yield Guess("labels", own, False, "correctness tells what was shown")
         return
     yield Guess("labels", labels, is_sure, reason)
-    is_turned = len(labels) == 2 and agrees < (1 - AGREES if labels is own else 0.5)
     if is_turned or labels is not own:
         yield Guess("response_labels", own[::-1] if is_turned else own, is_sure, reason)
+
+
+def are_opposite(trials: pd.DataFrame, labels: Sequence[Any]) -> bool:
+    """Whether most people choose the label that was not shown."""
+    who = trials["subject"] if "subject" in trials else pd.Series(0, trials.index)
+    unit, people = pd.factorize(who)
+    is_second = [
+        (trials[role] == labels[1]).to_numpy(dtype=int) for role in ("stimulus", "response")
+    ]
+    values = np.zeros((len(people), 2, 2, 1), dtype=np.int64)
+    np.add.at(values, (unit, *is_second, 0), unit >= 0)
+    return len(people) > 0 and below_half(values) is not None
 
 
 def rating_codes(trials: pd.DataFrame, right: pd.Series) -> Iterator[Guess]:

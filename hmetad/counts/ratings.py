@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import whole
 from hmetad.base.errors import (
     ConflictError,
     InputError,
@@ -28,8 +29,8 @@ from hmetad.base.errors import (
     TooFewError,
     listed_both,
 )
-from hmetad.base.notice import Notice
-from hmetad.counts.checks import whole_number
+from hmetad.base.notice import Notice, notice_of
+from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import (
     USUAL_CODES,
     USUAL_TEXTS,
@@ -48,7 +49,7 @@ from hmetad.counts.columns import (
 )
 from hmetad.rows.quantiles import NumberColumn
 from hmetad.rows.queries import Rows, Tally, plain_value, regrouped
-from hmetad.rows.values import GAPS
+from hmetad.rows.values import GAPS, refuse_unwritable
 
 __all__ = ["bin_confidence", "text_as_confidence"]
 
@@ -61,6 +62,8 @@ MOST_RATINGS = 1000
 FEW_MISTAKES, MOST_LOOKED_AT = 0.05, 100_000
 # Ratings whose cuts are told one by one.
 MOST_CUTS = 8
+# Trials of a quantile, relative to equal quantiles, below which these are far from equal.
+FEWEST_IN_QUANTILE = 0.5
 # More are no ratings that people choose from.
 MOST_INFERRED = 20
 # A warning points to the first caller outside of it.
@@ -160,7 +163,9 @@ def whole_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> tuple[Ints, in
         raise RatingError(scale.argument, got, "integers 1..K", *steps)
     # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
     rating = np.clip(values, -(2**53), 2**53).astype(np.int64)
-    K = int(rating.max()) if is_inferred else whole_number("ratings", scale.ratings, 1)
+    K = int(rating.max() if scale.ratings is None else scale.ratings)
+    if not is_inferred:
+        whole(1)("ratings", scale.ratings)
     most = MOST_INFERRED if is_inferred and scale.quantiles is None else MOST_RATINGS
     has_codes = bool(suspects) and is_inferred and (most < K or rating.min() < 1)
     highest = rating[~np.isin(rating, [*suspects])].max() if has_codes else K
@@ -221,6 +226,7 @@ def text_as_confidence(
     Value i stands for n[i] trials; without n nothing is counted. In `rows` its row is looked up.
     """
     texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
+    refuse_unwritable(argument, texts.dropna())
     is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
     odd = texts[is_odd]
     shown = next(iter(odd if len(odd) else texts.dropna()))
@@ -331,7 +337,8 @@ def bin_confidence(
     -----
     UserWarning
         If a value looks like a code for a missing answer, such as 999 beside 1 to 4. If ties, or
-        fewer values than ratings, leave a group with fewer than K quantiles, or equal values leave
+        fewer values than ratings, leave a group with fewer than K quantiles, or make quantiles far
+        from equal (one has over 1.5 times its share, or less than half); or if equal values leave
         no width to divide.
 
     Notes
@@ -349,7 +356,7 @@ def bin_confidence(
     >>> bin_confidence([0, 50, 99, 100], 2, method="edges", edges=[50])
     array([1, 2, 2, 2])
     """
-    whole_number("ratings", ratings, 2)
+    whole(2)("ratings", ratings)
     cuts = rising_edges(ratings, method, edges)
     numbers = finite_numbers(values)
     group = group_codes(values, within, len(numbers))
@@ -367,7 +374,11 @@ def bin_confidence(
     elif method == "width":
         result[known] = width_ratings(there, own, ratings)
     else:
-        result[known] = quantile_ratings(there, own, np.ones(len(there), dtype=np.int64), ratings)
+        trials = np.ones(len(there), dtype=np.int64)
+        result[known] = quantile_ratings(there, own, trials, ratings)
+        uneven = unequal_quantiles(result[known], trials, ratings)
+        if uneven and result[known].max() == ratings:
+            warn(f"{uneven[0].message} {uneven[0].next_step}")
     binned = result.astype(np.int64) if known.all() else result
     if isinstance(values, pd.Series):
         return pd.Series(binned, index=values.index, name=values.name)
@@ -464,6 +475,21 @@ def quantile_of(odd: Any, size: Any, ratings: int) -> Any:
     return -(-ratings * odd // (2 * size))
 
 
+def unequal_quantiles(rating: NDArray[Any], n: Ints, ratings: int) -> list[Notice]:
+    """Notice of quantiles that equal values make far from equal; ratings stand for n trials each.
+
+    One has over 1.5 times the trials of equal quantiles, or less than half of them.
+    """
+    trials = np.bincount(rating.astype(np.int64), n, ratings + 1)[1:]
+    equal = trials.sum() / ratings
+    # Without equal values the sizes differ by one.
+    most, least = limit("unequal-quantiles") * equal + 1, FEWEST_IN_QUANTILE * equal - 1
+    if trials.max() <= most and trials.min() >= least:
+        return []
+    listed = ", ".join(f"{100 * one / trials.sum():.0f}" for one in trials)
+    return [notice_of("unequal-quantiles", listed=listed)]
+
+
 def warn_of_lost_ratings(remaining: int, ratings: int) -> None:
     """Warn where equal values give fewer ratings than requested."""
     if remaining < ratings:
@@ -498,22 +524,24 @@ def rated_tally(
             raise NeedError("quantiles_within", "quantiles")
         rows.prepare([used, *others], n)
         return rows.distinct(used, n), [], scale
-    quantiles = whole_number("ratings", scale.quantiles, 2)
+    whole(2)("quantiles", scale.quantiles)
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
     kept = [name for name in used if name != scale.confidence]
     check = partial(check_texts, scale=scale)
     column = NumberColumn(rows, scale.confidence, within, n, kept, check)
     rows.prepare([column.columns, *others], n)
-    rated = column.rated(quantiles, USUAL_CODES.tolist())
-    warn_of_lost_ratings(rated.fewest, quantiles)
+    rated = column.rated(scale.quantiles, USUAL_CODES.tolist())
+    warn_of_lost_ratings(rated.fewest, scale.quantiles)
     groups, number = rated.rows
     rating = groups.pop("rating")
     integers = rating if rating.isna().any() else rating.astype(np.int64)
     chosen = groups.assign(**{scale.confidence: integers})[list(used)]
     seen = code_notices(scale.confidence, rated.values, rated.trials)
-    cuts = () if within or quantiles > MOST_CUTS else tuple(rated.cuts)
-    return regrouped(chosen, number), seen, replace(scale, cuts=cuts)
+    is_rated = rating.notna().to_numpy()
+    uneven = unequal_quantiles(rating[is_rated].to_numpy(), number[is_rated], scale.quantiles)
+    cuts = () if within or scale.quantiles > MOST_CUTS else tuple(rated.cuts)
+    return regrouped(chosen, number), [*seen, *uneven], replace(scale, cuts=cuts)
 
 
 def check_texts(texts: pd.Series, *, scale: Scale) -> None:

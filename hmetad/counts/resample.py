@@ -38,10 +38,10 @@ from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import depends_on_ratings
-from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
+from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
-from hmetad.counts.tables import cell_labels, count_notices, rating_attrs
+from hmetad.counts.tables import cell_labels, count_notices, rating_attrs, sums_by
 from hmetad.rows.duplicates import is_people_name
 
 __all__ = [
@@ -187,8 +187,10 @@ def refuse_undrawable(table: xr.DataArray, kind: Kind) -> None:
 
 
 def seed_entropy(seed: int | None) -> int:
-    """Seed as given, or one made up."""
-    return secrets.randbits(128) if seed is None else whole_number("seed", seed, 0)
+    """Seed as given, or one made up; a Generator, which has no number, is refused."""
+    if isinstance(seed, np.random.Generator):
+        raise KindError("seed", "a Generator", "None or a whole number of at least 0")
+    return secrets.randbits(128) if seed is None else int(seed)
 
 
 def cell_generator(seed: int, position: int) -> np.random.Generator:
@@ -514,14 +516,12 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
         if name not in own:
             allowed = ", ".join(own) or "cells with coordinates"
             raise UnknownError("by", repr(name), allowed, nearest(str(name), own))
-    columns = pd.DataFrame({name: counts[name].to_numpy() for name in by}, range(len(counts)))
-    index = group_numbers(columns)
+    values, index = sums_by(counts, by)
     _, first = np.unique(index, return_index=True)
-    values = np.zeros((len(first), *counts.shape[1:]), dtype=counts.dtype)
-    np.add.at(values, index, counts.to_numpy())
+    columns = pd.DataFrame({name: counts[name].to_numpy()[first] for name in by}, range(len(first)))
     # The same number of options everywhere tells no cells apart.
     named = [name for name in by if name != "options" or columns[name].nunique() > 1]
-    labels = cell_labels(columns[named].iloc[first].reset_index(drop=True))
+    labels = cell_labels(columns[named])
     pooled = counts.isel(cell=first).copy(data=values).assign_coords(cell=labels)
     pooled = pooled.drop_vars([name for name in own if name not in by])
     # Notices of single units do not apply to their sum.

@@ -20,7 +20,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import ChoiceError, LabelError, RatingError, RepeatError, ShapeError
+from hmetad.base.checks import whole
+from hmetad.base.errors import (
+    ChoiceError,
+    LabelError,
+    RatingError,
+    RepeatError,
+    ShapeError,
+    listed_both,
+)
 from hmetad.base.notice import Notice, notice_of, notice_where, notices, notices_where, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
@@ -30,14 +38,15 @@ from hmetad.counts.checks import (
     TYPE1_DIMS,
     TYPE2_DIMS,
     Axes,
+    counted_options,
     dims_text,
     has_more_options,
     refuse_no_counts,
     type2_measures,
-    whole_number,
 )
-from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_array, refuse_unwritable
-from hmetad.rows.duplicates import is_item_name
+from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_array
+from hmetad.rows.duplicates import is_item_name, is_people_name
+from hmetad.rows.values import refuse_unwritable
 
 __all__ = [
     "ACKNOWLEDGEMENT",
@@ -65,6 +74,8 @@ CUT_TRIALS = 10
 PROOF_TRIALS = 30
 # Trials of a rating that are expected in a cell, and are not missing by chance; of a stimulus.
 EXPECTED = 10
+# Standard deviations by which chance alone hardly makes responses go with the other stimulus.
+UNLIKELY_Z = 3
 # Trials of each response from which one shared rating is no chance.
 MANY_TRIALS = 200
 # Slips, as a share of the trials, up to which the rating determines the response; and how clearly
@@ -297,9 +308,8 @@ def as_detection(
     if cut is None and ratings % 2:
         step = "An odd number of ratings has no half."
         raise RatingError("cut", f"none for {ratings} ratings", f"1 to {ratings - 1}", step)
-    t = ratings // 2 if cut is None else whole_number("cut", cut, 1)
-    if t >= ratings:
-        raise RatingError("cut", f"{t} for {ratings} ratings", f"1 to {ratings - 1}")
+    t = ratings // 2 if cut is None else cut
+    whole(1, ratings - 1)("cut", t)
     K = max(t, ratings - t)
     # A side with fewer ratings never uses the highest ones.
     sides = [
@@ -330,12 +340,18 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     others = [name for name in by if not is_item_name(name)]
     if len(others) == len(by) or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
         return counts
-    columns = {name: counts[name].to_numpy() for name in others}
-    index = group_numbers(pd.DataFrame(columns, range(counts.sizes["cell"])))
+    sums, index = sums_by(counts, others)
+    return counts.transpose("cell", ...).copy(data=sums[index])
+
+
+def sums_by(counts: xr.DataArray, columns: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sums of the cells that agree in some columns, and which sum each cell is in."""
     table = counts.transpose("cell", ...)
-    sums = np.zeros((index.max(initial=0) + 1, *table.shape[1:]), dtype=table.dtype)
+    values = {name: counts[name].to_numpy() for name in columns}
+    index = group_numbers(pd.DataFrame(values, range(len(table))))
+    sums = np.zeros((index.max(initial=-1) + 1, *table.shape[1:]), dtype=table.dtype)
     np.add.at(sums, index, table.to_numpy())
-    return table.copy(data=sums[index])
+    return sums, index
 
 
 def without_columns(counts: xr.DataArray) -> xr.DataArray:
@@ -434,6 +450,70 @@ def new_notices(counts: xr.DataArray, said: Sequence[Notice]) -> list[Notice]:
         for notice in count_notices(counts)
         if not any(old.code == notice.code and {*notice.cells} <= {*old.cells} for old in said)
     ]
+
+
+# Responses that go with the other stimulus
+
+
+def choice_z(counts: xr.DataArray) -> xr.DataArray:
+    """How clearly choices among options are right more often than by chance, in SDs, per cell.
+
+    Of a type-2 table chance is 1/m, by its coordinate ``options``; of stimuli and responses it is
+    the share that agrees if they are independent, which a bias does not raise.
+
+    Examples
+    --------
+    >>> table = xr.DataArray([[[40, 20], [10, 30]]], dims=["cell", "correct", "rating"])
+    >>> choice_z(table.assign_coords(options=4)).round(2).values
+    array([3.46])
+    """
+    if "correct" in counts.dims:
+        by_correct = counts.sum("rating")
+        total, right = by_correct.sum("correct"), by_correct.isel(correct=1, drop=True)
+        chance = 1 / total.copy(data=counted_options(counts))
+    else:
+        n = counts.sum("rating").transpose(..., "stimulus", "response").to_numpy().astype(float)
+        total = counts.sum(["stimulus", "response", "rating"])
+        right = total.copy(data=np.trace(n, axis1=-2, axis2=-1))
+        agree = total.copy(data=(n.sum(axis=-1) * n.sum(axis=-2)).sum(axis=-1))
+        chance = agree / total.where(total > 0) ** 2
+    variance = chance * (1 - chance) * total
+    return (right - chance * total) / variance.where(variance > 0) ** 0.5
+
+
+def below_half(values: NDArray[Any]) -> tuple[int, int, float] | None:
+    """Units in which responses go with the other stimulus, all units, and their accuracy.
+
+    Counts have shape (units, 2, 2, K). None unless this holds for most units (z < −1), clearly for
+    all trials together (z < −3), and fewer than half of all trials are correct. Units with one
+    stimulus tell nothing.
+
+    Examples
+    --------
+    >>> below_half(np.array([[[[5, 10], [20, 65]], [[60, 25], [10, 5]]]]))
+    (1, 1, 0.15)
+    """
+    table = xr.DataArray(values, dims=("cell", *TYPE1_DIMS))
+    has_both = (table.sum(["response", "rating"]) > 0).all("stimulus")
+    z, together = choice_z(table).where(has_both), choice_z(table.sum("cell"))
+    below, known = int((z < -1).sum()), int(z.notnull().sum())
+    accuracy = float(np.trace(values.sum(axis=(0, -1))) / max(1, values.sum()))
+    is_clear = 2 * below > known and float(together) < -UNLIKELY_Z and accuracy < 1 / 2
+    return (below, known, accuracy) if is_clear else None
+
+
+def swapped_codes(counts: xr.DataArray, labels: Sequence[object]) -> list[Notice]:
+    """Notice of a table in which most participants, or cells, are correct in less than half."""
+    by = read_attr(counts.attrs, "by")
+    people = [name for name in by if is_people_name(name)]
+    found = below_half(sums_by(counts, people or by)[0])
+    if found is None:
+        return []
+    shown: dict[str, object] = dict(zip(("below", "number", "accuracy"), found, strict=True))
+    shown["units"] = "participants" if people else "cells"
+    for name, order in (("recode", labels[::-1]), ("keep", labels)):
+        shown[name], shown[f"shell_{name}"] = listed_both("response_labels", order)
+    return [notice_of("swapped-codes", **shown)]
 
 
 # Responses that a cut of confidence makes

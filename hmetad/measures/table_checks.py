@@ -10,12 +10,18 @@ from scipy.special import bdtrc
 
 from hmetad.base.notice import Notice, notice_of, notice_where
 from hmetad.base.notice_registry import limit
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, counted_options, has_more_options
-from hmetad.counts.tables import EXPECTED, items_together, ratings_in_use, without_columns
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, has_more_options
+from hmetad.counts.tables import (
+    EXPECTED,
+    choice_z,
+    items_together,
+    ratings_in_use,
+    without_columns,
+)
 from hmetad.measures.scores import pairs
 from hmetad.measures.sdt import sdt
 
-__all__ = ["CLEAR_Z", "at_chance", "choice_z", "confidence_z", "reversed_scale", "unequal_ratings"]
+__all__ = ["CLEAR_Z", "at_chance", "confidence_z", "reversed_scale", "unequal_ratings"]
 
 CLEAR_Z = 1.96
 # A scale is reversed where confidence is lower for right answers in so many of so many cells at
@@ -55,32 +61,6 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     excess = ((concordant - discordant) / 2).sum(axis=-1)
     z = np.where(error > 0, excess / np.where(error > 0, error, 1.0), np.nan)
     return ordered.isel(dict.fromkeys(dims, 0), drop=True).copy(data=z)
-
-
-def choice_z(counts: xr.DataArray) -> xr.DataArray:
-    """How clearly choices among options are right more often than by chance, in SDs, per cell.
-
-    Of a type-2 table chance is 1/m, by its coordinate ``options``; of stimuli and responses it is
-    the share that agrees if they are independent, which a bias does not raise.
-
-    Examples
-    --------
-    >>> table = xr.DataArray([[[40, 20], [10, 30]]], dims=["cell", "correct", "rating"])
-    >>> choice_z(table.assign_coords(options=4)).round(2).values
-    array([3.46])
-    """
-    if "correct" in counts.dims:
-        by_correct = counts.sum("rating")
-        total, right = by_correct.sum("correct"), by_correct.isel(correct=1, drop=True)
-        chance = 1 / total.copy(data=counted_options(counts))
-    else:
-        n = counts.sum("rating").transpose(..., "stimulus", "response").to_numpy().astype(float)
-        total = counts.sum(["stimulus", "response", "rating"])
-        right = total.copy(data=np.trace(n, axis1=-2, axis2=-1))
-        agree = total.copy(data=(n.sum(axis=-1) * n.sum(axis=-2)).sum(axis=-1))
-        chance = agree / total.where(total > 0) ** 2
-    variance = chance * (1 - chance) * total
-    return (right - chance * total) / variance.where(variance > 0) ** 0.5
 
 
 def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:

@@ -20,10 +20,10 @@ from hmetad.base.notice_registry import step_values
 from hmetad.base.results import names_of
 from hmetad.base.threads import in_threads
 from hmetad.counts.checks import has_more_options
-from hmetad.counts.tables import cell_labels, high_ratio_notices
+from hmetad.counts.tables import cell_labels, choice_z, high_ratio_notices
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.table_checks import CLEAR_Z, at_chance, choice_z, reversed_scale
+from hmetad.measures.table_checks import CLEAR_Z, at_chance, reversed_scale
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of

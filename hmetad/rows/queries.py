@@ -92,6 +92,9 @@ class Source(ABC):
     def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:  # noqa: B027
         """Make ready for several questions about some columns each, in one pass if it takes one."""
 
+    def refuse_unwritable(self, columns: Sequence[Any], /) -> None:  # noqa: B027
+        """Refuse texts in some columns that no file keeps, where they are in memory."""
+
     def finished(self, frame: pd.DataFrame, texts: Set[str]) -> pd.DataFrame:  # noqa: ARG002
         """Numbers in place of texts, where a source has texts of numbers; `texts` stay text."""
         return frame

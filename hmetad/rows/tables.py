@@ -6,7 +6,7 @@ DataFrame of pandas, Polars or Dask, Arrow table or dataset, relation of DuckDB,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +18,7 @@ from hmetad.base.errors import KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, shared
 from hmetad.rows.files import are_paths, scan_table
 from hmetad.rows.queries import Rows, Source, no_rows
+from hmetad.rows.values import refuse_unwritable
 
 __all__ = ["TableLike", "rows_of"]
 
@@ -161,6 +162,14 @@ class FrameSource(Source):
             places = np.append(values.index.get_indexer(texts), -1)[codes]
             self.texts[name] = pd.Categorical.from_codes(places, values.index), values
         return self.texts[name]
+
+    def refuse_unwritable(self, columns: Sequence[Any]) -> None:
+        """Refuse texts in some columns that no file keeps."""
+        for name in columns:
+            with suppress(UngroupableError):
+                levels = [] if is_plain(self.frame[name]) else self.enumerated(name)[1].tolist()
+                texts = (value for value in levels if isinstance(value, str))
+                refuse_unwritable(f"column {name!r}", texts)
 
     def decoded(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
         """Values of the columns, where `found` has them as they were opened."""

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hmetad.base.errors import ChoiceError, TooManyError
 from hmetad.base.spreadsheets import unguard
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "NUMBER",
     "THOUSANDS",
     "are_gaps",
+    "refuse_unwritable",
     "text_with_point",
     "typed_column",
     "with_points",
@@ -29,6 +31,8 @@ __all__ = [
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
 FOLDED_GAPS = frozenset(gap.casefold() for gap in GAPS)
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+# No label and no rating is longer.
+LONGEST_LABEL = 100_000
 NUMBER = re.compile(r"\s*[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 # "1,234" may be 1234 as well.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
@@ -86,6 +90,18 @@ def are_gaps(words: object) -> bool:
     """
     named = words if isinstance(words, Iterable) else ()
     return not FOLDED_GAPS.isdisjoint(str(word).strip().casefold() for word in named)
+
+
+def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
+    """Refuse texts that files do not keep, with NUL or half a character, and endless ones."""
+    for text in texts:
+        is_whole = text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+        if "\0" in text or not is_whole:
+            allowed = "text without NUL and without unpaired surrogates"
+            raise ChoiceError(argument, repr(text), allowed, "Remove them, as by .str.replace.")
+        if len(text) > LONGEST_LABEL:
+            got, allowed = f"a text of {len(text):,} characters", f"at most {LONGEST_LABEL:,}"
+            raise TooManyError(argument, got, allowed, "Use a column with short labels.")
 
 
 def numbers_of(texts: NDArray[np.object_], decimal: str) -> NDArray[Any] | None:

@@ -14,10 +14,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import truncnorm
 
+from hmetad.base.checks import whole
 from hmetad.base.errors import ModelError, NumberError, ShapeError, SourceError
 from hmetad.base.variable_roles import Role
 from hmetad.bayes.fitted import Fitted
-from hmetad.counts.checks import whole_number
 from hmetad.norms import populations
 from hmetad.simulate.simulate import simulate_counts, with_dims
 
@@ -189,7 +189,8 @@ def refuse_impossible(question: AskedQuestion, population: Population) -> None:
 
 def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], ...]:
     """Gaps of both responses, (2, K - 1); one number is that of all."""
-    levels = RATINGS if ratings is None else whole_number("ratings", ratings, 2)
+    levels = RATINGS if ratings is None else ratings
+    whole(2)("ratings", levels)
     gaps = with_dims("gaps", given, ("response", "criterion"), levels)
     if gaps.ndim != 2:
         raise ShapeError("gaps", f"shape {gaps.shape}", "one number, or shape (2, K - 1)")

@@ -21,7 +21,6 @@ from hmetad.base.errors import ChoiceError, NumberError, TooFewError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.results import attrs_of
 from hmetad.compare.verdicts import check_arguments, decide_normal, interval_words
-from hmetad.counts.checks import open_probability, whole_number
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.recovery import summaries
 from hmetad.simulate.simulate import simulate_counts
@@ -178,10 +177,11 @@ def plan_trials(
 
 def planned_sizes(argument: str, given: Sequence[int], least: int, groups: int = 1) -> list[int]:
     """Numbers to plan for, of which there is one at least."""
-    sizes = [whole_number(argument, number, least) for number in np.atleast_1d(given).tolist()]
+    sizes: list[int] = np.atleast_1d(given).tolist()
     if not sizes:
         raise TooFewError(argument, "none", "at least one number")
     for number in sizes:
+        whole(least)(argument, number)
         if number % groups:
             step = "Half of the people are in each group."
             raise NumberError(argument, str(number), "even numbers", step)
@@ -349,7 +349,7 @@ def labelled_plan(
     return result
 
 
-@check_inputs()
+@check_inputs(probability=probability)
 def trials_needed(
     plan: xr.Dataset,
     *,
@@ -398,7 +398,7 @@ def trials_needed(
     return int(needed)
 
 
-@check_inputs()
+@check_inputs(probability=probability)
 def subjects_needed(
     plan: xr.Dataset,
     *,
@@ -465,8 +465,8 @@ def read_goal(
         if not half_width > 0:
             raise NumberError("half_width", repr(half_width), "a number above 0")
         goal, wanted, reached = "half_width", half_width, plan["half_width"]
-    else:
-        goal, wanted = "probability", open_probability("probability", probability)
+    elif probability is not None:
+        goal, wanted = "probability", probability
         if "probability" not in plan:
             raise NumberError("plan", "one without a ROPE", "one with a ROPE", "Give a rope.")
         judged = plan.attrs["truth"] if verdict is None else verdict

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, whole, with_posterior, with_submit
+from hmetad.base.checks import arrays_of_numbers, probability, whole, with_posterior, with_submit
 from hmetad.base.errors import UnknownError, nearest
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice_registry import limit
@@ -28,7 +28,6 @@ from hmetad.base.threads import in_order_of_end
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
 from hmetad.compare.verdicts import check_arguments, interval_words, summarise
-from hmetad.counts.checks import open_probability, whole_number
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.simulate.people import (
     QUESTIONS,
@@ -273,10 +272,9 @@ def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name not in known:
             raise UnknownError("sample_kwargs", repr(name), ", ".join(known), nearest(name, known))
-        if name in SHORT_RUNS:
-            options[name] = whole_number(name, value, SHORT_RUNS[name][1])
-        else:
-            options[name] = open_probability(name, value)
+        check = whole(SHORT_RUNS[name][1]) if name in SHORT_RUNS else probability
+        check(name, value)
+        options[name] = value
     return options
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, seed_or_none
+from hmetad.base.checks import arrays_of_numbers, seed_or_none, whole
 from hmetad.base.errors import (
     CardError,
     EmptyError,
@@ -26,7 +26,7 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.labels import check_same_names
-from hmetad.counts.checks import whole_number, whole_options
+from hmetad.counts.checks import whole_options
 from hmetad.counts.tables import cell_coords, plain_attrs
 from hmetad.counts.vectors import from_nr, labelled_cells
 from hmetad.likelihood.family import TWO_ALTERNATIVES, Family, OutcomeLayout
@@ -345,7 +345,8 @@ def with_dims(
     if wrong.size:
         allowed = "finite numbers" + (" above 0" if name in POSITIVE else "")
         raise NumberError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
-    sizes = layout.sizes(whole_number("ratings", ratings, 1))
+    whole(1)("ratings", ratings)
+    sizes = layout.sizes(ratings)
     if not array.ndim:
         return np.full([sizes[dim] for dim in dims], array)
     leading = array.ndim - len(dims)

@@ -1,6 +1,7 @@
 """Continuous confidence becomes ratings 1..K without parting equal values."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from hmetad.base.errors import InputError
 from hmetad.base.notice import notices
-from hmetad.counts.counting import count_trials
+from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.ratings import bin_confidence
 
 VALUES = arrays(float, st.integers(1, 40), elements=st.floats(-60_000, 60_000, width=16))
@@ -220,3 +221,19 @@ def test_of_one_whose_ratings_quantiles_made_one_it_is_said_which_values_these_w
         if one.code == "all-one-rating"
     ]
     assert notice.message == "All trials have one rating: M cannot be computed."
+
+
+def test_quantiles_that_equal_values_make_far_from_equal_are_noticed():
+    rng = np.random.default_rng(0)
+    slider = rng.integers(0, 101, 1000)
+    trials = pd.DataFrame({"correct": rng.random(1000) < 0.7, "confidence": slider})
+    said = partial(filter, lambda notice: notice.code == "unequal-quantiles")
+    assert not [*said(notices(count_correct(trials, quantiles=4)))]
+    trials["confidence"] = np.where(rng.random(1000) < 0.4, 50, slider)
+    assert not [*said(notices(count_correct(trials, quantiles=2)))]
+    counts = count_correct(trials, quantiles=4)
+    (notice,) = said(notices(counts))
+    shares = 100 * counts.sum(["cell", "correct"]).to_numpy() / 1000
+    assert f"have {', '.join(f'{share:.0f}' for share in shares)} % of the trials" in notice.message
+    with pytest.warns(UserWarning, match="quantiles far from equal"):
+        bin_confidence(trials["confidence"], 4)
