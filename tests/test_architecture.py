@@ -57,18 +57,18 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1531,
+    "base": 1541,
     "bayes": 5467,
-    "commands": 2570,
+    "commands": 2575,
     "compare": 2091,
-    "counts": 3166,
+    "counts": 3174,
     "likelihood": 3538,
-    "logs": 2797,
+    "logs": 2800,
     "measures": 2780,
     "mle": 2126,
     "plots": 1749,
     "report": 3531,
-    "rows": 1427,
+    "rows": 1449,
     "simulate": 1188,
     "specs": 1454,
     "studies": 2146,

@@ -230,12 +230,22 @@ def text_as_confidence(
     is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
     odd = texts[is_odd]
     shown = next(iter(odd if len(odd) else texts.dropna()))
-    counted = ""
+    first = pd.Series(dtype=object)
+    if rows is not None:
+        first = rows.first_rows([str(values.name)], MOST_LOOKED_AT).iloc[:, 0]
+    rest = first[pd.to_numeric(first, errors="coerce").isna() & first.notna() & ~first.isin(GAPS)]
+    if not len(odd) and len(rest):
+        got = (
+            f"a column of text, for {rest.iloc[0]!r:.60} is no number{row_of(rest.iloc[0], first)}"
+        )
+        step = "That row is not among those that are counted: remove it, or make the value missing."
+        return RatingError(argument, got, allowed, step)
+    counted = row_of(shown, first)
     if n is not None and len(odd):
         total = int(n[values.notna().to_numpy()].sum())
         off = int(n[is_odd].sum())
         are = "is no number" if off == 1 else "are no numbers"
-        counted = f" ({off:,} of {total:,} values {are}{row_of(shown, values, rows)})"
+        counted = f" ({off:,} of {total:,} values {are}{row_of(shown, first)})"
     words = sorted({*texts.dropna()})
     named = f" {', '.join(map(repr, words))}" if len(words) <= MOST_INFERRED else ""
     steps: tuple[str, ...] = tuple(
@@ -264,11 +274,8 @@ def is_usual(words: pd.Series) -> bool:
     return len(words) > 0 and all(word.strip().casefold() in USUAL_TEXTS for word in words)
 
 
-def row_of(shown: str, values: pd.Series, rows: Rows | None) -> str:
+def row_of(shown: str, first: pd.Series) -> str:
     """Where a text stands first among the first rows of a table; empty where it does not."""
-    if rows is None:
-        return ""
-    first = rows.first_rows([str(values.name)], MOST_LOOKED_AT).iloc[:, 0]
     places = np.flatnonzero((first == shown).to_numpy())
     return f"; row {places[0] + 1:,} of the data" if len(places) else ""
 
@@ -528,7 +535,7 @@ def rated_tally(
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
     kept = [name for name in used if name != scale.confidence]
-    check = partial(check_texts, scale=scale)
+    check = partial(check_texts, scale=scale, rows=rows)
     column = NumberColumn(rows, scale.confidence, within, n, kept, check)
     rows.prepare([column.columns, *others], n)
     rated = column.rated(scale.quantiles, USUAL_CODES.tolist())
@@ -544,10 +551,11 @@ def rated_tally(
     return regrouped(chosen, number), [*seen, *uneven], replace(scale, cuts=cuts)
 
 
-def check_texts(texts: pd.Series, *, scale: Scale) -> None:
+def check_texts(texts: pd.Series, *, scale: Scale, rows: Rows) -> None:
     """Raise an error for values of which one is neither a number nor missing."""
     if texts.map(lambda value: isinstance(value, bool | np.bool_)).any():
         raise KindError(scale.argument, "booleans", "numbers")
     known = texts[~(texts.isin(GAPS) | texts.isna())]
     if pd.to_numeric(known, errors="coerce").isna().any():
-        raise text_as_confidence(scale.argument, known, None, "numbers")
+        named = known.rename(scale.confidence)
+        raise text_as_confidence(scale.argument, named, None, "numbers", rows)

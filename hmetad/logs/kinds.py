@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hmetad.base.errors import FileError
+from hmetad.base.files import conversion_step
 
 __all__ = ["READERS", "Reader", "files_of_kind", "kind_of_name", "known_kinds", "recognise_kind"]
 
@@ -139,6 +140,8 @@ def recognise_kind(path: Path) -> str:
         found, got = [], "no such file"
     if len(found) != 1:
         step = "" if got == "no such file" else f"Name the kind. {known_kinds()}"
+        if path.is_file() and "pandas" in (convert := conversion_step(path)):
+            step = f"If it is a table, {convert} {step}"
         raise FileError(str(path), got, "a log of one kind", step)
     return found[0]
 

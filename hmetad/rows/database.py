@@ -36,6 +36,7 @@ __all__ = [
     "number_of",
     "of_files",
     "plain_frame",
+    "refuse_nested",
     "shared",
     "without_nan",
 ]
@@ -129,6 +130,13 @@ class Opened:
         for kind in self.kinds:
             if kind.endswith("]") or kind.startswith(NO_LABELS):
                 raise UngroupableError(f"values of type {kind}")
+
+
+def refuse_nested(name: object, column: pd.Series) -> None:
+    """Raise an error that names the first value of a column that holds others."""
+    for value in column.tolist():
+        if isinstance(value, dict | list):
+            raise UngroupableError(f"{value!r:.60} in column {name!r}")
 
 
 def literal(text: str) -> str:

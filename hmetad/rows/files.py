@@ -21,17 +21,17 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import FileError, InputError, KindError, nearest
-from hmetad.base.files import PACKED, TABLES, files_of, is_table
+from hmetad.base.files import PACKED, TABLES, conversion_step, files_of, is_table
 from hmetad.base.notice import Notice, notice_attrs
 from hmetad.base.spreadsheets import unguard
 from hmetad.rows.database import (
     Opened,
-    UngroupableError,
     connected,
     described,
     interruptible,
     literal,
     of_files,
+    refuse_nested,
 )
 from hmetad.rows.duplicates import file_notices, is_name_of_who, name_of_rows, same_rows
 from hmetad.rows.queries import Rows, Source, columns_named
@@ -41,9 +41,11 @@ from hmetad.rows.texts import (
     TEXTS,
     Copies,
     blank_lines,
+    first_rows,
     header_names,
     reading,
     refuse_delimiter,
+    refuse_questions,
     sniffed_delimiter,
 )
 from hmetad.rows.values import GAPS, typed_column
@@ -199,9 +201,8 @@ class FileSource(Source):
         """Values of columns to group by, which are not lists or records."""
         frame = self.decoded(found, columns)
         if self.files[0].suffix == ".jsonl":
-            for value in (value for name in frame for value in frame[name].tolist()):
-                if isinstance(value, dict | list):
-                    raise UngroupableError(f"unhashable type: '{type(value).__name__}'")
+            for name in frame:
+                refuse_nested(name, frame[name])
         return frame
 
     def finished(self, frame: pd.DataFrame, texts: Set[str]) -> pd.DataFrame:
@@ -448,6 +449,7 @@ def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str 
         if sep is not None:
             names = header_names(readable, sep)
             refuse_delimiter(path, names)
+            refuse_questions(str(path), first_rows(readable, sep)[1:3])
             known = Scanned(path, readable, suffix, sep, tuple(names), {})
             if sep == " " or (names and is_irregular(known)):
                 readable, sep = copies.rewritten(readable, sep, len(names)), ","
@@ -530,5 +532,7 @@ def table_suffix(path: Path, *, is_text: bool = False) -> str:
     known = (*SEPARATORS, *TEXTS) if is_text else TABLES
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
-        raise FileError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
+        raise FileError(
+            str(path), f"suffix {path.suffix!r}", allowed, f"Convert it: {conversion_step(path)}"
+        )
     return suffixes[-1]

@@ -15,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.base.errors import KindError, RepeatError
-from hmetad.rows.database import Opened, UngroupableError, described, shared
+from hmetad.rows.database import Opened, UngroupableError, described, refuse_nested, shared
 from hmetad.rows.files import are_paths, scan_table
 from hmetad.rows.queries import Rows, Source, no_rows
+from hmetad.rows.texts import refuse_questions
 from hmetad.rows.values import refuse_unwritable
 
 __all__ = ["TableLike", "rows_of"]
@@ -75,6 +76,7 @@ def rows_of(trials: TableLike, *, text: Sequence[str] = ()) -> Rows:
         rows = checked(tuple(trials.columns), FrameSource(trials))
         if trials.empty:
             raise no_rows()
+        refuse_questions("trials", trials.head(2).to_numpy(dtype=object).tolist())
         return rows
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):
         return checked(tuple(trials.columns), PartitionSource(trials))
@@ -154,6 +156,7 @@ class FrameSource(Source):
             try:
                 codes, levels = pd.factorize(self.frame[name])
             except TypeError as error:
+                refuse_nested(name, self.frame[name])
                 raise UngroupableError(str(error)) from error
             texts = pd.Index([*map(safe_text, levels.tolist())], dtype=object)
             values = pd.Series(levels, texts, dtype=self.frame[name].dtype)

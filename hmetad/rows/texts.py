@@ -28,9 +28,11 @@ __all__ = [
     "TEXTS",
     "Copies",
     "blank_lines",
+    "first_rows",
     "header_names",
     "reading",
     "refuse_delimiter",
+    "refuse_questions",
     "sniffed_delimiter",
     "text_suffix",
     "usual_delimiter",
@@ -250,6 +252,17 @@ def blank_lines(path: Path) -> int:
     with path.open("rb") as file:
         lines = (line.removeprefix(BOM_UTF8) for line in file)
         return sum(1 for _ in takewhile(lambda line: not line.strip(), lines))
+
+
+def refuse_questions(where: str, rows: Iterable[Sequence[object]]) -> None:
+    """Raise if one of the first rows has the ids of Qualtrics's questions, under their texts."""
+    for number, row in enumerate(rows, 1):
+        if any(isinstance(cell, str) and cell.startswith('{"ImportId"') for cell in row):
+            named = "row 1" if number == 1 else "rows 1 and 2"
+            got = f"{named} under the header with Qualtrics's questions and their ids"
+            skipped = [*range(1, number + 1)]
+            step = f"Remove {named}, as by pandas.read_csv(FILE, skiprows={skipped})."
+            raise FileError(where, got, "one row of header", step)
 
 
 def refuse_delimiter(path: Path, header: Sequence[str]) -> None:

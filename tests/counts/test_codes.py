@@ -349,7 +349,7 @@ def count_by_subject(trials, missing_codes=()):
     return hmetad.count_trials(trials, by="subject", missing_codes=missing_codes)
 
 
-def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row():
+def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row(tmp_path):
     slip = r"Correct it, or, if.*\(1 of 4,000 values is no number; row 18 of the data\)"
     for place, word, words in (
         (90, "missing", r"'missing' looks like a code for a missing answer: if so, give missing_"),
@@ -360,6 +360,17 @@ def test_a_word_for_missing_among_ratings_is_named_as_such_and_a_slip_by_its_row
         with pytest.raises(InputError, match=words) as raised:
             hmetad.count_trials(trials)
         assert "import table" not in str(raised.value)
+    # A value of a row that is not counted makes the column text.
+    survey = trials.astype({"confidence": str}).assign(stimulus=trials["stimulus"].astype(object))
+    survey.loc[17, ["stimulus", "confidence"]] = None, '{"age": 20}'
+    said = r"'\{\"age\": 20\}' is no number; row 18 of the data"
+    with pytest.raises(InputError, match=said):
+        hmetad.count_trials(survey)
+    nested = trials.assign(confidence=[{"age": 20}, *trials["confidence"][1:]])
+    nested.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    for table in (nested, tmp_path / "t.jsonl"):
+        with pytest.raises(InputError, match=r"got \{'age': 20\} in column 'confidence'"):
+            hmetad.count_trials(table)
     # Percentages and sentences are read by import.
     trials["confidence"] = "about 80%"
     with pytest.raises(InputError, match="import table"):
