@@ -58,13 +58,13 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1541,
-    "bayes": 5467,
+    "bayes": 5488,
     "commands": 2575,
-    "compare": 2091,
+    "compare": 2093,
     "counts": 3174,
     "likelihood": 3538,
     "logs": 2800,
-    "measures": 2780,
+    "measures": 2826,
     "mle": 2126,
     "plots": 1749,
     "report": 3531,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -50,7 +51,8 @@ ENOUGH = "draws_are_enough"
 # and leave such a share of the divergences to others at most.
 FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
 # Codes of notices of a fit that predictions of the same people bear.
-OF_PEOPLE = {"divergences", "no-errors", "all-one-rating", "dprime-sign", "meta-d-sign"}
+OF_PEOPLE = {"divergences", "no-errors", "all-one-rating", "at-chance"}
+OF_PEOPLE |= {"dprime-sign", "meta-d-sign"}
 # Texts of trouble of some cells alone, and of trouble on which a quantity does not rest.
 OF_CELLS = {"rhat": "rhat.cells", "ess": "ess.cells"}
 ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
@@ -241,10 +243,25 @@ def variable_notices(fitted: Fitted, flags: Flags | None = None) -> dict[str, li
         own = sources(fitted.record, name, flags) if is_of_cells else shared
         # An effect is that of a person, a coefficient is all people's.
         is_own = is_of_cells or role == "effect"
-        concerning = of_cells if is_own else of_all_people
-        said = [concerning(one, fitted) for one in others]
+        said = [of_cells(one, fitted) if is_own else of_all_people(one, fitted) for one in others]
+        if role == "coefficient":
+            said = [of_coefficients(one, fitted, name) for one in others]
         found[name] = [*said, *here_and_elsewhere(flags, own)]
     return found
+
+
+def of_coefficients(notice: Notice, fitted: Fitted, name: str) -> Notice:
+    """The notice for coefficients: of those levels that it concerns, if it does single ones."""
+    term, labels = fitted.identities[name].term, [*fitted.posterior[name].dims][2:]
+    if term not in fitted.cells or len(labels) != 1:
+        return of_all_people(notice, fitted)
+    own = [*map(str, fitted.posterior[labels[0]].values)]
+    levels = fitted.cells[[term]].drop_duplicates()
+    concerned = of_levels(notice, fitted, levels, levels[term].map(as_text).tolist())
+    if concerned is None:
+        return of_all_people(notice, fitted)
+    # Without a coefficient of its own, a level is what the others differ from.
+    return concerned if {*concerned.cells} <= {*own} else replace(concerned, cells=tuple(own))
 
 
 def prediction_notices(
@@ -328,25 +345,37 @@ def concerns_m_of_cells(notice: Notice, fitted: Fitted) -> bool:
 
 
 def of_predicted(notice: Notice, fitted: Fitted, predicted: Mapping[str, xr.DataArray]) -> Notice:
-    """The notice with those predicted cells in which all cells of the fit are that it names."""
+    """The notice with those predicted cells in which all cells of the fit are that it names.
+
+    An error of counts, such as a scale that one level has reversed, is that of all cells that have
+    a part of it.
+    """
     cells = next(iter(predicted.values()))["cell"]
-    is_named = fitted.posterior["cell"].isin(notice.cells).to_numpy()
-    is_of_m = concerns_m_of_cells(notice, fitted)
     # Levels of a fit that keeps no cells have the labels that the notice names.
-    if is_of_m and cells.isin(notice.cells).any():
+    if concerns_m_of_cells(notice, fitted) and cells.isin(notice.cells).any():
         return of_cells(notice, fitted)
-    if notice.code not in OF_PEOPLE or not is_named.any():
-        return of_all_people(notice, fitted) if is_of_m else notice
-    new, own = cell_table(cells), fitted.cells
-    shared = [name for name in new if name in own]
-    if any({*factor} <= {*shared} for factor in fitted.factors):
-        texts = own[shared].map(as_text)
-        named = texts.assign(is_named=is_named).groupby(shared)["is_named"].all()
-        is_theirs = new[shared].map(as_text).merge(named.reset_index(), "left")["is_named"].eq(True)
-        if is_theirs.any():
-            theirs = tuple(map(str, cells.values[is_theirs.to_numpy()]))
-            return of_cells(replace(notice, cells=theirs), fitted)
-    return of_all_people(notice, fitted)
+    found = of_levels(notice, fitted, cell_table(cells), [*map(str, cells.values)])
+    return found or of_all_people(notice, fitted)
+
+
+def of_levels(
+    notice: Notice, fitted: Fitted, table: pd.DataFrame, labels: Sequence[str]
+) -> Notice | None:
+    """The notice of those rows of a table that it concerns; None where it concerns none."""
+    is_named = fitted.posterior["cell"].isin(notice.cells).to_numpy()
+    is_of_counts = notice.severity == "error" and notice.code not in OF_PEOPLE
+    if not (is_of_counts or notice.code in OF_PEOPLE) or not is_named.any():
+        return None
+    own = fitted.posterior["cell"].coords
+    shared = [str(name) for name in table if name in own]
+    shared = [name for name in shared if own[name].attrs.get("role") != "covariate"]
+    # All cells agree in the last column.
+    rows, texts = (x[shared].map(as_text).assign(all="") for x in (table, fitted.cells))
+    groups = texts.assign(is_named=is_named).groupby([*shared, "all"])["is_named"]
+    named = (groups.any() if is_of_counts else groups.all()).reset_index()
+    is_theirs = rows.merge(named, "left")["is_named"].eq(True).tolist()
+    theirs = tuple(label for label, is_own in zip(labels, is_theirs, strict=True) if is_own)
+    return of_cells(replace(notice, cells=theirs), fitted) if theirs else None
 
 
 def here_and_elsewhere(flags: Flags, own: Iterable[str]) -> list[Notice]:

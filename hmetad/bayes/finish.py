@@ -6,7 +6,7 @@ model pools it with others: leaving out cells with a low M raises a population's
 Source: Fleming (2017); Guggenmos (2021).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import xarray as xr
@@ -151,14 +151,17 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     # Priors of criteria weigh on M where there are many.
     many = notice_of("many-ratings", number=ratings)
     signs = list[Notice]()
-    whole, chance = reversed_scale(counts, "reversed-scale"), at_chance(counts)
+    people = {x for factor in fitted.factors for x in factor} - {*fitted.predictors}
+    turned = reversed_scale(counts, "reversed-scale", people)
+    name = "at-chance.fitted" if "m_ratio" in fitted.record.results else "at-chance"
+    chance = at_chance(counts, name=name, people=people)
     if "meta_d" in drawn:
-        signs = sign_notices(fitted, counts, drawn, is_reversed=bool(whole))
+        signs = sign_notices(fitted, counts, drawn, turned)
     answered = {"ceiling", *(one.code for one in signs)} | (THIN if pools_m(fitted) else set())
     of_cells = high_ratio_notices(high, counts) if high is not None else []
     return [
-        *whole,
-        *chance,
+        *turned,
+        *(of_population(one, fitted) if one.cells else one for one in chance),
         # Of cells that were taken out of the table there is nothing to say.
         *(
             one
@@ -174,8 +177,14 @@ def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     ]
 
 
+def of_population(notice: Notice, fitted: Fitted) -> Notice:
+    """The notice of cells in a fit: of a population, an error is one of M of these cells alone."""
+    is_pooled = pools_m(fitted) and notice.severity == "error"
+    return replace(notice, severity="warning") if is_pooled else notice
+
+
 def sign_notices(
-    fitted: Fitted, counts: xr.DataArray, drawn: xr.Dataset, *, is_reversed: bool
+    fitted: Fitted, counts: xr.DataArray, drawn: xr.Dataset, turned: Sequence[Notice]
 ) -> list[Notice]:
     """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
 
@@ -208,15 +217,14 @@ def sign_notices(
         *notice_where(negative, "dprime-sign.fitted", **step_values(of_dprime)),
         *notice_where(unclear, "dprime-sign.near", **step_values(of_dprime)),
     ]
-    # Where the whole scale is reversed, what that does to M of single cells is no news.
-    if not is_reversed:
-        # If d′ is negative, correct and incorrect may be exchanged.
-        backward = (confidence_z(counts) <= 0) & ~negative
-        number = {"number": int(backward.sum()), "cells": backward.size}
-        found += notice_where(backward, OF_SIGN[is_pooled, on_log], **number)
-    if not is_pooled:
-        return found
-    return [replace(x, severity="warning") if x.severity == "error" else x for x in found]
+    # Where the scale is reversed, what that does to M of single cells is no news.
+    # If d′ is negative, correct and incorrect may be exchanged.
+    backward = (confidence_z(counts) <= 0) & ~negative
+    for one in turned:
+        backward = backward & (~counts["cell"].isin(one.cells) if one.cells else False)
+    number = {"number": int(backward.sum()), "cells": backward.size}
+    found += notice_where(backward, OF_SIGN[is_pooled, on_log], **number)
+    return [of_population(one, fitted) for one in found]
 
 
 def doubtful_choices(fitted: Fitted, counts: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:

@@ -30,13 +30,13 @@ from hmetad.base.monte_carlo import INDEPENDENT, has_chains
 from hmetad.base.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.base.notice_registry import about_alone
 from hmetad.base.results import about
-from hmetad.base.variable_roles import is_dim_of
+from hmetad.base.variable_roles import identity_of, is_dim_of
 
 __all__ = [
     *("ONE_FIT", "SAMPLE_DIMS", "Draws", "Fits", "as_cells", "both_codes", "cell_levels"),
     *("cells_of", "check_fits", "codes_on_draws", "coordinates_of_cells", "coordinates_of_places"),
     *("design_of", "each_fit", "error_flags", "fits_in", "joined_codes", "levels_held"),
-    *("name_list", "one_variable", "posterior_of", "strata_of", "strata_without"),
+    *("name_list", "one_variable", "posterior_of", "quantity_of", "strata_of", "strata_without"),
     *("undefined_notice", "with_chains"),
 ]
 
@@ -204,15 +204,15 @@ def stacked_notices(
     """Attrs whose notices name stacked cells, each with the cell that it belongs to.
 
     A coefficient belongs to no cell: an error about the sampling of some cells concerns it
-    whole, one about the sign of d′ or meta-d′ in them does not.
+    whole, one about the sign of d′ or meta-d′ in them does not. A level may be named itself.
     """
     found = []
     for notice in notices(values):
-        if owner is None and notice.cells and about_alone(notice.code):
-            continue
         named = set(notice.cells)
-        pairs = zip(labels, owner or [], strict=owner is not None)
+        pairs = zip(labels, labels if owner is None else owner, strict=True)
         cells = tuple(label for label, cell in pairs if cell in named)
+        if owner is None and named and not cells and about_alone(notice.code):
+            continue
         found.append(replace(notice, cells=cells))
     others = {k: v for k, v in values.attrs.items() if k != "notices"}
     return {**others, **notice_attrs(found)}
@@ -220,7 +220,7 @@ def stacked_notices(
 
 def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
     """Codes of the errors that concern the quantity, and which cells each does, (errors, cells)."""
-    of, cells = about(str(draws.name)), draws["cell"].values
+    of, cells = about(quantity_of(draws)), draws["cell"].values
     # What concerns meta-d′ concerns M, which follows from it.
     errors = [
         notice
@@ -229,6 +229,13 @@ def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
     ]
     rows = [np.isin(cells, e.cells) if e.cells else np.ones(len(cells), bool) for e in errors]
     return [e.code for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
+
+
+def quantity_of(values: xr.DataArray) -> str:
+    """Name of a quantity; of coefficients and effects that of their parameter."""
+    own = identity_of(values.attrs)
+    is_term = own is not None and own.role in ("coefficient", "effect")
+    return own.parameter if own is not None and is_term else str(values.name)
 
 
 def codes_on_draws(draws: xr.DataArray) -> list[str]:

@@ -29,7 +29,6 @@ from hmetad.base.labels import check_same_names, row_labels
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import first_few, notice_attrs, notice_of
 from hmetad.base.results import find_result
-from hmetad.base.variable_roles import identity_of
 from hmetad.compare.averaging import (
     Compared,
     Contrasts,
@@ -47,6 +46,7 @@ from hmetad.compare.cells import (
     error_flags,
     joined_codes,
     name_list,
+    quantity_of,
     strata_of,
     strata_without,
 )
@@ -219,10 +219,7 @@ def contrast(
 
 def check_not_logarithm(values: xr.DataArray) -> None:
     """Raise an error for the log ratio of a quantity that is a logarithm already."""
-    own = identity_of(values.attrs)
-    # Coefficients and effects are on the scale of their parameter, quantities of cells on theirs.
-    is_term = own is not None and own.role in ("coefficient", "effect")
-    found = find_result(own.parameter if own is not None and is_term else str(values.name))
+    found = find_result(quantity_of(values))
     if "link" in values.attrs or (found is not None and found.log_of):
         allowed = f"'difference' for {values.name}, which is a logarithm"
         steps = ("Write kind='difference'.", "Leave out --kind.")

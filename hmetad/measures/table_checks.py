@@ -1,14 +1,20 @@
-"""Whether a whole table is what it seems: scales, responses and ratings that its cells share.
+"""Whether a table, and each level of its columns, is what it seems: scales, responses and ratings.
 
 Count table or type-2 table → z of each cell, and notices: confidence that runs backwards, responses
-at chance, ratings that some cells do not use. Source: Lehmann (1975) for the rank test.
+at chance, ratings that some cells do not use. A level of which this holds makes a difference.
+Source: Lehmann (1975) for the rank test.
 """
 
+from collections.abc import Callable, Collection
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from hmetad.base.notice import Notice, notice_of, notice_where
+from hmetad.base.notice import Notice, first_few, notice_of, notice_where
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, has_more_options
 from hmetad.counts.tables import (
@@ -20,10 +26,16 @@ from hmetad.counts.tables import (
 )
 from hmetad.measures.scores import pairs
 from hmetad.measures.sdt import sdt
+from hmetad.rows.duplicates import is_item_name
 
 __all__ = ["CLEAR_Z", "at_chance", "confidence_z", "reversed_scale", "unequal_ratings"]
 
-CLEAR_Z = 1.96
+type Flags = NDArray[np.bool_]
+# Cells, and among how many levels they are one → whether something is found, and what to say.
+type Check = Callable[[Flags, int], tuple[bool, dict[str, Any]]]
+
+# Beyond CLEAR_Z lies TAIL on either side.
+CLEAR_Z, TAIL = 1.96, 0.025
 # A scale is reversed where confidence is lower for right answers in so many of so many cells at
 # least, and chance alone has as many with such a probability.
 MOST, FEWEST_CELLS, CHANCE = 0.75, 3, 0.001
@@ -63,12 +75,52 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     return ordered.isel(dict.fromkeys(dims, 0), drop=True).copy(data=z)
 
 
-def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
-    """Notice, of the whole table, that confidence is lower for right answers in most of its cells.
+def compared_levels(counts: xr.DataArray, people: Collection[str]) -> dict[str, Flags]:
+    """Cells of each level of a column, and of combinations of levels, by what to call them.
+
+    Left out are covariates, items, people that a model pools, and levels of one or two cells;
+    columns with such levels are not combined.
+    """
+    of_cells = {str(x): own for x, own in counts.coords.items() if own.dims == ("cell",)}
+    names = [x for x, own in of_cells.items() if own.attrs.get("role") != "covariate"]
+    names = [x for x in names if x not in {"cell", "options", *people} and not is_item_name(x)]
+    frame, found = pd.DataFrame({name: of_cells[name].values for name in names}), {}
+    combined = [x for x in names if frame[x].value_counts().min() >= FEWEST_CELLS]
+    for own in [*([name] for name in names), *([combined] if len(combined) > 1 else [])]:
+        for level, places in frame.groupby(own, sort=False).indices.items():
+            if FEWEST_CELLS <= len(places) < len(frame):
+                parts = level if isinstance(level, tuple) else (level,)
+                label = ", ".join(f"{x} {part}" for x, part in zip(own, parts, strict=True))
+                found[label] = np.isin(np.arange(len(frame)), places)
+    return found
+
+
+def notice_of_levels(
+    name: str, counts: xr.DataArray, people: Collection[str], check: Check
+) -> list[Notice]:
+    """Notice of a check of all cells, or else of those levels in which it finds something."""
+    is_found, said = check(np.ones(counts.sizes["cell"], dtype=bool), 0)
+    if is_found:
+        return [notice_of(name, where="", **said)]
+    levels, found = compared_levels(counts, people), dict[str, Flags]()
+    for label, cells in levels.items():
+        # What lies within a level that is found is no news.
+        if not any((cells <= other).all() for other in found.values()):
+            found |= {label: cells} if check(cells, len(levels))[0] else {}
+    if not found:
+        return []
+    concerned = np.any([*found.values()], axis=0)
+    said = check(concerned, len(levels))[1] | {"where": f" ({first_few(found)})"}
+    return [notice_of(name, map(str, counts["cell"].to_numpy()[concerned]), **said)]
+
+
+def reversed_scale(counts: xr.DataArray, name: str, people: Collection[str] = ()) -> list[Notice]:
+    """Notice that confidence is lower for right answers in most cells of a table, or of a level.
 
     It is clear by itself (z < −1.96) in more than half of them, or lower in three of four and by
     more cells than a coin would give in one of 1,000 tables. Cells whose d′ is not above 0 are not
     asked, for there right and wrong may be exchanged; and it takes three cells to speak of a scale.
+    Of levels, both are as rare by chance, for all levels together.
 
     Examples
     --------
@@ -84,25 +136,37 @@ def reversed_scale(counts: xr.DataArray, name: str) -> list[Notice]:
         return []
     together = items_together(counts)
     cells = without_columns(together.transpose("cell", ...))
+    unit = np.arange(cells.sizes["cell"])
     if together is not counts:
         # Cells of items have the sum over all items, many times.
-        cells = cells.isel(cell=np.unique(cells.to_numpy(), axis=0, return_index=True)[1])
+        unit = np.unique(cells.to_numpy(), axis=0, return_inverse=True)[1].ravel()
     z = confidence_z(cells).where(choice_z(cells) > 0).to_numpy()
-    z = z[~np.isnan(z)]
-    below, known = int((z < 0).sum()), len(z)
-    is_clear = (z < -CLEAR_Z).sum() > known / 2
-    is_most = below >= MOST * known and bdtrc(below - 1, known, 0.5) < CHANCE
-    if known < FEWEST_CELLS or not (is_clear or is_most):
-        return []
-    return [notice_of(name, number=below, cells=known)]
+
+    def check(where: Flags, levels: int) -> tuple[bool, dict[str, Any]]:
+        """Whether confidence is lower in most of some cells, and in how many."""
+        own = z[where][np.unique(unit[where], return_index=True)[1]]
+        below, clear, known = (int(x.sum()) for x in (own < 0, own < -CLEAR_Z, ~np.isnan(own)))
+        chance = CHANCE / max(1, levels)
+        is_clear = clear > known / 2 and (not levels or bdtrc(clear - 1, known, TAIL) < chance)
+        is_most = below >= MOST * known and bdtrc(below - 1, known, 0.5) < chance
+        is_found = known >= FEWEST_CELLS and bool(is_clear or is_most)
+        return is_found, {"number": below, "cells": known}
+
+    return notice_of_levels(name, counts, people, check)
 
 
-def at_chance(counts: xr.DataArray, fitted: xr.Dataset | None = None) -> list[Notice]:
-    """Notice of a whole table in which responses do not follow the stimuli.
+def at_chance(
+    counts: xr.DataArray,
+    fitted: xr.Dataset | None = None,
+    name: str = "at-chance",
+    people: Collection[str] = (),
+) -> list[Notice]:
+    """Notice of a table, or of levels, in which responses do not follow the stimuli.
 
     The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be; of
     more options it is taken from a fit of them. Cells with fewer than ten trials of a stimulus are
-    not asked: the correction makes their d′ small.
+    not asked: the correction makes their d′ small. Of a level, the SE of the mean is at most half
+    of that.
 
     Examples
     --------
@@ -117,11 +181,17 @@ def at_chance(counts: xr.DataArray, fitted: xr.Dataset | None = None) -> list[No
         table = items_together(counts).reset_coords(drop=True)
         has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
         fitted = sdt(table, correction="cell").where(has_enough)
-    weight = 1 / fitted["dprime_se"] ** 2
-    if not weight.sum() > 0:
-        return []
-    mean = float((fitted["dprime"] * weight).sum() / weight.sum())
-    return [notice_of("at-chance", mean=mean)] if abs(mean) < limit("at-chance") else []
+    weight, nearest = 1 / fitted["dprime_se"] ** 2, limit("at-chance")
+    product = fitted["dprime"] * weight
+
+    def check(where: Flags, levels: int) -> tuple[bool, dict[str, Any]]:
+        """Whether the mean of d′ over some cells is near 0, and what it is."""
+        total = float(weight[where].sum())
+        mean = float(product[where].sum()) / total if total > 0 else np.nan
+        is_known = total > 0 and (not levels or total**-0.5 <= nearest / 2)
+        return is_known and abs(mean) < nearest, {"mean": mean}
+
+    return notice_of_levels(name, counts, people, check)
 
 
 def unequal_ratings(table: xr.DataArray) -> list[Notice]:

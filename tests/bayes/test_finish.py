@@ -111,6 +111,49 @@ def test_a_reversed_scale_is_an_error_of_the_whole_fit_and_the_population_is_not
         assert table["withheld"].str.contains("reversed-scale").all()
 
 
+def turned_scale(cells):
+    """Confidence from the most to the least."""
+    return cells[..., ::-1]
+
+
+def one_rating(cells):
+    """All trials with the lowest rating."""
+    return np.insert(np.zeros((*cells.shape[:-1], 3), int), 0, cells.sum(-1), axis=-1)
+
+
+def choices_by_a_coin(cells):
+    """Half of the trials of each stimulus with each response."""
+    return np.broadcast_to(cells.mean(axis=(1, 2), keepdims=True).astype(int), cells.shape)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (turned_scale, "reversed-scale"),
+        (one_rating, "all-one-rating"),
+        (choices_by_a_coin, "at-chance"),
+    ],
+)
+def test_a_fault_of_one_group_withholds_the_verdicts_that_touch_it_and_no_others(change, code):
+    coords = {"subject": [*"abcdefghi"], "group": [*"xxxyyyzzz"]}
+    counts = simulate_counts(1.5, m_ratio=[0.9] * 9, trials=600, coords=coords, seed=1)
+    counts.values[6:] = change(counts.values[6:])
+    draws = fit(counts, "group_comparison", **OPTIONS | {"draws": 500}, **QUIET)
+    for judged, name in ((predict(draws), "log_m"), (draws, "log_m_group")):
+        differences = contrast(judged, var=name, over="group")
+        table = decide(differences, rope=(-0.1, 0.1)).table().set_index("label")
+        assert table["withheld"].str.contains(code).to_dict() == {
+            "x − y": False,
+            "x − z": True,
+            "y − z": True,
+        }
+    population = load_model("group", formula={"log_m": "1 + (1 | subject)"})
+    judged = decide(predict(fit(counts, population, **OPTIONS, **QUIET))["log_m"], rope=(-1, 1))
+    # A reversed scale is part of it, and M that a third of people have not is not.
+    assert (code in judged.table()["withheld"].item()) == (code == "reversed-scale")
+
+
 @pytest.mark.integration
 def test_a_cell_of_one_rating_is_not_told_that_its_meta_d_is_below_0(counts):
     values = counts.values.copy()

@@ -42,7 +42,7 @@ from hmetad.measures import (
     type2_zroc,
     v_statistic,
 )
-from hmetad.measures.table_checks import confidence_z
+from hmetad.measures.table_checks import confidence_z, reversed_scale
 
 g_pairs = partial(gamma, estimator="pairs")
 g_gaussian = partial(gamma, estimator="gaussian")
@@ -514,6 +514,55 @@ def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
     assert "at-chance" not in {one.code for one in notices(hmetad.measure(tiny))}
     usual = simulate_counts([0.6] * 4, trials=200, coords={"subject": range(4)}, seed=1)
     assert "at-chance" not in {one.code for one in notices(hmetad.measure(usual))}
+
+
+CONDITIONS = {
+    "subject": [*"aabbccddeeff", *"gghhiijjkkll"],
+    "group": ["x"] * 12 + ["y"] * 12,
+    "level": ["e", "h"] * 12,
+}
+
+
+def twelve_people(is_concerned, dprime=1.5):
+    """Twelve people of two groups at two levels, and the same with other counts in some cells."""
+    numbers = np.where(is_concerned, dprime, 1.5)
+    counts = simulate_counts(numbers, m_ratio=[0.9] * 24, trials=200, coords=CONDITIONS, seed=1)
+    turned = np.where(is_concerned[:, None, None, None], counts.values[..., ::-1], counts.values)
+    return counts if dprime != 1.5 else counts.copy(data=turned)
+
+
+@pytest.mark.parametrize("code", ["reversed-scale", "at-chance"])
+@pytest.mark.parametrize(
+    ("levels", "where"),
+    [
+        ({"group": "y"}, " (group y)"),
+        ({"level": "h"}, " (level h)"),
+        ({"group": "x", "level": "h"}, " (group x, level h)"),
+        ({"subject": "a"}, None),
+        ({"subject": "none"}, None),
+    ],
+)
+def test_each_level_of_a_column_is_asked_whether_its_scale_and_its_responses_are_sound(
+    code, levels, where
+):
+    is_concerned = np.all([np.array(CONDITIONS[x]) == own for x, own in levels.items()], axis=0)
+    counts = twelve_people(is_concerned, 1.5 if code == "reversed-scale" else 0.02)
+    for found in (fit_mle(counts), hmetad.measure(counts)):
+        said = [one for one in notices(found) if one.code == code]
+        assert len(said) == (where is not None)
+        for one in said:
+            assert where in one.message
+            assert one.cells == tuple(counts["cell"].values[is_concerned])
+            assert one.severity == "warning"
+
+
+def test_a_level_is_asked_where_it_is_of_no_person_whom_a_model_pools():
+    """Of five cells of one person it is told in a table of people, and not of a population."""
+    coords = {"subject": [*"aaaaabbbbbccccc"], "task": [*"vwxyz"] * 3}
+    counts = simulate_counts(1.5, m_ratio=[0.9] * 15, trials=400, coords=coords, seed=1)
+    counts.values[:5] = counts.values[:5, ..., ::-1]
+    assert reversed_scale(counts, "reversed-scale")[0].cells == tuple(counts["cell"].values[:5])
+    assert reversed_scale(counts, "reversed-scale", ["subject"]) == []
 
 
 def test_of_one_response_without_errors_it_is_not_said_that_no_trial_was_wrong():
