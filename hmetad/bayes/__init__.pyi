@@ -3,6 +3,8 @@
 from hmetad.bayes.estimates import fit_estimates as fit_estimates
 from hmetad.bayes.kept_cells import posterior_bytes as posterior_bytes
 from hmetad.bayes.model import rebuild_model as rebuild_model
+from hmetad.bayes.predict import average_conditions as average_conditions
+from hmetad.bayes.predict import covariate_means as covariate_means
 from hmetad.bayes.predict import predict_levels as predict_levels
 from hmetad.bayes.predict import predict_measures as predict_measures
 from hmetad.bayes.predicted_estimates import predict_estimates as predict_estimates

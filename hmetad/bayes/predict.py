@@ -36,9 +36,12 @@ from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
 from hmetad.measures.catalogue import measure_result
 from hmetad.specs.design import parse_design
+from hmetad.specs.formula import level_columns
 
 __all__ = [
+    "average_conditions",
     "cell_coords",
+    "covariate_means",
     "level_draws",
     "predict",
     "predict_levels",
@@ -225,6 +228,47 @@ def predict_measures(
     concerning = prediction_notices(fitted, found)
     own = {name: x.assign_attrs(notice_attrs(concerning[name])) for name, x in found.items()}
     return xr.Dataset(own).assign_coords(coords).assign_attrs(predicted.attrs)
+
+
+@check_inputs(fit=with_posterior)
+def covariate_means(fit: xr.DataTree, *, keep: Sequence[str] = ()) -> dict[str, float]:
+    """Mean over cells of each column of numbers that formulas name, unless it stands for levels.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned, of a model with formulas.
+    keep : sequence of str, optional
+        Columns whose values are conditions that are compared.
+
+    Returns
+    -------
+    dict of str to float
+    """
+    fitted = Fitted.of(fit)
+    levels = {*level_columns(fitted.spec.formula, fitted.spec.factors), *keep}
+    numbers = fitted.cells[fitted.predictors].select_dtypes("number")
+    return {str(name): float(own.mean()) for name, own in numbers.items() if name not in levels}
+
+
+@check_inputs(fit=with_posterior)
+def average_conditions(fit: xr.DataTree, *, keep: Sequence[str] = ()) -> pd.DataFrame | None:
+    """Combinations of the levels that formulas name, each at the means of the covariates.
+
+    Parameters
+    ----------
+    fit, keep
+        As for `covariate_means`.
+
+    Returns
+    -------
+    DataFrame or None
+        Cells for `predict` and `predict_measures`; None if formulas name no columns.
+    """
+    fitted, means = Fitted.of(fit), covariate_means(fit, keep=keep)
+    names = [name for name in fitted.cells if name in fitted.predictors]
+    table = fitted.cells[names].assign(**means)
+    return table.drop_duplicates().reset_index(drop=True) if names else None
 
 
 def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Dataset:

@@ -49,6 +49,7 @@ from hmetad.commands.fits import (
 )
 from hmetad.commands.gate import asked_gate, judge_gate, with_outcome
 from hmetad.commands.options import options_named, parse_limits
+from hmetad.compare.cells import refuse_covariate
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
 from hmetad.report.terminal import say
 from hmetad.text.names import column_name
@@ -84,7 +85,8 @@ class CompareOptions(PrintOptions):
         that the model predicts, such as auroc2. Default: log_m, or m_ratio if M of the model may be
         negative; auroc2 for draws.
     population : flag
-        Compare the population-level means of the conditions, not the cells of the data.
+        Compare the population-level means of the conditions, not the cells of the data; at the
+        means of the covariates.
     new : COLUMNS
         Predict a new level of these columns, such as an unseen set of items. Only for fits of
         hmetad estimates.
@@ -142,6 +144,11 @@ class CompareOptions(PrintOptions):
         return self.output is not None and self.output.suffix in REPORTS
 
     @property
+    def levels(self) -> list[str]:
+        """Columns whose levels are compared, or held equal."""
+        return [*filter(None, (self.over, *self.within, *self.pool))]
+
+    @property
     def pairing(self) -> dict[str, Any]:
         """What `hmetad.contrast` and `hmetad.rank` are both asked."""
         return {"var": self.var, "within": [*self.within], "pool": [*self.pool]}
@@ -175,6 +182,9 @@ def compare(asked: CompareOptions) -> int:
     fits = read_fits(paths)
     may_repeat = repeats_decisions(asked, fits)
     asked = replace(asked, var=asked.var or judged_quantity(fits))
+    if asked.population:
+        for fit in fits.values():
+            refuse_covariates(fit["posterior"].to_dataset(), asked)
     sources = {name: source_of(fit, asked) for name, fit in fits.items()}
     draws = asked_draws(sources, fits, asked, own)
     gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var))
@@ -258,7 +268,21 @@ def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
 
 def source_of(fit: "xr.DataTree", asked: CompareOptions) -> Any:
     """Draws of one fit that are compared."""
-    return predicted_draws(fit, str(asked.var), population=asked.population, new=asked.new)
+    is_of: dict[str, Any] = {"population": asked.population, "new": asked.new}
+    is_of["levels"] = asked.levels
+    return predicted_draws(fit, str(asked.var), **is_of)
+
+
+def refuse_covariates(posterior: "xr.Dataset", asked: CompareOptions) -> None:
+    """Refuse values of a covariate as levels, before values of the population are computed."""
+    given = {"--over": [asked.over], "--within": asked.within, "--pool": asked.pool}
+    for option, name in ((option, x) for option, names in given.items() for x in names if x):
+        own = [
+            str(variable)
+            for variable, x in posterior.items()
+            if x.attrs.get("parameter") == asked.var and name in str(x.attrs.get("term", ""))
+        ]
+        refuse_covariate(posterior, name, own[0] if own else f"{asked.var}_{name}", option)
 
 
 def one_or_all(fits: Fits) -> Any:
@@ -452,6 +476,12 @@ def with_sources(
         named = f"; for a new {' and '.join(asked.new)}"
         listings = tuple(replace(one, title=one.title + named) for one in listings)
         more["new"] = [*asked.new]
+    if asked.population:
+        means = [hmetad.bayes.covariate_means(x, keep=asked.levels) for x in fits.values()]
+        more["at_means"] = dict(zip(fits, means, strict=True))
+        words = [f"{name} {x:.4g}" for own in means for name, x in own.items()]
+        at = f"; at the mean of {', '.join(dict.fromkeys(words))}" if words else ""
+        listings = tuple(replace(one, title=one.title + at) for one in listings)
     found = sorted(answer.notices, key=of_fits.__contains__)
     rows = [*answer.rows, *more.get("ranks", ())]
     withheld = [str(row.get("withheld", "")) for row in rows]

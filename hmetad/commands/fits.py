@@ -178,13 +178,24 @@ def levels_of(fits: Fits, over: str) -> dict[str, Any]:
 
 
 def predicted_draws(
-    fit: "xr.DataTree", var: str, *, population: bool = False, new: Sequence[str] = ()
+    fit: "xr.DataTree",
+    var: str,
+    *,
+    population: bool = False,
+    new: Sequence[str] = (),
+    levels: Sequence[str] = (),
 ) -> Any:
-    """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
+    """Draws of one fit: its own, of its population, or of a measure that its model predicts.
+
+    Values of the population are those at the means of covariates, except of these levels.
+    """
     if are_resampled(fit):
         if "formula" in fit.attrs:
             is_predicted = population or bool(new)
-            return hmetad.bayes.predict_estimates(fit, new=[*new]) if is_predicted else fit
+            if not is_predicted:
+                return fit
+            cells = hmetad.bayes.average_conditions(fit, keep=levels)
+            return hmetad.bayes.predict_estimates(fit, cells, new=[*new])
         for option, given in {"--new": new, "--population": population}.items():
             if given:
                 step = "Model them first: hmetad estimates draws.nc --formula …"
@@ -198,8 +209,11 @@ def predicted_draws(
         # A fit of very many cells keeps none of them.
         return hmetad.bayes.predict_levels(fit)
     if not is_own and any(one.measured and one.name == var for one in results()):
-        return hmetad.bayes.predict_measures(fit, var, group_terms=not population)
-    return hmetad.predict(fit) if population else fit
+        cells = hmetad.bayes.average_conditions(fit, keep=levels) if population else None
+        return hmetad.bayes.predict_measures(fit, var, cells, group_terms=not population)
+    if not population:
+        return fit
+    return hmetad.predict(fit, hmetad.bayes.average_conditions(fit, keep=levels))
 
 
 def fits_otherwise(

@@ -36,8 +36,8 @@ __all__ = [
     *("ONE_FIT", "SAMPLE_DIMS", "Draws", "Fits", "as_cells", "both_codes", "cell_levels"),
     *("cells_of", "check_fits", "codes_on_draws", "coordinates_of_cells", "coordinates_of_places"),
     *("design_of", "each_fit", "error_flags", "fits_in", "joined_codes", "levels_held"),
-    *("name_list", "one_variable", "posterior_of", "quantity_of", "strata_of", "strata_without"),
-    *("undefined_notice", "with_chains"),
+    *("name_list", "one_variable", "posterior_of", "quantity_of", "refuse_covariate", "strata_of"),
+    *("strata_without", "undefined_notice", "with_chains"),
 ]
 
 type Floats = NDArray[np.float64]
@@ -305,16 +305,7 @@ def design_of(
     """Levels of `over` and of what is held equal, a row per cell, which they have to identify."""
     if over in within:
         raise ChoiceError("within", repr(over), "coordinates other than over")
-    if over in cells.coords and cells[over].attrs.get("role") == "covariate":
-        got = f"{over!r}, a covariate with {len(np.unique(cells[over]))} values"
-        own = f"{getattr(cells, 'name', '')}_{over}"
-        of_factor = f"or, if it is a factor, count by it or write C({over}) in the formula."
-        steps = (
-            f"Take its coefficient, var={own!r}, without over; contrast predict(fit, cells); "
-            f"{of_factor}",
-            f"Take its coefficient, --var {own}, without --over; compare with --new; {of_factor}",
-        )
-        raise LevelError("over", got, "a factor, which has levels to compare", *steps)
+    refuse_covariate(cells, over, f"{getattr(cells, 'name', '')}_{over}")
     design = pd.DataFrame({name: cell_levels(cells, name) for name in (over, *within)})
     twice = design.duplicated(keep=False).to_numpy()
     if twice.any():
@@ -329,6 +320,21 @@ def design_of(
         got = f"{', '.join([over, *within])}, alike in {alike}"
         raise SourceError("over and within", got, "coordinates that identify one cell each", *ways)
     return design
+
+
+def refuse_covariate(
+    cells: xr.Dataset | xr.DataArray, over: str, own: str, argument: str = "over"
+) -> None:
+    """Refuse to compare the values of a covariate, which are no levels but have a coefficient."""
+    if over in cells.coords and cells[over].attrs.get("role") == "covariate":
+        got = f"{over!r}, a covariate with {len(np.unique(cells[over]))} values"
+        of_factor = f"or, if it is a factor, count by it or write C({over}) in the formula."
+        steps = (
+            f"Take its coefficient, var={own!r}, without over; contrast predict(fit, cells); "
+            f"{of_factor}",
+            f"Take its coefficient, --var '{own}', without --over; {of_factor}",
+        )
+        raise LevelError(argument, got, "a factor, which has levels to compare", *steps)
 
 
 def levels_held(cells: xr.DataArray, held: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -194,3 +194,27 @@ def test_conditions_of_a_population_and_measures_are_compared(tmp_path):
     mean = float(draws.sel(cell="a").mean() - draws.sel(cell="b").mean())
     assert row["mean"] == pytest.approx(mean)
     assert "auroc" in refused(tmp_path, f"{line} --var auroc")
+
+
+@pytest.mark.integration
+def test_a_population_is_compared_at_the_mean_of_a_covariate_which_has_no_levels(
+    tmp_path, monkeypatch
+):
+    people = {"subject": range(12), "group": ["a", "b"] * 6, "age": range(20, 32)}
+    counts = hmetad.simulate_counts([1.5] * 12, m_ratio=0.8, trials=200, coords=people, seed=1)
+    counts["age"].attrs["role"] = "covariate"
+    formula = {"log_m": "1 + group + scale(age) + (1 | subject)"}
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    fit = hmetad.fit(counts, "group", formula=formula, draws=100, chains=2, **quiet)
+    hmetad.save_fit(fit, tmp_path / "fit.nc")
+    ask = "compare fit.nc --population --rope=-0.1,0.1 --json"
+    answer = run(tmp_path, f"{ask} --over group").answer
+    (row,) = answer["rows"]
+    mean = float(fit["posterior"]["log_m_group"].mean())
+    assert (row["label"], row["mean"]) == ("a − b", pytest.approx(-mean, abs=1e-6))
+    assert answer["at_means"] == {"fit": {"age": 25.5}}
+    assert len(run(tmp_path, f"{ask} --var auroc2").answer["rows"]) == 2
+    monkeypatch.setattr(hmetad, "predict", None)
+    for option in ("--over age", "--over group --within age"):
+        said = refused(tmp_path, f"{ask} {option}")
+        assert "--var 'log_m_scale(age)', without --over" in said

@@ -19,12 +19,11 @@ from hmetad.base.variable_roles import Identity
 from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.predict import predict
+from hmetad.bayes.predict import average_conditions, predict
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.norms import describe
 from hmetad.rows.duplicates import is_people_name
-from hmetad.specs.design import cell_table, reference_level
-from hmetad.specs.formula import formula_columns, level_columns
+from hmetad.specs.design import reference_level
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
@@ -121,7 +120,7 @@ def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
 
 def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
     """Values of the population in every condition, the quantity of interest first."""
-    predicted = predict(fit, conditions(fit, spec))
+    predicted = predict(fit, conditions(fit))
     record = spec.record
     for name in dict.fromkeys((record.plotted, *record.tabulated)):
         if name not in predicted:
@@ -146,19 +145,11 @@ def own_dims(cell: xr.Dataset) -> set[str]:
     return {"cell", *(str(dim) for dim in cell.dims)}
 
 
-def conditions(fit: xr.DataTree, spec: ModelSpec) -> pd.DataFrame | None:
+def conditions(fit: xr.DataTree) -> pd.DataFrame | None:
     """Combinations of the columns of formulas; of many, with columns of numbers at their means."""
-    table = cell_table(fit["posterior"].to_dataset())
-    names = [name for name in table if name in formula_columns(spec.formula.values())]
-    if not names:
-        return None
-    own = table[names].drop_duplicates().reset_index(drop=True)
-    levels = level_columns(spec.formula, spec.factors)
-    for name in own.select_dtypes("number") if len(own) > MOST else ():
-        # A number may also be the name of a level.
-        if name not in levels:
-            own[name] = float(table[name].mean())
-    return own.drop_duplicates().reset_index(drop=True)
+    fitted = Fitted.of(fit)
+    are_few = len(fitted.cells[fitted.predictors].drop_duplicates()) <= MOST
+    return average_conditions(fit, keep=fitted.predictors if are_few else ())
 
 
 def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
