@@ -58,9 +58,9 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1541,
-    "bayes": 5488,
-    "commands": 2575,
-    "compare": 2093,
+    "bayes": 5504,
+    "commands": 2610,
+    "compare": 2096,
     "counts": 3174,
     "likelihood": 3538,
     "logs": 2800,

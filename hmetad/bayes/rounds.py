@@ -46,6 +46,8 @@ STATISTICS = (
     "depth", "maxdepth_reached", "step_size", "step_size_bar", "mean_tree_accept", "n_steps",
     "index_in_trajectory", "logp", "energy", "energy_error", "max_energy_error", "diverging",
 )  # fmt: skip
+# What nutpie says if the density is not finite at any point where a chain may begin.
+NOWHERE_TO_BEGIN = "All initialization points failed"
 # How often steps are to be accepted: at first, and where some diverged.
 TARGETS = (0.8, 0.95, 0.99)
 # The more values there are the shorter are steps, and the less does a refused one cost beside them:
@@ -275,9 +277,9 @@ def sample_rounds(
                 advance(chains, number, plan.cores, show)
             # No name for it here, so that it is let go of before chains go on.
             yield drawn_so_far(chains, (number, size), target, is_last=number == numbers[-1])
-    except BaseException as error:
-        # Errors of the sampler have no type of their own, and its panics are no exceptions.
-        if "initial" not in str(error) and type(error).__name__ != "PanicException":
+    except RuntimeError as error:
+        # Errors of the sampler have no type of their own, but texts.
+        if type(error) is not RuntimeError or not str(error).startswith(NOWHERE_TO_BEGIN):
             raise
         step = "Standardise what is a number in formulas: scale(x); or say that it is levels: C(x)."
         got, allowed = "no finite density where chains begin", "a model that can be sampled"

@@ -207,3 +207,22 @@ def test_a_start_without_a_density_is_refused(counts):
     nowhere.first_point[:] = np.nan
     with pytest.raises(InputError, match="no finite density where chains begin"):
         drawn_by(nowhere, False)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError, BaseException])
+def test_an_error_that_only_sounds_like_that_is_raised_as_it_is(program, monkeypatch, kind):
+    class PanicException(kind):
+        pass
+
+    for error in (
+        PanicException("index out of bounds"),
+        kind("an initial value, not of the sampler"),
+    ):
+
+        def fail(*_, error=error):
+            raise error
+
+        monkeypatch.setattr(rounds, "advance", fail)
+        with pytest.raises(kind) as caught:
+            drawn_by(program, False)
+        assert caught.value is error
