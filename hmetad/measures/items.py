@@ -44,6 +44,7 @@ __all__ = [
     "common_items",
     "needed_item",
     "repeated_items",
+    "repeats_in_cells",
     "told_of_items",
     "unequal_answers",
     "unit_columns",
@@ -111,6 +112,11 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: Units = None) -> 
         said = {"column": repr(str(name)), "items": f"{number:,}", "trials": f"{len(used):,}"}
         return [notice_of(case, **said)]
     return []
+
+
+def repeats_in_cells(trials: TableLike, by: By) -> list[Notice]:
+    """Notice of items that come again in a cell; in several cells each is judged alone."""
+    return [one for one in repeated_items(trials, by=by) if one.severity != "info"]
 
 
 @check_inputs(skip=("trials",))

@@ -33,7 +33,7 @@ from hmetad.base.notice import (
 from hmetad.base.results import debiased_names, is_raised_by_chance
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
-from hmetad.measures.items import By, Units, repeated_items
+from hmetad.measures.items import By, Units, repeated_items, repeats_in_cells
 from hmetad.measures.results import Placed, ratio
 from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
 from hmetad.measures.stated_confidence import (
@@ -445,9 +445,8 @@ def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
     values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
     result = merged.by_cell.results({**values, "trials": merged.numbers()}, SECTION)
     result.attrs |= merged.options.attrs(ci_prob)
-    # In one cell it does not matter that others have the same items.
-    repeated = repeated_items(merged.graded.trials, by=merged.graded.by)
-    said = [one for one in repeated if one.severity != "info"] + cell_notices(result, merged)
+    repeated = repeats_in_cells(merged.graded.trials, merged.graded.by)
+    said = repeated + cell_notices(result, merged)
     at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
     backward = notice_where(result["auroc2_upper"] < 0.5, "confidence-backward")
     said = [*merged.by_cell.found, *said, *backward, *at_edge]

@@ -17,12 +17,12 @@ from scipy.special import betaincinv, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, probability, share_or_none, whole
-from hmetad.base.errors import ChoiceError
+from hmetad.base.errors import ChoiceError, RepeatError
 from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.columns import named_rows, plain_array, text_columns
 from hmetad.counts.tables import cell_labels, cells_of
-from hmetad.measures.items import By
+from hmetad.measures.items import By, repeats_in_cells
 from hmetad.measures.results import Placed, ratio
 from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
 from hmetad.measures.stated_confidence import (
@@ -223,7 +223,8 @@ def accuracy_by_confidence(
 
     Notes
     -----
-    Bins without trials do not count. Chance makes inversions: look at the intervals before you
+    Bins without trials do not count. Intervals take trials for independent: a notice warns of items
+    that come again in a cell. Chance makes inversions: look at the intervals before you
     call a rise broken. With z the normal quantile at (1 + ci_prob)/2, p of n trials right, Wilson's
     limits are
 
@@ -257,7 +258,7 @@ def accuracy_by_confidence(
     result.attrs |= {"bins": bins, "method": "mass", "binning": BINNING["mass"]}
     result.attrs |= {"interval": interval, "ci_prob": float(ci_prob)}
     flat = notice_where(result["spearman"].isnull(), "undefined-spearman")
-    few = few_trials(result["trials"])
+    few = few_trials(result["trials"]) + repeats_in_cells(trials, by)
     few += notice_where((result["bin_trials"] == 0).any("bin"), "empty-bins")
     return with_notices(result, [*by_cell.found, *few, *flat])
 
@@ -329,7 +330,8 @@ def selective_prediction(
     InputError
         If a column is missing, used twice or has a name with a meaning of its own; if a value of
         `correct` or `abstained` says neither; if confidence is no finite number; if coverages are
-        not as above; if `trials` is a table of ratings.
+        not as above; with `tolerance` if an item has several trials in a cell; if `trials` is a
+        table of ratings.
 
     Notes
     -----
@@ -353,8 +355,8 @@ def selective_prediction(
 
     ``risk_upper`` is the one-sided limit of Clopper & Pearson at 1 − (1 − ci_prob)/J for J
     coverages, so that all of them hold together and one may be chosen afterwards. They hold for
-    trials that are drawn like these, independently; of items with several trials they are too
-    small.
+    trials that are drawn like these, independently: several trials of an item in a cell are
+    refused.
 
     With A, B, C, D the trials answered right, abstained from though right, answered wrong,
     abstained from and wrong, N of them in all, and L more that were abstained from but lack a grade
@@ -376,6 +378,9 @@ def selective_prediction(
     (array([1.  , 0.75, 0.5 ]), 0.2708)
     """
     shares = rising_shares(coverages)
+    if tolerance is not None and repeats_in_cells(trials, by):
+        step = "Keep one answer to each item, or take measure_trials, without a guarantee."
+        raise RepeatError("trials", "several answers to an item", "one answer to each item", step)
     graded = GradedTrials(trials, by, correct, confidence, abstained=abstained)
     by_cell = trials_by_cell(graded)
     forecasts = count_forecasts(by_cell)

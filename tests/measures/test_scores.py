@@ -13,8 +13,9 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
-from hmetad import InputError, contrast
+from hmetad import InputError, contrast, notices
 from hmetad.measures import (
+    accuracy_by_confidence,
     calibration,
     measure_trials,
     resample_trials,
@@ -274,6 +275,21 @@ def test_no_larger_share_has_so_few_errors(case, tolerance):
     np.testing.assert_allclose(curve["risk_upper"], limits, rtol=1e-9)
     assert curve["guaranteed_coverage"].item() == pytest.approx(max(shares), abs=ROUNDING)
     assert curve["guaranteed_coverage"] <= curve["tolerated_coverage"]
+
+
+def test_no_guarantee_is_given_where_an_item_was_answered_several_times():
+    rng = np.random.default_rng(1)
+    rows = {"item": np.arange(200), "confidence": rng.random(200), "correct": rng.random(200) < 0.9}
+    trials = pd.DataFrame(rows)
+    # Models that answer the same items once each are no repeats.
+    both = pd.concat([trials.assign(model=name) for name in "ab"])
+    assert "risk_upper" in selective_prediction(both, by="model", tolerance=0.2)
+    for again, by in ((both, ()), (pd.concat([both, both]), "model")):
+        with pytest.raises(InputError, match=r"one answer to each item.*got several answers"):
+            selective_prediction(again, by=by, tolerance=0.2)
+        assert "aurc" in selective_prediction(again, by=by)
+        binned = accuracy_by_confidence(again, by=by)
+        assert "repeated-items" in [notice.code for notice in notices(binned)]
 
 
 def test_the_guarantee_holds_as_often_as_it_says():
