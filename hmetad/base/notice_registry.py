@@ -205,8 +205,8 @@ def sentence(name: str) -> str:
 
     Examples
     --------
-    >>> sentence("untied-measure")
-    'Use auroc2, which counts ties, or more ratings.'
+    >>> sentence("more-trials")
+    'Collect more trials, or compare meta_d, which may be negative.'
     """
     return str(table()["sentences"][name])
 

@@ -198,10 +198,10 @@ def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
     Examples
     --------
     >>> from hmetad.base.notice import Notice
-    >>> codes = ("rhat", "ess", "undefined-phi", "rhat", "undefined-v")
+    >>> codes = ("rhat", "ess", "undefined-rmi", "rhat", "undefined-zroc")
     >>> found = causes([Notice(code, "warning", "") for code in codes])
     >>> [[one.code for one in group] for group in found]
-    [['rhat', 'rhat'], ['ess'], ['undefined-phi', 'undefined-v']]
+    [['rhat', 'rhat'], ['ess'], ['undefined-rmi', 'undefined-zroc']]
     """
     groups: dict[str, list[Notice]] = {}
     for one in notices:

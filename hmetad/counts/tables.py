@@ -530,6 +530,8 @@ def cut_notices(
     bias: it is noticed where it holds for all trials together. Slips in up to 20 % of the trials
     are no exception where confidence is lower for right answers of one response.
     """
+    if values.shape[-1] < 2:
+        return []
     used = values.sum(axis=1)
     groupings = [np.zeros(len(used), dtype=np.int64), np.arange(len(used))]
     groupings += [pd.factorize(cells[name])[0].astype(np.int64) for name in cells]

@@ -193,12 +193,12 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         value = 2 * ndtr(distance) - 1
         left_out = of_cells(table).copy(data=lacks_points & np.isfinite(value))
         new = notice_where(left_out, "zroc-points-left-out")
-        new += undefined(table, value, "undefined-gamma.line")
+        new += undefined(table, value, "undefined-zroc")
     else:
         concordant, discordant, tied = pairs(table)
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
-        new = undefined(table, value, "undefined-gamma.tied")
+        new = undefined(table, value)
     check_same_names(table.coords, ["gamma"])
     result = of_cells(table).copy(data=value).rename("gamma")
     result.attrs = {**attrs_of(f"gamma_{estimator}"), "estimator": estimator}
@@ -292,7 +292,7 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     concordant, discordant, _ = pairs(table)
     value = ratio(concordant, concordant + discordant)
     result = describe(of_cells(table), "v_statistic", value)
-    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-v")])
+    return with_notices(result, [*notices(table), *undefined(table, value)])
 
 
 @check_inputs(skip=("counts",))
@@ -342,7 +342,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     difference = ratio(right @ rating, n_right) - ratio(wrong @ rating, n_wrong)
     value = difference / deviation * np.sqrt(ratio(n_right * n_wrong, n**2))
     result = describe(of_cells(table), "phi", value)
-    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-phi")])
+    return with_notices(result, [*notices(table), *undefined(table, value)])
 
 
 @check_inputs(skip=("counts",))
@@ -517,10 +517,16 @@ def of_cells(table: xr.DataArray) -> xr.DataArray:
     return table.isel(correct=0, rating=0, drop=True)
 
 
-def undefined(table: xr.DataArray, value: Floats, code: str) -> list[Notice]:
-    """Notice of the cells without a value though they have right and wrong trials."""
-    has_both = (table.sum("rating") > 0).all("correct")
-    return notice_where(has_both & np.isnan(value), code)
+def undefined(table: xr.DataArray, value: Floats, code: str = "") -> list[Notice]:
+    """Notice of the cells without a value though they have right and wrong trials.
+
+    Where all trials of a cell have one rating, one notice stands for all measures.
+    """
+    lacks = (table.sum("rating") > 0).all("correct") & np.isnan(value)
+    is_flat = (table.sum("correct") > 0).sum("rating") == 1
+    is_known = any(notice.code == "all-one-rating" for notice in notices(table))
+    flat = notice_where(lacks & is_flat & (not is_known), "all-one-rating")
+    return [*flat, *notice_where(lacks & ~is_flat, code)]
 
 
 def from_above(trials: Floats) -> Floats:

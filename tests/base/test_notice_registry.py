@@ -136,12 +136,12 @@ def test_a_text_has_its_data_and_its_limit():
 
 
 def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name_is_an_error():
-    assert filled_in("@all-tied", {}) == sentence("all-tied") != "@all-tied"
-    assert filled_in("all-tied", {}) == "all-tied"
-    with pytest.raises(KeyError, match="all-tide"):
-        filled_in("@all-tide", {})
-    said = notice_of("mixed-items", columns="{first}, @all-tied")
-    assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
+    assert filled_in("@more-trials", {}) == sentence("more-trials") != "@more-trials"
+    assert filled_in("more-trials", {}) == "more-trials"
+    with pytest.raises(KeyError, match="more-trails"):
+        filled_in("@more-trails", {})
+    said = notice_of("mixed-items", columns="{first}, @more-trials")
+    assert said.message.startswith("A cell is a mixture of items ({first}, @more-trials), and")
     steps = {"step": "@cf/meta/llama", "shell_step": ""}
     assert notice_of("dprime-sign.near", **steps).next_step == "@cf/meta/llama"
     # The function that raises a notice may give its next step.

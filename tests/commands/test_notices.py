@@ -66,7 +66,7 @@ def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys
         notice_of("meta-d-sign.cells-on-m", ["a", "b"]),
         notice_of("meta-d-sign.cells", ["c"]),
     ]
-    undefined = [notice_of("undefined-phi", ["a"]), notice_of("undefined-v", ["a", "b"])]
+    undefined = [notice_of("undefined-rmi", ["a"]), notice_of("undefined-zroc", ["a", "b"])]
     remarks = [notice_of("empty-ratings", ["a"]), notice_of("empty-bins")]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     for columns in (80, 100, 200):
@@ -79,7 +79,7 @@ def test_a_terminal_has_one_line_for_each_cause_at_its_width(monkeypatch, capsys
         assert first.startswith("error: Confidence is not higher for")
         assert first.endswith("(1 + 2 cells) [meta-d-sign]")
         assert others == [
-            "warning: undefined-phi (1), undefined-v (2)",
+            "warning: undefined-rmi (1), undefined-zroc (2)",
             "info: empty-bins, empty-ratings (1)",
             "What they mean and what to do: hmetad notices x.nc",
         ]

@@ -3,10 +3,20 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad import InputError, from_nr, measure, notices, resample_interval, sdt
+from hmetad import (
+    InputError,
+    count_correct,
+    count_trials,
+    from_nr,
+    measure,
+    notices,
+    resample_interval,
+    sdt,
+)
 from hmetad.base.results import find_result, results
 from hmetad.counts import type2_counts
 from hmetad.information import meta_information
@@ -70,6 +80,22 @@ def test_notices_of_all_measures_are_gathered_once():
     codes = [notice.code for notice in notices(measure(extreme))]
     assert {"few-trials", "ceiling", "undefined-dprime"} <= set(codes)
     assert len(set(notices(measure(extreme)))) == len(codes)
+
+
+@pytest.mark.parametrize("ratings", [1, 4])
+@pytest.mark.parametrize("count", [count_trials, count_correct])
+def test_cells_of_one_rating_have_one_notice_of_it(ratings, count):
+    rows = {"stimulus": [0, 0, 0, 1, 1, 1] * 60, "response": [0, 0, 1, 1, 1, 0] * 60}
+    trials = pd.DataFrame(rows).assign(confidence=1)
+    trials["correct"] = trials["stimulus"] == trials["response"]
+    said = [x for x in notices(measure(count(trials, ratings=ratings))) if x.severity != "info"]
+    assert [one.code for one in said] == ["all-one-rating"]
+
+
+def test_two_ratings_have_one_notice_that_no_line_fits():
+    codes = [one.code for one in notices(measure(from_nr([60, 40, 40, 60], [30, 50, 70, 50])))]
+    assert codes.count("undefined-zroc") == 1
+    assert "undefined-gamma" not in codes
 
 
 def test_further_dims_are_kept_and_debias_is_passed_on(counts):

@@ -196,7 +196,7 @@ def test_pairs_are_counted_one_by_one_and_scipy_agrees(values):
         assert trapezoid.item() * share == pytest.approx(tau, abs=1e-13)
     if concordant + discordant == 0:
         assert np.isnan([pairs, v]).all()
-        assert (codes(pairs)[-1], codes(v)[-1]) == ("undefined-gamma", "undefined-v")
+        assert codes(pairs)[-1] == codes(v)[-1] == "all-one-rating"
     else:
         assert pairs.item() == (concordant - discordant) / (concordant + discordant)
         assert v.item() == pytest.approx((1 + pairs.item()) / 2, abs=1e-15)
@@ -208,7 +208,7 @@ def test_phi_is_pearsons_r_and_mean_confidence_the_mean_over_the_trials(values):
     found, means = phi(type2(values)), mean_confidence(type2(values))
     if np.unique(rating).size == 1:
         assert np.isnan(found)
-        assert codes(found)[-1] == "undefined-phi"
+        assert codes(found)[-1] == "all-one-rating"
     else:
         assert found.item() == pytest.approx(pearsonr(is_right, rating).statistic, abs=1e-13)
     of_right, of_wrong = rating[is_right == 1].mean(), rating[is_right == 0].mean()
@@ -272,7 +272,7 @@ def test_points_without_a_z_are_left_out_and_said_so():
 def test_fewer_than_two_points_make_no_line(values):
     result = g_gaussian(type2(values))
     assert np.isnan(result)
-    assert codes(result)[-1] == "undefined-gamma"
+    assert codes(result)[-1] == "undefined-zroc"
     assert "zroc-points-left-out" not in codes(result)
 
 
@@ -367,10 +367,9 @@ def test_rates_and_means_of_the_trials_there_are_stay_defined():
 def test_one_rating_separates_nothing():
     table = type2([[60], [40]])
     assert (auroc2(table).item(), gamma(table).item()) == (0.5, 0)
-    for measure, name in ((g_pairs, "gamma"), (g_gaussian, "gamma"), (v_statistic, "v")):
+    for measure in (g_pairs, g_gaussian, v_statistic, phi):
         assert np.isnan(measure(table))
-        assert codes(measure(table)) == [f"undefined-{name}"]
-    assert codes(phi(table)) == ["undefined-phi"]
+        assert codes(measure(table)) == ["all-one-rating"]
     assert type2_roc(table)["hit_rate"].values.tolist() == [0, 1]
 
 
