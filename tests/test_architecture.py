@@ -57,13 +57,13 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1541,
+    "base": 1544,
     "bayes": 5504,
     "commands": 2610,
     "compare": 2096,
     "counts": 3176,
     "likelihood": 3538,
-    "logs": 2800,
+    "logs": 2807,
     "measures": 2835,
     "mle": 2126,
     "plots": 1749,

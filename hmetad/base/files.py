@@ -26,6 +26,7 @@ from hmetad.base.errors import FileError
 __all__ = [
     "PACKED",
     "TABLES",
+    "TEXTS",
     "conversion_step",
     "files_of",
     "found_in",
@@ -35,8 +36,10 @@ __all__ = [
     "write_together",
 ]
 
-# Suffixes of tables, and of what may be compressed.
+# Suffixes of tables, of texts that are tables where their delimiter is known, and of what may be
+# compressed.
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+TEXTS = (".txt", ".dat")
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 # What reads other formats in pandas, by suffix; codes stay numbers where some have labels.
 CODES = ", convert_categoricals=False"
@@ -163,7 +166,7 @@ def files_of(
     place : Path
         A file is taken as it is, whether it is there or not.
     suffixes : sequence of str, optional
-        Of the files that are taken from a folder or fit a pattern.
+        Of the files that are taken from a folder or fit a pattern; where there are none, texts.
 
     Yields
     ------
@@ -189,8 +192,9 @@ def files_of(
         yield place, {}
         return
     root, _ = where
-    found = [path for path in sorted(found_in(place)) if is_table(path.name, suffixes)]
-    found = [path for path in found if not is_hidden(path.relative_to(root))]
+    shown = [path for path in sorted(found_in(place)) if not is_hidden(path.relative_to(root))]
+    found = [path for path in shown if is_table(path.name, suffixes)]
+    found = found or [path for path in shown if is_table(path.name, TEXTS)]
     if not found:
         step = "Put a pattern in quotes, so that no shell changes it."
         raise FileError(

@@ -52,7 +52,8 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     ----------
     path : str or Path
         A log .eval or .json, or a folder with logs at any depth. Of an archive memory holds one
-        sample at a time; a .json is read as a whole.
+        sample at a time; a .json is read as a whole. Below Python 3.14 archives need the extra
+        ``logs``: ``pip install ".[logs]"`` in the clone.
     **options
         Those of all logs, as in `read_log`, and:
 

@@ -5,12 +5,13 @@ Path → the kind of log that it is. The command line reads this too, so nothing
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from glob import has_magic
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hmetad.base.errors import FileError
-from hmetad.base.files import conversion_step
+from hmetad.base.files import TEXTS, conversion_step, found_in, is_table
 
 __all__ = ["READERS", "Reader", "files_of_kind", "kind_of_name", "known_kinds", "recognise_kind"]
 
@@ -136,6 +137,9 @@ def recognise_kind(path: Path) -> str:
         kind = kind_of_name(path.name)
         found = [kind] if kind else []
         got = "a file whose name does not say what it is"
+    elif has_magic(str(path)) and (files := found_in(path)):
+        found = ["table"] if {kind_of_name(file.name) for file in files} == {"table"} else []
+        got = "a pattern of files that are no tables"
     else:
         found, got = [], "no such file"
     if len(found) != 1:
@@ -180,7 +184,10 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise FileError(str(path), "no such file", f"{allowed}, or a folder of them")
-    files = sorted(f for f in path.rglob("*") if f.is_file() and kind_of_name(f.name) == kind)
+    there = sorted(file for file in path.rglob("*") if file.is_file())
+    files = [file for file in there if kind_of_name(file.name) == kind]
+    if kind == "table" and not files:
+        files = [file for file in there if is_table(file.name, TEXTS)]
     if not files:
         raise FileError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
     return files

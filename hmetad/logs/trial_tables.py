@@ -15,7 +15,7 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, ColumnError, FileError, TakenError, nearest
-from hmetad.base.files import TABLES, files_of
+from hmetad.base.files import TABLES, TEXTS, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.counts.columns import listed, without_codes
 from hmetad.counts.noticed import add_notices
@@ -28,7 +28,7 @@ from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
 from hmetad.rows.queries import columns_named
 from hmetad.rows.tables import rows_of
-from hmetad.rows.texts import DELIMITERS, TEXTS, sniffed_delimiter, text_suffix, usual_delimiter
+from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, are_gaps
 
 __all__ = ["read_trials"]

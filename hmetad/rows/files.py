@@ -21,7 +21,7 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import FileError, InputError, KindError, nearest
-from hmetad.base.files import PACKED, TABLES, conversion_step, files_of, is_table
+from hmetad.base.files import PACKED, TABLES, TEXTS, conversion_step, files_of, is_table
 from hmetad.base.notice import Notice, notice_attrs
 from hmetad.base.spreadsheets import unguard
 from hmetad.rows.database import (
@@ -38,7 +38,6 @@ from hmetad.rows.queries import Rows, Source, columns_named
 from hmetad.rows.texts import (
     SEPARATORS,
     SMALL,
-    TEXTS,
     Copies,
     blank_lines,
     first_rows,

@@ -18,14 +18,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 from hmetad.base.errors import ChoiceError, FileError, InputError, KindError
-from hmetad.base.files import PACKED
+from hmetad.base.files import PACKED, TEXTS
 from hmetad.base.lazy import import_on_call
 
 __all__ = [
     "DELIMITERS",
     "SEPARATORS",
     "SMALL",
-    "TEXTS",
     "Copies",
     "blank_lines",
     "first_rows",
@@ -39,8 +38,6 @@ __all__ = [
 ]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Texts that are read where their delimiter is known.
-TEXTS = (".txt", ".dat")
 # Names that can be typed, and what they stand for; spaces are any number of them, or of tabs.
 DELIMITERS = {"semicolon": ";", "tab": "\t", "bar": "|", "comma": ",", "space": " "}
 HEAD = 2**16

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from hmetad.base.errors import InputError
+from hmetad.counts.counting import count_correct
+from hmetad.logs.samples import read_log
 from hmetad.logs.trial_tables import read_trials
 from hmetad.rows.files import read_table
 from hmetad.rows.texts import sniffed_delimiter
@@ -71,6 +73,26 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path):
     assert read_trials(tmp_path / "**" / "[bc].csv")["item"].tolist() == [1, 2]
     with pytest.raises(InputError, match=r"Expected files ending in .*\.dat.*no table there"):
         read_trials(tmp_path / "x*.csv")
+
+
+@pytest.mark.parametrize("place", [".", "*/*.txt", "*/?.t*t", "**/*", "**/*.[ct]*"])
+def test_texts_of_folders_and_of_patterns_with_several_stars_are_one_table(place, tmp_path):
+    for name in ("a/x", "b/y"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.txt").write_text("correct sure\n1 0.9\n0 0.2\n")
+    assert len(read_trials(tmp_path / place)) == 4
+    assert count_correct(tmp_path / place, confidence="sure", quantiles=2).sum() == 4
+    (tmp_path / "a" / "z.csv").write_text("correct,sure\n1,0.9\n")
+    assert len(read_trials(tmp_path)) == 1
+
+
+def test_a_pattern_of_tables_is_recognised_and_one_of_logs_asks_for_a_folder(tmp_path):
+    for name in ("a/x.csv", "b/x.csv", "b/y.eval"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("correct,sure\n1,0.9\n")
+    assert len(read_log("auto", tmp_path / "*" / "*.csv")) == 2
+    with pytest.raises(InputError, match="Name the kind"):
+        read_log("auto", tmp_path / "*" / "*")
 
 
 def test_a_pattern_means_tables_that_are_not_hidden(tmp_path):
