@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp
 import hmetad
 from hmetad import norms
 from hmetad.base.errors import InputError
-from hmetad.simulate.people import population_of
+from hmetad.simulate.people import Population, population_of
 
 
 def test_shares_are_counted_over_published_populations():
@@ -39,6 +39,21 @@ def test_what_is_not_known_is_refused_with_what_is():
         norms.populations(domain="percepton")
     with pytest.raises(InputError, match="log_m_sd"):
         norms.share_below(0.7, "log_m_sds")
+
+
+def test_what_cutting_within_people_shrinks_is_no_norm():
+    """Sets with continuous confidence are cut by the quantiles of each participant."""
+    found = norms.populations()
+    is_cut = found["continuous"]
+    assert is_cut.sum() == 38
+    for name in ("log_m_sd", "m_reliability"):
+        assert found[name].isna().tolist() == is_cut.tolist()
+    for name in ("m_ratio", "dprime_sd", "c_sd", "auroc2"):
+        assert found[name].notna().all()
+    with pytest.raises(InputError, match="population with a known log_m_sd"):
+        norms.describe(0.3, quantity="log_m_sd", domain="motor")
+    # All of this domain are cut: the spread is the default of a plan.
+    assert population_of("mean", {}, pilot="motor").between_sd == Population().between_sd
 
 
 def test_a_sentence_has_the_value_and_the_shares():

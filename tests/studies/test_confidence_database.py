@@ -100,6 +100,14 @@ def test_kinds_of_design_are_pooled_over_sets():
     assert pooled.loc["memory", "new_lower"] < pooled.loc["memory", "mean_lower"]
 
 
+def test_norms_leave_out_the_spread_of_log_m_where_confidence_was_cut_within_people():
+    frame = pd.DataFrame([row for name in "abc" for row in rows_of(name, 1)])
+    frame = frame.assign(continuous=[True, False, True], excluded=np.nan)
+    found = confidence_database.norms_of(frame)
+    assert found["log_m_sd"].notna().tolist() == [False, True, False]
+    assert found["c_sd"].notna().all()
+
+
 def test_norms_leave_out_what_failed_and_what_is_small():
     rows = [row for name in "abc" for row in rows_of(name, 1)]
     rows[1] |= {"failed": "rhat"}

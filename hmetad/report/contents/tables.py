@@ -36,6 +36,7 @@ __all__ = [
     "method_blocks",
     "method_text",
     "notice_block",
+    "reasons_withheld",
     "with_words",
 ]
 
