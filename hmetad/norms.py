@@ -74,7 +74,9 @@ def populations(*, domain: str | None = None, difficulty: str | None = None) -> 
         One row per task, condition or group of a set of the Confidence Database (Rahnev et al.,
         2020) whose fit met the thresholds: ``set``, ``population``, ``domain``, ``difficulty``,
         ``people``, ``trials``, ``ratings``; median M of the population (``m_ratio``, with
-        ``_lower`` and ``_upper`` of 95 %), ``log_m_sd``, ``dprime`` and the like.
+        ``_lower`` and ``_upper`` of 95 %), ``log_m_sd``, ``dprime`` and the like. Where confidence
+        is ``continuous`` it was cut by the quantiles of each participant, which makes the SD of
+        log M too small: ``log_m_sd`` and ``m_reliability`` are missing.
 
     Raises
     ------
@@ -137,7 +139,11 @@ def published(quantity: str, among: Among, kind: dict[str, Any]) -> pd.Series:
     if quantity not in known:
         raise UnknownError("quantity", repr(quantity), ", ".join(known), nearest(quantity, known))
     if among == "people":
-        return populations(**kind)[quantity].dropna()
+        values = populations(**kind)[quantity].dropna()
+        if values.empty:
+            got = repr(kind.get("domain"))
+            raise ChoiceError("domain", got, f"one of a population with a known {quantity}")
+        return values
     for name, value in kind.items():
         if value is not None:
             raise ChoiceError(name, f"{value!r} among language models", "none")

@@ -210,7 +210,8 @@ def guesses_from(pilot: xr.DataTree | str, question: AskedQuestion) -> dict[str,
     """
     if isinstance(pilot, str):
         found = populations(domain=None if pilot == "published" else pilot)
-        return {guess: float(found[name].median()) for guess, name in PUBLISHED.items()}
+        medians = {guess: float(found[name].median()) for guess, name in PUBLISHED.items()}
+        return {guess: median for guess, median in medians.items() if np.isfinite(median)}
     fitted = Fitted.of(pilot)
     known = fitted.identities.items()
     guesses: dict[str, Any] = {}

@@ -53,6 +53,8 @@ NORMS = (
     *("dprime", "dprime_sd", "c_sd", "auroc2", "auroc2_sd", "auroc2_reliability"),
     *("m_reliability", "not_positive"),
 )
+# What is too small where continuous confidence is cut by the quantiles of each person.
+SHRUNKEN = ("log_m_sd", "m_reliability")
 # A population this small says little of people.
 FEW_PEOPLE = 10
 # Upper limits of numbers of ratings and of trials a person, with their names.
@@ -312,7 +314,9 @@ def norms_of(populations: pd.DataFrame) -> pd.DataFrame:
     """What `hmetad.norms` has of each population that may stand for a usual one."""
     found = kinds_of_design(populations)
     known = populations["difficulty"].reindex(found.index)
-    return found.assign(difficulty=known)[[*NORMS]].round(4)
+    found = found.assign(difficulty=known)[[*NORMS]].round(4)
+    found.loc[found["continuous"].eq(True), [*SHRUNKEN]] = np.nan
+    return found
 
 
 def report_of(populations: pd.DataFrame, seed: int) -> Report:
