@@ -57,18 +57,18 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1544,
-    "bayes": 5504,
+    "base": 1560,
+    "bayes": 5512,
     "commands": 2610,
-    "compare": 2096,
-    "counts": 3176,
+    "compare": 2101,
+    "counts": 3181,
     "likelihood": 3538,
     "logs": 2807,
     "measures": 2839,
     "mle": 2126,
     "plots": 1749,
     "report": 3524,
-    "rows": 1449,
+    "rows": 1446,
     "simulate": 1189,
     "specs": 1454,
     "studies": 2149,

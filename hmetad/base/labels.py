@@ -3,13 +3,17 @@
 Rows of values → one label each; names of columns → nothing, or `InputError`.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from hmetad.base.errors import ChoiceError
 
-__all__ = ["check_same_names", "number_text", "row_labels"]
+__all__ = ["check_same_names", "level_order", "number_text", "row_labels"]
 
 
 def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
@@ -31,6 +35,31 @@ def number_text(value: object) -> str:
     if not isinstance(value, float) or not np.isfinite(value) or float(f"{value:.6g}") == value:
         return str(value)
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def level_order(cells: pd.DataFrame, column: str) -> list[Any]:
+    """Levels of a column in one order for all cells: that of their first appearance.
+
+    But for levels that cells which agree in all else, such as those of a person, have in another
+    order: a first person who lacks a level turns no difference round.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"subject": [1, 2, 2], "task": ["b", "a", "b"]})
+    >>> level_order(table, "task")
+    ['a', 'b']
+    """
+    others = [name for name in cells if name != column]
+    left, order = cells[column].drop_duplicates().tolist(), dict[Any, None]()
+    before = defaultdict[Any, set[Any]](set)
+    for _, own in cells.groupby(others, sort=False, dropna=False)[column] if others else ():
+        for first, then in pairwise(own.tolist()):
+            before[then].add(first)
+    while left:
+        level = next((x for x in left if before[x] <= order.keys()), left[0])
+        left.remove(level)
+        order[level] = None
+    return [*order]
 
 
 def check_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:

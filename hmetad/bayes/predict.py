@@ -26,7 +26,7 @@ from hmetad.base.errors import (
     UnknownError,
     nearest,
 )
-from hmetad.base.labels import check_same_names, row_labels
+from hmetad.base.labels import check_same_names, level_order, row_labels
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.results import Result, attrs_of, depends_on_ratings, results
 from hmetad.bayes.convergence import prediction_notices
@@ -343,7 +343,16 @@ def wanted_cells(cells: Any, fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
         names = [name for name in fitted.cells if name in fitted.predictors]
         if not names:
             return pd.DataFrame(index=pd.RangeIndex(1)), ["population"]
-        table = fitted.cells[names].drop_duplicates().reset_index(drop=True)
+        table = fitted.cells[names].drop_duplicates()
+        own = fitted.posterior["cell"].coords
+        factors = [x for x in fitted.cells if own[x].attrs.get("role") != "covariate"]
+        for name in names:
+            # In the order in which contrasts of the cells have the levels.
+            order = level_order(fitted.cells[factors], name) if name in factors else []
+            if order and order != table[name].drop_duplicates().tolist():
+                places = pd.Index(order).get_indexer(pd.Index(table[name]))
+                table = table.iloc[np.argsort(places, kind="stable")]
+        table = table.reset_index(drop=True)
         return table, joined_labels(table)
     if not isinstance(cells, pd.DataFrame | Mapping):
         labels = known_labels(cells, fitted)

@@ -25,7 +25,7 @@ from hmetad.base.errors import (
     SourceError,
     nearest,
 )
-from hmetad.base.labels import check_same_names, row_labels
+from hmetad.base.labels import check_same_names, level_order, row_labels
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import first_few, notice_attrs, notice_of
 from hmetad.base.results import find_result
@@ -42,6 +42,7 @@ from hmetad.compare.cells import (
     SAMPLE_DIMS,
     Fits,
     cell_levels,
+    coordinates_of_cells,
     design_of,
     error_flags,
     joined_codes,
@@ -110,7 +111,8 @@ def contrast(
         Coordinates to hold equal in both cells of a pair.
     against : optional
         A level of `over`: every other level minus this one. By default all pairs, each level
-        minus every later one, in the order in which the cells have them.
+        minus every later one. Levels have one order in all strata: that of their first appearance,
+        but for those that cells which agree in all other columns have in another order.
     matrix : DataFrame, optional
         Your own contrasts instead of pairs: rows named contrasts, columns levels of `over`. Weights
         of a row sum to 0; levels without a column have weight 0.
@@ -255,8 +257,12 @@ def pair_cells(
     if against is not None and against not in levels:
         step = nearest(str(against), design[over].unique())
         raise LevelError("against", repr(against), f"a level of {over}", step)
+    factors = [x for x in coordinates_of_cells(cells) if cells[x].attrs.get("role") != "covariate"]
+    table = pd.DataFrame({name: cells[name].values for name in factors})
+    place = pd.Index(level_order(table, over)).get_indexer(pd.Index(levels))
     sides = []
-    for stratum in strata_of(design, within):
+    for own in strata_of(design, within):
+        stratum = own[np.argsort(place[own], kind="stable")]
         first, second = (stratum[places] for places in np.triu_indices(len(stratum), 1))
         if against is not None:
             is_reference = np.array([levels[i] == against for i in stratum], dtype=bool)

@@ -117,6 +117,10 @@ def naturally_ordered(column: pd.Series) -> pd.Series:
         return [(True, int(x), x) if x.isdecimal() else (False, 0, x) for x in split if x]
 
     levels = sorted(column.unique(), key=parts)
+    values = pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce").to_numpy(float)
+    if not np.isnan(values).any():
+        # Numbers that are text: .5 comes before .25 by their digits.
+        levels = [levels[i] for i in np.argsort(values, kind="stable")]
     refuse_unwritable(str(column.name), levels)
     return pd.Series(pd.Categorical(column, levels, ordered=True), column.index)
 
@@ -588,8 +592,11 @@ def is_cut_but_for_slips(tables: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether few trials, (..., stimulus, response, K), lie on the other side of a cut.
 
     A scale from sure S1 to sure S2 is told by right answers: of S1 they have the lower ratings.
+    It has four ratings at least.
     """
     used = tables.sum(axis=-3)
+    if used.shape[-1] < 4:
+        return np.zeros(used.shape[:-2], dtype=bool)
     below, n = used.cumsum(axis=-1)[..., :-1], used.sum(axis=-1, keepdims=True)
     # Of S1 above the cut and of S2 up to it, or the other way round.
     wrong_side = (n - below)[..., 0, :] + below[..., 1, :]

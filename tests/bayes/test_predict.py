@@ -214,3 +214,14 @@ def test_logarithms_of_a_formula_and_of_separate_fits_have_no_log_ratio_either()
     options["within"].append("model")
     with pytest.raises(InputError, match="which is a logarithm"):
         contrast({"x": drawn, "y": drawn}, over="fit", independent=True, **options)
+
+
+@pytest.mark.integration
+def test_a_population_has_its_conditions_in_the_order_in_which_people_have_them():
+    coords = {"subject": [*"12233"], "cond": [*"babab"]}
+    counts = simulate_counts([1.5] * 5, m_ratio=0.8, trials=300, coords=coords, seed=1)
+    drawn = fit(counts, "group", formula={"log_m": "1 + cond + (1 | subject)"}, **QUIET)
+    assert predict(drawn)["cond"].values.tolist() == ["a", "b"]
+    for draws, options in ((predict(drawn), {}), (drawn, {"pool": "subject"})):
+        pairs = contrast(draws, var="log_m", over="cond", **options)
+        assert pairs["pair"].values.tolist() == ["a − b"]

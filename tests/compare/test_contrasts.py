@@ -54,6 +54,17 @@ def test_all_pairs_of_a_coordinate_or_those_against_a_level(draws):
     assert against["pair"].values.tolist() == ["m1 − m2 | A", "m3 − m2 | A", "m1 − m2 | B"]
 
 
+def test_pairs_of_all_strata_have_the_sign_that_complete_ones_have():
+    """Neither a first person without a nor cells in another order turn a difference round."""
+    values = np.random.default_rng(0).normal(size=(1, 8, 7))
+    draws = drawn_cells(values, task=[*"babcacb"], subject=[*"1222333"])
+    pairs = contrast(draws, over="task", within="subject")["pair"].values.tolist()
+    expected = [f"{pair} | {who}" for who in "23" for pair in ("a − b", "a − c", "b − c")]
+    assert pairs == expected
+    pooled = contrast(draws, over="task", pool="subject")["pair"].values.tolist()
+    assert pooled == ["a − b", "a − c", "b − c"]
+
+
 def test_contrasts_of_contrasts_say_both(draws):
     both = contrast(contrast(draws.isel(cell=[0, 1, 3, 4]), **WITHIN), over="task")
     assert both["pair"].values.tolist() == ["(m1 − m2 | A) − (m1 − m2 | B)"]

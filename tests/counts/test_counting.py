@@ -322,6 +322,14 @@ def test_a_coordinate_of_the_wrong_length_or_a_reserved_name_is_refused(values):
         from_nr([NR_S1] * 2, [NR_S2] * 2, who=values)
 
 
+def test_numbers_that_are_text_come_by_their_value():
+    """As in a file: by the digits alone, .5 comes before .25."""
+    levels = [".9", ".25", "-1", "1e-1", ".5", ".75"]
+    trials = pd.concat([frame().assign(level=level) for level in levels])
+    found = count_trials(trials, by="level")["level"].values.tolist()
+    assert found == ["-1", "1e-1", ".25", ".5", ".75", ".9"]
+
+
 def test_cells_come_in_natural_order_by_the_columns_in_their_order():
     floats = count_trials(frame(subject=np.tile([10.0, 2.0], 200)), by=["model", "subject"])
     order = ["GPT-5 | 2", "GPT-5 | 10", "Mistral | 2", "Mistral | 10"]
