@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1560,
-    "bayes": 5512,
+    "bayes": 5539,
     "commands": 2610,
     "compare": 2101,
     "counts": 3181,
@@ -67,7 +67,7 @@ MOST_LINES = {
     "measures": 2839,
     "mle": 2126,
     "plots": 1749,
-    "report": 3524,
+    "report": 3525,
     "rows": 1446,
     "simulate": 1189,
     "specs": 1454,

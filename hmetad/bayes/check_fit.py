@@ -10,6 +10,8 @@ import numpy as np
 import xarray as xr
 
 from hmetad.base.errors import DamagedError, InputError
+from hmetad.base.notice import first_few, notice_attrs, notice_of, notices, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.fitted import Fitted
@@ -18,7 +20,7 @@ from hmetad.likelihood.family import OutcomeLayout, Quantity
 from hmetad.specs.design import refuse_other_tables
 from hmetad.specs.spec import ModelSpec, variables_with_prior
 
-__all__ = ["ALLOWED", "check_estimates", "check_fit", "has_estimates"]
+__all__ = ["ALLOWED", "check_estimates", "check_fit", "has_estimates", "with_odd_draws"]
 
 ALLOWED = "a fit as hmetad wrote it"
 
@@ -29,6 +31,8 @@ CHAIN_DRAW = ("chain", "draw")
 # Statistics of every cell, and their kinds: of importance sampling all or none, of chains what
 # their version wrote.
 OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}
+# Statistics of every draw that are finite whoever has sampled.
+FINITE = ("energy", "logp", "lp", "step_size")
 OF_CHAINS = {"divergences": "i", "divergences_within": "i", "divergences_shared": "f"}
 
 
@@ -164,6 +168,36 @@ def check_stats(stats: xr.Dataset, posterior: xr.Dataset) -> None:
             or stats[name].dtype.kind not in kinds
         ):
             raise DamagedError("sample_stats", f"no {name} by {', '.join(dims)}", ALLOWED)
+
+
+def with_odd_draws(fit: xr.DataTree, spec: ModelSpec) -> xr.DataTree:
+    """The fit of a file, with notices if another program wrote draws that no sampler returns.
+
+    On the scale of log M all is finite; on others M may be negative, and its logarithm undefined.
+    """
+    posterior, stats = fit["posterior"].to_dataset(), fit["sample_stats"].to_dataset()
+    record, odd = spec.record, dict[str, xr.DataArray]()
+    for name, values in posterior.items():
+        quantity = record.results.get(str(name))
+        may_be_undefined = quantity is not None and not quantity.always_finite
+        if record.parameter_of_interest == "log_m" or not may_be_undefined:
+            is_odd = ~(abs(values) <= limit("odd-draws"))
+            odd |= {str(name): is_odd} if is_odd.any() else {}
+    found, cells = [], list[str]()
+    if odd:
+        if all("cell" in is_odd.dims for is_odd in odd.values()):
+            flags = [x.any([dim for dim in x.dims if dim != "cell"]) for x in odd.values()]
+            cells = sorted({str(x) for own in flags for x in own["cell"].values[own.values]})
+        found.append(notice_of("odd-draws", cells, names=first_few(odd, ", ")))
+    names = [x for x in FINITE if x in stats and not np.isfinite(stats[x].values).all()]
+    if names:
+        found.append(notice_of("odd-draws.statistics", names=first_few(names, ", ")))
+    if not found:
+        return fit
+    concerned = [x for x in posterior if x in odd or not cells]
+    said = {x: notice_attrs([*notices(posterior[x]), *found]) for x in concerned}
+    posterior = posterior.assign({x: posterior[x].assign_attrs(said[x]) for x in concerned})
+    return with_notices(fit.assign(posterior=xr.DataTree(posterior)), found)
 
 
 def has_estimates(tree: object) -> bool:

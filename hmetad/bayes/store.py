@@ -26,7 +26,7 @@ from hmetad.base.memory import in_words
 from hmetad.base.notice import notice_of, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.variable_roles import identity_of
-from hmetad.bayes.check_fit import ALLOWED, check_fit
+from hmetad.bayes.check_fit import ALLOWED, check_fit, has_estimates, with_odd_draws
 
 __all__ = ["load_draws", "load_fit", "load_source", "save_draws", "save_fit", "thin_draws"]
 
@@ -259,8 +259,8 @@ def checked_fit(tree: xr.DataTree, path: Path) -> xr.DataTree:
     if SHORT_FORM in tree.attrs:
         got = "a fit in the short form of an earlier version, which lacks variables"
         raise DamagedError(str(path), got, ALLOWED, "Fit the counts again.")
-    check_fit(tree, str(path))
-    return tree
+    spec = check_fit(tree, str(path))
+    return tree if has_estimates(tree) else with_odd_draws(tree, spec)
 
 
 def draws_in(tree: xr.DataTree, path: Path) -> xr.Dataset:

@@ -64,7 +64,33 @@ def test_draws_beyond_single_precision_keep_double(made, tmp_path):
     huge = posterior["m_ratio"].copy(data=posterior["m_ratio"].values * 1e300)
     large = made.assign(posterior=xr.DataTree(posterior.assign(m_ratio=huge)))
     read = load_fit(save_fit(large, tmp_path / "fit.nc"))
-    xr.testing.assert_identical(read["posterior"]["m_ratio"], huge)
+    xr.testing.assert_equal(read["posterior"]["m_ratio"], huge)
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.nan, 1e9])
+def test_one_draw_of_another_program_that_cannot_be_right_withholds_what_it_is_of(
+    made, tmp_path, value
+):
+    posterior = made["posterior"].to_dataset()
+    values = posterior["log_m"].copy(deep=True)
+    values[{"chain": 0, "draw": 3, "cell": 1}] = value
+    changed = made.assign(posterior=xr.DataTree(posterior.assign(log_m=values)))
+    read = load_fit(save_fit(changed, tmp_path / "fit.nc"))
+    cell = str(values["cell"].values[1])
+    for source in (read, read["posterior"]["log_m"]):
+        (notice,) = [one for one in notices(source) if one.code == "odd-draws"]
+        assert (notice.severity, notice.cells) == ("error", (cell,))
+    verdicts = hmetad.decide(read["posterior"]["log_m"], rope=(-0.1, 0.1)).table()
+    assert verdicts["label"][verdicts["withheld"].str.contains("odd")].tolist() == [cell]
+    assert "Draws of log_m are not finite" in hmetad.report.fit_report(read).html()
+
+
+def test_statistics_that_are_not_finite_are_named(made, tmp_path):
+    stats = made["sample_stats"].to_dataset()
+    odd = stats.assign(energy=stats["diverging"] * 0.0 + np.nan)
+    read = load_fit(save_fit(made.assign(sample_stats=xr.DataTree(odd)), tmp_path / "fit.nc"))
+    (notice,) = [one for one in notices(read) if one.code == "odd-draws"]
+    assert (notice.severity, notice.message[-8:]) == ("warning", " energy.")
 
 
 def test_formulas_are_evaluated_once(tmp_path, monkeypatch):

@@ -64,6 +64,13 @@ def test_what_moves_by_more_than_half_its_sd_is_reported_with_both_numbers(fitte
     assert "with another prior: it moves by 0.9 posterior SDs" in said[0]
 
 
+def test_a_population_with_an_undefined_draw_has_a_report(fitted):
+    posterior = fitted["posterior"].to_dataset()
+    drawn = posterior["log_m_Intercept"].where(posterior["draw"] > 0)
+    other = fitted.assign(posterior=xr.DataTree(posterior.assign(log_m_Intercept=drawn)))
+    assert "M-ratio" in fit_report(other).markdown()
+
+
 def test_effects_say_which_level_they_are_differences_from(fitted, table):
     row = one(table, kind="effect", quantity="Effect on log M-ratio")
     assert row["term"] == "drug: on − off"

@@ -282,6 +282,7 @@ def among_published(fit: xr.DataTree) -> list[str]:
         return []
     table = population_table(fit)
     rows = table[(table["kind"] == "population") & (table["variable"] == "m_ratio")]
+    rows = rows[rows["mean"].notna()]
     if len(rows) > MOST:
         return []
     return [
