@@ -107,6 +107,14 @@ def test_a_gate_has_an_exit_status_and_says_its_interval_and_trials(
     assert gate["outcome"] == {0: "passed", 1: "failed", 3: "not judged"}[status]
     assert because in gate["because"]
     (row,) = done["rows"]
+    ends = (
+        (row["lower"], row["upper"])
+        if gate["contrast"] == "a − b"
+        else (-row["upper"], -row["lower"])
+    )
+    assert (gate["lower"], gate["upper"]) == ends
+    assert abs(gate["difference"]) == abs(row["mean"])
+    assert (gate["verdict"], gate["exit"]) == (row["verdict"], status)
     if (condition, status) == ("b less than a", 0):
         interval = f"{-row['mean']:.3f} [{-row['upper']:.3f}, {-row['lower']:.3f}]"
         assert f"b − a, {interval}" in gate["because"]
