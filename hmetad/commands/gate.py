@@ -3,6 +3,7 @@
 Text such as "new worse than old" and decisions → outcome, its sentence and an exit status.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ CONDITION = re.compile(
 )
 STATUS = {"passed": 0, "failed": 1, "not judged": 3}
 MOST_SHOWN = 5
+# What JSON has of the contrast that decides, and the column that holds it.
+FIELDS = {"contrast": "label", "difference": "mean"}
+FIELDS |= {name: name for name in ("lower", "upper", "verdict")}
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,11 @@ class Gate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a comparison passed, and why, in a sentence."""
+    """Whether a comparison passed, why, in a sentence, and the first contrast that decides it."""
 
     word: str
     sentence: str
+    row: "pd.Series[Any]"
 
     @property
     def status(self) -> int:
@@ -126,21 +131,25 @@ def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcom
     said, also = f"{gate.text} in {decisions.quantity}", coverage_words(gate, decisions)
     if is_open.any() and not broken.any():
         labels = "; ".join(rows["label"][is_open])
-        return Outcome("not judged", f"{said}: no verdict on {labels}{why(rows, decisions)}.{also}")
+        text = f"{said}: no verdict on {labels}{why(rows, decisions)}.{also}"
+        return Outcome("not judged", text, rows[is_open].iloc[0])
     concerned = rows[broken] if broken.any() else rows
     found = "shown by" if broken.any() != gate.must_hold else "not shown by"
     level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
     low, high = rows[["rope_lower", "rope_upper"]].iloc[0]
     basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
     word = "failed" if broken.any() else "passed"
-    return Outcome(word, f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}")
+    text = f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}"
+    return Outcome(word, text, concerned.iloc[0])
 
 
 def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
     """Answer with whether the comparison passed."""
     asked = gate.option.removeprefix("--").replace("-", "_")
     said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
-    return replace(answer, more={**answer.more, "gate": said})
+    numbers = {name: outcome.row[column] for name, column in FIELDS.items()}
+    gated = {**said, **numbers, "exit": outcome.status}
+    return replace(answer, more={**answer.more, "gate": gated})
 
 
 def coverage_words(gate: Gate, decisions: "Decisions") -> str:
@@ -157,9 +166,13 @@ def coverage_words(gate: Gate, decisions: "Decisions") -> str:
 
 def numbers_of(rows: "pd.DataFrame") -> str:
     """Contrasts with their intervals, the first few of many."""
+    limits = [abs(x) for x in rows[["rope_lower", "rope_upper"]].iloc[0] if x]
+    # As many as the ROPE has.
+    digits = max(3, -math.floor(math.log10(min(limits))))
     shown = [
-        f"{row.label}, {format_cell(row.mean, 'z.3f')} "
-        f"[{format_cell(row.lower, 'z.3f')}, {format_cell(row.upper, 'z.3f')}]"
+        "{}, {} [{}, {}]".format(
+            row.label, *(format_cell(x, f"z.{digits}f") for x in (row.mean, row.lower, row.upper))
+        )
         for row in rows.head(MOST_SHOWN).itertuples()
     ]
     more = f"; and {len(rows) - MOST_SHOWN} more" if len(rows) > MOST_SHOWN else ""

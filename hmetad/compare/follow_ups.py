@@ -37,7 +37,17 @@ Relation = Literal[
     "not greater than",
     "not different from",
 ]
-SHOWN = ("label", "mean", "lower", "upper", "rope_lower", "rope_upper", "shown", "withheld")
+SHOWN = (
+    "label",
+    "mean",
+    "lower",
+    "upper",
+    "rope_lower",
+    "rope_upper",
+    "verdict",
+    "shown",
+    "withheld",
+)
 # What a contrast the other way round has in the place of each column.
 TURNED = {"lower": "upper", "mcse_lower": "mcse_upper", "rope_lower": "rope_upper"}
 TURNED |= {end: start for start, end in TURNED.items()}
@@ -65,9 +75,9 @@ def relation_table(
     -------
     DataFrame
         A row per contrast of the two levels: label, mean, lower, upper, and the ROPE as rope_lower
-        and rope_upper, of the level minus the other, whichever way it was taken; shown: True,
-        False, or None where the contrast is withheld or more draws could change the answer; and
-        withheld, the codes of why.
+        and rope_upper, of the level minus the other, whichever way it was taken; verdict; shown:
+        True, False, or None where the contrast is withheld or more draws could change the answer;
+        and withheld, the codes of why.
 
     Raises
     ------

@@ -426,7 +426,11 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
         case = "not-probabilities.ratings"
     else:
         case = "not-probabilities"
-    said = {"number": f"{off.sum():,}", "all": f"{len(value):,}", "example": f"{value[off][0]:g}"}
+    said = {
+        "number": f"{off.sum():,}",
+        "all": f"{len(value):,}",
+        "example": f"{value[off][0]:.10g}",
+    }
     if case == "not-probabilities.scales":
         said = {"inside": first_few(inside), "outside": first_few(outside)}
     return [notice_of(case, [labels[i] for i in np.unique(cell[off])], **said)]
@@ -447,5 +451,5 @@ def check_probabilities(confidence: str, value: Floats) -> None:
     elif (value <= 0).all():
         step = "Log probabilities become probabilities by numpy.exp."
     argument = f"confidence column {confidence!r}"
-    got = f"{off.size} values such as {off[0]:g}"
+    got = f"{off.size} values such as {off[0]:.10g}"
     raise NumberError(argument, got, "probabilities from 0 to 1", step)
