@@ -11,8 +11,7 @@ import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -267,8 +266,14 @@ def fetch(name: str, folder: str | Path | None) -> list[Path]:
     is_silent = is_cached or not sys.stderr.isatty()
     console = Console(stderr=True)
     shown = track([*wanted], name, console=console, disable=is_silent, transient=True)
-    with quiet_pooch():
+    # Keep pooch from reporting each file, and leave its logger as it was.
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")
+    try:
         return [fetch_file(store, place) for place in shown]
+    finally:
+        logger.setLevel(level)
 
 
 def fetch_file(store: pooch.Pooch, place: str) -> Path:
@@ -298,18 +303,6 @@ def reason(error: Exception) -> str:
     """First words of an error, without the address that is named already."""
     text = (str(error) or type(error).__name__).splitlines()[0]
     return re.split(" (?:for|with) url", text)[0][:200]
-
-
-@contextmanager
-def quiet_pooch() -> Iterator[None]:
-    """Keep pooch from reporting each file, and leave its logger as it was."""
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def read_bang2019(paths: Sequence[Path]) -> pd.DataFrame:
@@ -363,32 +356,24 @@ def read_metadpy_simulated(paths: Sequence[Path]) -> pd.DataFrame:
 def read_michael2026(paths: Sequence[Path]) -> pd.DataFrame:
     """Language models in the two tasks with two alternatives: answers, and the questions."""
     answers = pd.read_csv(paths[0], dtype={"question_id": str})
+    answers["confidence"] = answers["stated_confidence"]
     questions = pd.read_csv(paths[1], dtype={"Question ID": str})
     columns = ["llm", "task", "question_id", "stimulus", "response", "correct", "confidence"]
-    trials = pd.concat([boolq(answers, questions), halueval(answers)], ignore_index=True)
+    # The stimulus is the right answer; the response is that, or its opposite where wrong.
+    rows = answers[answers["qset"] == "boolq_valid"]
+    truth = rows["question_id"].map(questions.set_index("Question ID")["Correct Answer"])
+    truth = truth.astype(bool)
+    boolq = rows.assign(stimulus=truth, response=np.where(rows["correct"], truth, ~truth))
+    # The stimulus is whether the answer shown is right. Stated is the probability that it is: above
+    # one half the model says so, and ties are left out.
+    rows = answers[(answers["qset"] == "halu_eval_qa") & (answers["confidence"] != 0.5)]
+    truth, response = rows["question_id"].str.endswith("_r"), rows["confidence"] > 0.5
+    halueval = rows.assign(stimulus=truth, response=response, correct=truth == response)
+    halueval["confidence"] = np.maximum(rows["confidence"], 1 - rows["confidence"])
+    sets = [boolq.assign(task="BoolQ"), halueval.assign(task="HaluEval")]
+    trials = pd.concat(sets, ignore_index=True)
     rating = 1 + np.searchsorted(MICHAEL_CUTS, trials["confidence"], side="right")
     return trials[columns].assign(rating=rating)
-
-
-def boolq(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """The stimulus is the right answer; the response is that, or its opposite where wrong."""
-    truth_of = questions.set_index("Question ID")["Correct Answer"].astype(bool)
-    rows = answers[answers["qset"] == "boolq_valid"]
-    truth = rows["question_id"].map(truth_of)
-    response = np.where(rows["correct"], truth, ~truth)
-    said = rows["stated_confidence"]
-    return rows.assign(task="BoolQ", stimulus=truth, response=response, confidence=said)
-
-
-def halueval(answers: pd.DataFrame) -> pd.DataFrame:
-    """The stimulus is whether the answer shown is right; ties at one half are left out."""
-    is_set = answers["qset"] == "halu_eval_qa"
-    rows = answers[is_set & (answers["stated_confidence"] != 0.5)]
-    # Stated is the probability that the answer is right: above one half, the model says so.
-    said = rows["stated_confidence"]
-    truth, response = rows["question_id"].str.endswith("_r"), said > 0.5
-    rows = rows.assign(stimulus=truth, response=response, correct=truth == response)
-    return rows.assign(task="HaluEval", confidence=np.maximum(said, 1 - said))
 
 
 def read_cacioli2026_atlas(paths: Sequence[Path]) -> pd.DataFrame:

@@ -57,18 +57,18 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1560,
+    "base": 1552,
     "bayes": 5539,
-    "commands": 2621,
+    "commands": 2614,
     "compare": 2111,
     "counts": 3181,
     "likelihood": 3538,
-    "logs": 2807,
+    "logs": 2781,
     "measures": 2843,
     "mle": 2126,
     "plots": 1749,
     "report": 3525,
-    "rows": 1446,
+    "rows": 1417,
     "simulate": 1189,
     "specs": 1454,
     "studies": 2149,

@@ -24,16 +24,8 @@ from pathlib import Path
 from hmetad.base.errors import FileError
 
 __all__ = [
-    "PACKED",
-    "TABLES",
-    "TEXTS",
-    "conversion_step",
-    "files_of",
-    "found_in",
-    "is_table",
-    "refuse_place",
-    "would_find",
-    "write_together",
+    *("PACKED", "TABLES", "TEXTS", "conversion_step", "files_of", "found_in", "is_table"),
+    *("refuse_place", "would_find", "write_together"),
 ]
 
 # Suffixes of tables, of texts that are tables where their delimiter is known, and of what may be

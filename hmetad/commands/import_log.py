@@ -45,15 +45,8 @@ if TYPE_CHECKING:
     from hmetad.base.notice import Notice
 
 __all__ = [
-    "import_dataset",
-    "import_helm",
-    "import_inspect",
-    "import_lighteval",
-    "import_lm_eval",
-    "import_matlab",
-    "import_table",
-    "trials_csv",
-    "trials_parquet",
+    *("import_dataset", "import_helm", "import_inspect", "import_lighteval", "import_lm_eval"),
+    *("import_matlab", "import_table", "trials_csv", "trials_parquet"),
 ]
 
 REMARKS = (

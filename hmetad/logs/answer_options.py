@@ -315,15 +315,14 @@ def option_numbers(chosen: Sequence[Any], names: Sequence[str]) -> list[int]:
     texts = [as_text(value).strip() for value in chosen]
     if all(text in known for text in texts):
         return [known[text] for text in texts]
-    return [option_number(text, known) for text in texts]
-
-
-def option_number(text: str, known: Mapping[str, int]) -> int:
-    """Number of an option that is given as a number from 0 or as a letter from A."""
-    if text.isascii() and text.isdecimal() and len(text) < len(str(MOST_OPTIONS)):
-        return int(text)
-    if len(text) == 1 and text.isascii() and text.isalpha():
-        return ord(text.upper()) - ord("A")
-    names = f", or one of {', '.join(map(repr, known))}" if known else ""
-    allowed = f"the number of an option from 0, its letter from A{names}"
-    raise ChoiceError("chosen", repr(text[:60]), allowed)
+    numbers = []
+    for text in texts:
+        if text.isascii() and text.isdecimal() and len(text) < len(str(MOST_OPTIONS)):
+            numbers.append(int(text))
+        elif len(text) == 1 and text.isascii() and text.isalpha():
+            numbers.append(ord(text.upper()) - ord("A"))
+        else:
+            names = f", or one of {', '.join(map(repr, known))}" if known else ""
+            allowed = f"the number of an option from 0, its letter from A{names}"
+            raise ChoiceError("chosen", repr(text[:60]), allowed)
+    return numbers

@@ -174,19 +174,13 @@ def scores_beside(path: Path, limits: Limits) -> dict[Key, dict[str, Any]]:
     for number, one in enumerate(listed, 1):
         place = f"{beside}, instance {number}"
         stats = json_object(place, one).get("stats")
-        means = stats if isinstance(stats, dict) else means_of(stats)
+        means = {**as_dict(stats)}
+        for metric in objects_in(stats):
+            name = as_dict(metric.get("name")).get("name")
+            if isinstance(name, str) and metric.get("count"):
+                means[name] = metric.get("mean")
         scores.setdefault(key_of(one, one, place, "instance_id"), {}).update(means)
     return scores
-
-
-def means_of(stats: Any) -> dict[str, Any]:
-    """Mean of each metric of a list of HELM's statistics."""
-    found = {}
-    for one in stats if isinstance(stats, list) else []:
-        name = as_dict(as_dict(one).get("name")).get("name")
-        if isinstance(name, str) and as_dict(one).get("count"):
-            found[name] = one.get("mean")
-    return found
 
 
 def key_of(instance: dict[str, Any], whole: dict[str, Any], place: str, field: str) -> Key:

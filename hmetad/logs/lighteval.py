@@ -164,7 +164,12 @@ def parts_of(
     else:
         doc = {name: plain(row.get(name)) for name in ("choices", "gold_index", "gold")}
         doc["query"] = plain(row.get("example")) or plain(row.get("full_prompt"))
-        response, metrics = old_response(plain(row.get("predictions"))), plain(row.get("metrics"))
+        # Texts, log-likelihoods, or pairs of these with a truth value.
+        said = as_values(plain(row.get("predictions")))
+        if not any(isinstance(one, str) for one in said):
+            said = [one[0] if isinstance(one, list) and one else one for one in said]
+        are_texts = any(isinstance(one, str) for one in said)
+        response, metrics = {"text" if are_texts else "logprobs": said}, plain(row.get("metrics"))
     if not isinstance(doc, dict) or not isinstance(metrics, dict) or not metrics:
         got = "a row without 'doc' and 'metric', or 'choices' and 'metrics'"
         raise FileError(place, got, "a sample of lighteval's details")
@@ -213,17 +218,6 @@ def only_metric(samples: Sequence[Mapping[str, Any]], file: LogFile) -> str:
     return judging[0]
 
 
-def old_response(predictions: Any) -> dict[str, Any]:
-    """Response of an older table: texts, log-likelihoods, or pairs of these with a truth value."""
-    found = as_values(predictions)
-    if any(isinstance(one, str) for one in found):
-        return {"text": found}
-    firsts = [one[0] if isinstance(one, list) and one else one for one in found]
-    if any(isinstance(one, str) for one in firsts):
-        return {"text": firsts}
-    return {"logprobs": firsts}
-
-
 def plain(value: Any) -> Any:
     """Value with lists for arrays; text of older tables that shows a list or an object is one."""
     if isinstance(value, np.ndarray | np.generic):
@@ -232,25 +226,17 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":
-        return shown_value(value)
-    return value
-
-
-def shown_value(text: str) -> Any:
-    """Value that a text shows as Python does: numbers and texts in lists and dicts; else the text.
-
-    Only literals are read, of little depth: nothing in the text is run.
-    """
-    if len(text) > LONGEST_LITERAL or SIGNS.search(text):
-        return text
-    depths = accumulate(1 if one in "[({" else -1 for one in BRACKETS.findall(text))
+    is_shown = isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}"
+    if not is_shown or len(value) > LONGEST_LITERAL or SIGNS.search(value):
+        return value
+    depths = accumulate(1 if one in "[({" else -1 for one in BRACKETS.findall(value))
     if max(depths, default=0) > DEEPEST_LITERAL:
-        return text
+        return value
+    # Only literals are read, of little depth: nothing in the text is run.
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return text
+        return value
 
 
 def as_values(value: Any) -> list[Any]:

@@ -194,7 +194,7 @@ def samples_by_filter(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, 
         if "filter" not in sample:
             key = digest_of(json.dumps([sample["doc_id"], sample["resps"]]).encode())
             times[key] += 1
-            used = "" if times[key] == 1 else f"{times[key]}"
+            used = f"{times[key]}" if times[key] > 1 else ""
         yield place, content, sample, used
 
 

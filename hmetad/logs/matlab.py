@@ -103,7 +103,11 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     ]
     if not parts:
         steps = ("Name vectors with columns=.", "Name vectors with --columns.")
-        raise FileError(str(path), contents(place), ALLOWED, *steps)
+        held = [] if place.is_dir() else whosmat(place)
+        seen = [f"{name} ({'×'.join(map(str, shape))})" for name, shape, _ in held[:SHOWN]]
+        more = f" and {len(held) - SHOWN} more" if len(held) > SHOWN else ""
+        nothing = "a folder without them" if place.is_dir() else "no variables"
+        raise FileError(str(path), ", ".join(seen) + more or nothing, ALLOWED, *steps)
     trials = pd.concat([part.assign(**{TIMES: part.get(TIMES, 1.0)}) for part in parts])
     times = trials.pop(TIMES).to_numpy()
     if times.sum() * trials.shape[1] > limits.cells:
@@ -113,15 +117,6 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     trials = trials.iloc[rows].reset_index(drop=True)
     first = [name for name in ("subject", "task", *NEEDED) if name in trials]
     return trials[[*first, *(name for name in trials if name not in first)]]
-
-
-def contents(path: Path) -> str:
-    """Variables of a file and their sizes."""
-    if path.is_dir():
-        return "a folder without them"
-    seen = [f"{name} ({'×'.join(map(str, shape))})" for name, shape, _ in whosmat(path)]
-    more = f" and {len(seen) - SHOWN} more" if len(seen) > SHOWN else ""
-    return ", ".join(seen[:SHOWN]) + more or "no variables"
 
 
 def found_in(wanted: Names, limits: Limits, path: Path) -> list[pd.DataFrame]:

@@ -134,9 +134,7 @@ class Format(NamedTuple):
     files: Callable[[Path, Choices], Sequence[Any]]
     samples: Callable[[Choices, Any], Log]
     columns: tuple[str, ...]
-    record: Callable[[Choices, Mapping[str, Any]], tuple[dict[str, Any], list[Notice]]] | None = (
-        None
-    )
+    record: Record | None = None
     grades: Mapping[str, bool] | None = None
     text: str = ""
 

@@ -155,7 +155,13 @@ def statement_frame(
     is_bare = np.array([not one.is_probability and not one.reason for one in statements], bool)
     low, high, name = bounds(scale, numbers[is_bare])
     refuse_other_scale(numbers[is_bare], low, high, scale)
-    found = stated_notices(statements, numbers[is_bare], name)
+    restated = sum(statement.restates for statement in statements)
+    found = []
+    if restated:
+        found.append(notice_of("restated-confidence", number=restated, all=len(statements)))
+    small, large = on_two_scales(numbers[is_bare])
+    if small and large:
+        found.append(notice_of("mixed-scales", small=small, large=large, scale=name))
     numbers[is_bare] = (numbers[is_bare] - low) / (high - low)
     # Rounding, as of 0.7 on a scale to 0.7, may lead past 1 by an ulp.
     is_outside = (numbers < -TOLERANCE) | (numbers > 1 + TOLERANCE)
@@ -221,20 +227,6 @@ def refuse_other_scale(
         f"{outside[0]:g}: they would be missing"
     )
     raise TooManyError("scale", got, "a scale that most numbers are on", step)
-
-
-def stated_notices(
-    statements: Sequence[Statement], bare: NDArray[np.float64], scale: str
-) -> list[Notice]:
-    """Notices of texts with several statements, and of bare numbers of two scales read as one."""
-    found = []
-    restated = sum(statement.restates for statement in statements)
-    if restated:
-        found.append(notice_of("restated-confidence", number=restated, all=len(statements)))
-    small, large = on_two_scales(bare)
-    if small and large:
-        found.append(notice_of("mixed-scales", small=small, large=large, scale=scale))
-    return found
 
 
 def on_two_scales(numbers: NDArray[np.float64]) -> tuple[int, int]:

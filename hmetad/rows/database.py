@@ -25,20 +25,8 @@ from hmetad.base.errors import NumberError
 from hmetad.base.threads import usable_cpus
 
 __all__ = [
-    "TEXTS",
-    "WHOLE",
-    "Opened",
-    "UngroupableError",
-    "connected",
-    "described",
-    "interruptible",
-    "literal",
-    "number_of",
-    "of_files",
-    "plain_frame",
-    "refuse_nested",
-    "shared",
-    "without_nan",
+    *("TEXTS", "WHOLE", "Opened", "UngroupableError", "connected", "described", "interruptible"),
+    *("literal", "number_of", "of_files", "plain_frame", "refuse_nested", "shared", "without_nan"),
 ]
 
 MEMORY = "1GiB"

@@ -30,14 +30,7 @@ from hmetad.rows.database import TEXTS, WHOLE, Opened, UngroupableError
 from hmetad.rows.values import with_points
 
 __all__ = [
-    "Rows",
-    "Source",
-    "Tally",
-    "Values",
-    "columns_named",
-    "groupable",
-    "no_rows",
-    "plain_value",
+    *("Rows", "Source", "Tally", "Values", "columns_named", "groupable", "no_rows", "plain_value"),
     "regrouped",
 ]
 

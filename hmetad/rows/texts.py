@@ -22,18 +22,8 @@ from hmetad.base.files import PACKED, TEXTS
 from hmetad.base.lazy import import_on_call
 
 __all__ = [
-    "DELIMITERS",
-    "SEPARATORS",
-    "SMALL",
-    "Copies",
-    "blank_lines",
-    "first_rows",
-    "header_names",
-    "reading",
-    "refuse_delimiter",
-    "refuse_questions",
-    "sniffed_delimiter",
-    "text_suffix",
+    *("DELIMITERS", "SEPARATORS", "SMALL", "Copies", "blank_lines", "first_rows", "header_names"),
+    *("reading", "refuse_delimiter", "refuse_questions", "sniffed_delimiter", "text_suffix"),
     "usual_delimiter",
 ]
 
