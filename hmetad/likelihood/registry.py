@@ -32,6 +32,7 @@ from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
 
 __all__ = [
+    "choice_parameters",
     "likelihood_names",
     "load_likelihood",
     "register",
@@ -248,6 +249,25 @@ def outcome_of(
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
         raise ShapeError(field, got, f"functions of arrays with leading dims {leading}") from error
+
+
+def choice_parameters(family: Family) -> set[str]:
+    """Parameters on which choices depend, whatever the ratings: d′ and c of two alternatives.
+
+    Examples
+    --------
+    >>> sorted(choice_parameters(load_likelihood("meta-d")))
+    ['c', 'dprime']
+    """
+    values, rating = values_near_centres(family, LEADING[0]), [*family.layout.dims].index("rating")
+
+    def choices(moved: str = "") -> Floats:
+        """Probabilities of choices, where one parameter is moved."""
+        known = {name: value + 0.1 * (name == moved) for name, value in values.items()}
+        return np.exp(family.outcomes(known)).sum(axis=rating - len(family.layout.dims))
+
+    still = choices()
+    return {p.name for p in family.parameters if not np.allclose(choices(p.variable), still)}
 
 
 def values_near_centres(family: Family, leading: tuple[int, ...]) -> dict[str, Floats]:

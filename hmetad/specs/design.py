@@ -48,6 +48,7 @@ from hmetad.counts.checks import (
 )
 from hmetad.counts.columns import as_correct, as_text
 from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
+from hmetad.likelihood.registry import choice_parameters
 from hmetad.measures.sdt import sdt
 from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.formula import (
@@ -131,8 +132,8 @@ def checked_counts(
     lacking = counts["cell"].values[(is_shown < least).values]
     # Where d′ and biases have formulas, cells borrow from each other: one trial of an item is
     # enough.
-    of_choices = {p.name for p in spec.record.parameters} & {"dprime", "c", "bias"}
-    if lacking.size and not of_choices <= set(spec.formula):
+    of_choices = choice_parameters(spec.record) if lacking.size else set()
+    if not of_choices <= set(spec.formula):
         needed = [label for dim in layout.given for label in layout.axes[dim]]
         allowed = f"trials of {' and of '.join(needed)}" if len(needed) == 2 else "trials of two"
         raise ChoiceError(

@@ -81,23 +81,21 @@ def held_equal_notices(
     """
     focus, cells = spec.record.parameter_of_interest, counts.sizes["cell"]
     named = formula_columns([spec.formula.get(focus, "1")])
-    columns = [str(name) for name, x in counts.coords.items() if x.dims == ("cell",)]
+    columns = {str(x): own.values.tolist() for x, own in counts.coords.items() if x in named}
     found: dict[str, None] = {}
-    parameters = [name for name in ("dprime", "c", "log_gap") if name in designs]
     held = []
-    for parameter in parameters if focus in ("log_m", "m") else []:
-        own = rows_alike([designs[parameter]], cells)
-        varied = [
-            name
-            for name in columns
-            if name in named
-            and len({*zip(own.tolist(), counts[name].values.tolist(), strict=True)}) > len({*own})
-        ]
-        held += [parameter] if varied else []
-        found |= dict.fromkeys(varied)
+    for parameter in [p.name for p in spec.record.parameters if p.name in designs]:
+        own = rows_alike([designs[parameter]], cells).tolist()
+        both = {name: {*zip(own, levels, strict=True)} for name, levels in columns.items()}
+        varied = [name for name, pairs in both.items() if len(pairs) > len({*own})]
+        if varied and parameter != focus:
+            held.append(parameter)
+            found |= dict.fromkeys(varied)
     if not held:
         return []
-    return [notice_of("held-equal", parameters=", ".join(held), columns=", ".join(found))]
+    said = {"parameters": ", ".join(held), "columns": ", ".join(found)}
+    said |= {"symbol": spec.record.symbol, "every": ", ".join(designs)}
+    return [notice_of("held-equal", **said)]
 
 
 def same_effect_notices(design: Design) -> list[Notice]:

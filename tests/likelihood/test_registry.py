@@ -13,7 +13,13 @@ import pytest
 import hmetad
 from hmetad.base.errors import InputError
 from hmetad.likelihood.family import Quantity
-from hmetad.likelihood.registry import REGISTERED, likelihood_names, load_likelihood, register
+from hmetad.likelihood.registry import (
+    REGISTERED,
+    choice_parameters,
+    likelihood_names,
+    load_likelihood,
+    register,
+)
 from hmetad.text.names import axis_name, heading, symbol
 
 PAGE = Path(__file__).parents[2] / "docs" / "likelihoods.md"
@@ -210,3 +216,11 @@ def test_those_of_the_package_with_any_choices_could_be_registered(own, name, sc
 def test_choices_are_those_of_the_likelihood(name, choices, message):
     with pytest.raises(InputError, match=message):
         load_likelihood(name, **choices)
+
+
+def test_a_family_says_itself_on_what_its_choices_depend():
+    found = {name: choice_parameters(load_likelihood(name)) for name in likelihood_names()}
+    assert found["biased-alternatives"] == {"dprime", "bias"}
+    assert found["unequal-variance"] == {"dprime", "c", "log_s"}
+    assert choice_parameters(load_likelihood("linear-gaussian", process="wev")) == {"dprime", "c"}
+    assert choice_parameters(load_likelihood("meta-d", type1="plug_in")) == set()

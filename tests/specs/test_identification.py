@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from hmetad.base.errors import InputError
+from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import card_names, load_model
-from hmetad.specs.spec import with_changes
+from hmetad.specs.spec import ModelSpec, with_changes
 
 COORDS = {"subject": [*"aaabbb"], "item": [*"xyzxyz"]}
 
@@ -149,3 +150,26 @@ def test_conditions_in_the_formula_of_m_alone_are_said():
     assert [len(messages) for messages in found] == [1, 0, 0, 0]
     assert "dprime, c, log_gap" in found[0][0]
     assert "task" in found[0][0]
+
+
+@pytest.mark.parametrize(
+    "card", [name for name in card_names() if load_model(name).record.layout == TWO_ALTERNATIVES]
+)
+def test_every_family_is_told_what_its_formula_holds_equal(card):
+    who = {"subject": [*"aabbccdd"], "task": ["easy", "hard"] * 4}
+    counts = simulate_counts([2.2, 1.0] * 4, trials=300, coords=who, seed=1)
+    bare = with_changes(load_model(card), priors={})
+    names, focus = bare.formula_parameters, bare.record.parameter_of_interest
+    if focus not in names:
+        return
+    pooled, apart = "1 + (1 | subject)", "1 + task + (1 | subject)"
+    for others, is_held in ((pooled, True), (apart, False)):
+        formula = dict.fromkeys(names, others) | {focus: apart}
+        spec = ModelSpec("own", likelihood=bare.likelihood, choices=bare.choices, formula=formula)
+        said = identification_notices(counts, spec, designs_of(counts, spec))
+        steps = [one for one in said if one.code == "held-equal"]
+        assert len(steps) == is_held
+        for one in steps:
+            assert f"of {bare.record.symbol} has task" in one.message
+            assert all(name in one.message for name in {*names} - {focus})
+            assert all(name in one.next_step for name in names)
