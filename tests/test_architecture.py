@@ -58,9 +58,9 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1552,
-    "bayes": 5539,
+    "bayes": 5540,
     "commands": 2614,
-    "compare": 2111,
+    "compare": 2113,
     "counts": 3181,
     "likelihood": 3546,
     "logs": 2781,

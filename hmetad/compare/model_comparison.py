@@ -76,7 +76,8 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     -----
     In words: a difference of elpd below 4 is small whatever its standard error; a larger one
     counts if it is more than 2 standard errors. Results with high Pareto k, and those of fits with
-    divergences, R̂ above 1.01 or a low ESS, are named as unreliable.
+    divergences, R̂ above 1.01 or a low ESS, are named as unreliable, and so are differences from
+    them.
 
     Examples
     --------
@@ -109,8 +110,11 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
             step = "Models are compared on the same data: fit them to one count table."
             raise SourceError("results", f"{what} {of_models}", f"the same {what}", step)
     table = arviz_stats.compare(dict(results), **{"round_to": "none", **compare_kwargs})
-    words = [in_words(row, doubts_of(row, results[name])) for name, row in table.iterrows()]
-    return table.assign(in_words=words)
+    doubts = {name: doubts_of(row, results[str(name)]) for name, row in table.iterrows()}
+    # A difference rests on both.
+    [of_reference] = [doubts[name] for name, row in table.iterrows() if row["elpd_diff"] == 0][:1]
+    both = {name: [*dict.fromkeys([*own, *of_reference])] for name, own in doubts.items()}
+    return table.assign(in_words=[in_words(row, both[name]) for name, row in table.iterrows()])
 
 
 def doubts_of(row: pd.Series, result: ELPDData) -> list[str]:

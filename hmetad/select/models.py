@@ -213,7 +213,8 @@ def select_models(
     A person's evidence is :math:`-\mathrm{AIC}/2`, or :math:`\log p(y_i \mid y_{-i})`, the person's
     effects integrated out. Models are in the order of the sums over people. A difference is called
     clear where it is above 4 and above two standard errors, :math:`\sqrt{n \mathrm{Var}_i}` of the
-    people's differences, and neither model's fit has an error of the whole. `frequencies` treats
+    people's differences, neither model's fit has an error of the whole, and no Pareto k of either
+    is above .7: weights then do not say what a person who is left out has. `frequencies` treats
     the model as something that may differ between people (Stephan et al., 2009; Rigoux et al.,
     2014).
 
@@ -259,8 +260,9 @@ def select_models(
     rows = pd.DataFrame([one.row for one in found.values()], index=[*found]).loc[order]
     known, cells = {one.name: one for one in chosen}, map(str, counts["cell"].values)
     table = ranked(evidence, subject, population).join(rows)
-    # From a fit that failed as a whole no difference is clear.
+    # From a fit that failed as a whole, or that people cannot be left out of, none is clear.
     failed = np.array([any(map(is_failure, notices(found[name].fit))) for name in order])
+    failed |= table["high_k"].to_numpy() > 0 if "high_k" in table else False
     table["is_clear"] &= ~(failed | failed[0])
     return Selection(
         table,

@@ -61,6 +61,14 @@ def test_results_that_cannot_be_relied_on_are_named():
     assert "not to be relied on" not in words["a"]
 
 
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+def test_a_difference_from_a_result_that_cannot_be_relied_on_cannot_be_either():
+    table = compare_models({"a": result(noise=4.0), "b": result(-20), "c": result(-21)})
+    assert table.index[0] == "a"
+    assert table["diag_elpd"].astype(bool).tolist() == [True, False, False]
+    assert table["in_words"].str.contains("not to be relied on").all()
+
+
 def test_estimates_of_fits_that_were_sampled_badly_are_named():
     bad = copy(result())
     bad.elpd_i = with_notices(bad.elpd_i, [Notice("ess", "error", "Low.", ())])

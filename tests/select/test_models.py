@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import hmetad
 from hmetad import InputError
-from hmetad.select import candidates, select_models
+from hmetad.select import candidates, models, select_models
 from hmetad.select.models import chosen_models
 from hmetad.specs.loading import load_model
 
@@ -85,6 +86,23 @@ def test_no_difference_from_a_fit_that_failed_as_a_whole_is_clear():
     errors = [one for one in found.notices if one.severity == "error"]
     assert errors
     assert not any(one.cells for one in errors)
+
+
+@pytest.mark.parametrize("bad", ["sdt", "ig", ""])
+def test_no_difference_is_clear_that_rests_on_a_pareto_k_above_07(monkeypatch, bad):
+    """Of fits without an error: one person of one model cannot be left out by weights."""
+
+    def fitted(counts, spec, subject, _options):
+        name = {"signal-detection": "sdt", "linear-gaussian": "ig"}[spec.likelihood]
+        who = {subject: [f"s{i}" for i in range(6)]}
+        evidence = xr.DataArray(np.full(6, {"sdt": -50.0, "ig": -40.0}[name]), who, [subject])
+        row = {"elpd": float(evidence.sum()), "high_k": int(name == bad)}
+        return models.ModelEvidence(xr.DataTree(), evidence, counts, row)
+
+    monkeypatch.setattr(models, "fit_population", fitted)
+    found = select_models(people(6, 60, **PROCESSES["ig"]), ["sdt", "ig"], difficulty="level")
+    assert found.table.index.tolist() == ["ig", "sdt"]
+    assert found.table["is_clear"].tolist() == [False, not bad]
 
 
 def test_one_person_without_difficulties_is_compared_too():

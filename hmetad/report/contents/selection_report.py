@@ -147,8 +147,8 @@ def conclusion(selection: Selection) -> list[str]:
     if close:
         said.append(
             f"Not clearly worse: {', '.join(close)}. The difference is below {SMALL:g} nats, "
-            f"within {ERRORS:g} standard errors over people, or from a fit with an error: these "
-            "results do not decide between them."
+            f"within {ERRORS:g} standard errors over people, or from a fit with an error or with "
+            "a Pareto k above .7: these results do not decide between them."
         )
     clear = [name for name in table.index if table.loc[name, "is_clear"]]
     if clear:
