@@ -38,14 +38,7 @@ Relation = Literal[
     "not different from",
 ]
 SHOWN = (
-    "label",
-    "mean",
-    "lower",
-    "upper",
-    "rope_lower",
-    "rope_upper",
-    "verdict",
-    "shown",
+    *("label", "mean", "lower", "upper", "rope_lower", "rope_upper", "verdict", "shown"),
     "withheld",
 )
 # What a contrast the other way round has in the place of each column.

@@ -47,6 +47,7 @@ from hmetad.rows.duplicates import is_people_name
 __all__ = [
     "Hold",
     "as_dataset",
+    "cell_columns",
     "cell_generator",
     "clusters_of",
     "counts_together",

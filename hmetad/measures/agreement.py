@@ -30,7 +30,7 @@ from hmetad.base.errors import (
 from hmetad.base.notice import first_few, notice_of, notices, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.checks import table_dims
-from hmetad.counts.resample import as_dataset
+from hmetad.counts.resample import as_dataset, cell_columns
 from hmetad.measures.results import described
 
 __all__ = ["icc", "split_half"]
@@ -162,16 +162,13 @@ def split_half(
 
 def groups_of(table: xr.DataArray, subject: str) -> dict[str, NDArray[np.intp]]:
     """Places of the cells of people to be correlated, by the other coordinates of the cells."""
-    own = {
-        str(name): values.to_numpy()
-        for name, values in table.coords.items()
-        if values.dims == ("cell",) and name != "cell"
-    }
+    own = cell_columns(table)
     if subject not in own:
         step = nearest(subject, own) or "Count by it: by=['subject']."
         raise ChoiceError("subject", repr(subject), "a coordinate of the cells", step)
     covariates = json.loads(table.attrs.get("covariates", "[]"))
-    others = pd.DataFrame({k: v for k, v in own.items() if k not in (subject, *covariates)})
+    named = [name for name in own if name not in (subject, *covariates)]
+    others = pd.DataFrame({name: table[name].to_numpy() for name in named})
     if others.empty:
         return {"all": np.arange(table.sizes["cell"])}
     labels = others.astype(str).agg(" | ".join, axis=1)

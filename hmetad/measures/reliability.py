@@ -17,7 +17,7 @@ from scipy.special import betaincinv, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, probability, share_or_none, whole
-from hmetad.base.errors import ChoiceError, RepeatError
+from hmetad.base.errors import ChoiceError, NumberError, RepeatError
 from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.columns import named_rows, plain_array, text_columns
@@ -29,9 +29,9 @@ from hmetad.measures.stated_confidence import (
     CellTrials,
     Forecasts,
     GradedTrials,
-    check_probabilities,
     count_forecasts,
     few_trials,
+    not_probabilities,
     trials_by_cell,
 )
 from hmetad.rows.tables import TableLike, rows_of
@@ -140,7 +140,13 @@ def calibration(
     array([0.5  , 0.667])
     """
     by_cell = trials_by_cell(GradedTrials(trials, by, correct, confidence))
-    check_probabilities(confidence, by_cell.value)
+    for notice in not_probabilities(by_cell.cell, by_cell.value, cell_labels(by_cell.cells)):
+        off = by_cell.value[(by_cell.value < 0) | (by_cell.value > 1)]
+        column, got = (
+            f"confidence column {confidence!r}",
+            f"{len(off)} values such as {off[0]:.10g}",
+        )
+        raise NumberError(column, got, "probabilities from 0 to 1", notice.next_step)
     forecasts = count_forecasts(by_cell)
     if method == "mass":
         bin_of = forecasts.mass_bins(bins)

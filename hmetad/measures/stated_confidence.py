@@ -52,7 +52,6 @@ __all__ = [
     "Forecasts",
     "GradedTrials",
     "Missing",
-    "check_probabilities",
     "count_forecasts",
     "few_trials",
     "not_probabilities",
@@ -264,7 +263,12 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
     >>> found.right, found.value
     (array([1, 0]), array([0.9, 0.4]))
     """
-    refuse_ratings_table(graded.trials)
+    if isinstance(graded.trials, xr.DataArray | xr.Dataset):
+        dims = ", ".join(map(str, graded.trials.dims))
+        step = f"Ratings are counted, not confidences kept: to them apply {type2_measures()}."
+        allowed = "a pandas DataFrame with the confidence of each trial"
+        got = "a type-2 table" if "correct" in graded.trials.dims else "a table"
+        raise ShapeError("trials", f"{got} with dims ({dims})", allowed, step)
     columns, carried = graded.columns, trial_notices(graded.trials)
     correct, confidence = graded.correct, graded.confidence
     text = text_columns(graded.by)
@@ -340,16 +344,6 @@ def few_trials(trials: xr.DataArray) -> list[Notice]:
 
 
 # What trials may be
-
-
-def refuse_ratings_table(trials: object) -> None:
-    """Refuse a table of counts, and name what does apply to it."""
-    if isinstance(trials, xr.DataArray | xr.Dataset):
-        dims = ", ".join(map(str, trials.dims))
-        kind = "a type-2 table" if "correct" in trials.dims else "a table"
-        step = f"Ratings are counted, not confidences kept: to them apply {type2_measures()}."
-        allowed = "a pandas DataFrame with the confidence of each trial"
-        raise ShapeError("trials", f"{kind} with dims ({dims})", allowed, step)
 
 
 def finite_confidence(column: pd.Series) -> Floats:
@@ -434,22 +428,3 @@ def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[
     if case == "not-probabilities.scales":
         said = {"inside": first_few(inside), "outside": first_few(outside)}
     return [notice_of(case, [labels[i] for i in np.unique(cell[off])], **said)]
-
-
-def check_probabilities(confidence: str, value: Floats) -> None:
-    """Raise an error for confidence outside 0 to 1, which knows the usual scales."""
-    off = value[(value < 0) | (value > 1)]
-    if not off.size:
-        return
-    step = ""
-    if (value >= 1).all() and value.max() <= MOST_RATING and (value == np.round(value)).all():
-        step = (
-            f"Ratings are no probabilities: to a table by count_correct apply {type2_measures()}."
-        )
-    elif (value >= 0).all() and value.max() <= 100:
-        step = "Divide percentages by 100."
-    elif (value <= 0).all():
-        step = "Log probabilities become probabilities by numpy.exp."
-    argument = f"confidence column {confidence!r}"
-    got = f"{off.size} values such as {off[0]:.10g}"
-    raise NumberError(argument, got, "probabilities from 0 to 1", step)

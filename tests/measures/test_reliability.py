@@ -405,9 +405,9 @@ RATED = TOY.assign(stimulus=[0, 1, 0, 1, 0], response=[0, 1, 1, 0, 0], confidenc
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([90, 80, 100, 55, 0], r"Divide percentages by 100.*got 4 values such as 90"),
-        ([1, 2, 3, 4, 4], r"Ratings are no probabilities: .*count_correct apply .*auroc2"),
-        ([-0.1, -2, -3, -0.5, 0], r"Log probabilities become probabilities by numpy\.exp"),
+        ([90, 80, 100, 55, 0], r".*scale='percent' for percentages.*got 4 values such as 90"),
+        ([1, 2, 3, 4, 4], r"If the ends of the ratings mean 0 and 1.*scale=\(1, 7\)"),
+        ([-0.1, -2, -3, -0.5, 0], r"Convert log probabilities to probabilities with numpy\.exp"),
         ([-0.1, 0.5, 1.2, 0.5, 0.5], r".*Expected probabilities.*, got 2 values such as -0\.1"),
         (["90%", "80%", "1%", "5%", "2%"], r"import table FILE --sc.*text such as '90%' \(5 of 5 "),
         ([True, False, True, True, True], r"got values such as \[True\]"),
