@@ -11,7 +11,7 @@ import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -217,29 +217,27 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
 @cache
 def registry() -> dict[str, dict[str, Any]]:
     """Entries of the registries by name."""
-    own, database = (
+    entries, database = (
         tomllib.loads((files("hmetad") / name).read_text(encoding="utf-8"))
         for name in ("datasets.toml", "confidence_database.toml")
     )
-    source = database["source"]
-    return own | {name: entry_of(name, one, source) for name, one in database["sets"].items()}
-
-
-def entry_of(name: str, record: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    """Entry of a set of the Confidence Database, from the record of what stands in its file."""
-    file = {key: record[key] for key in ("bytes", "sha256")}
-    quantiles = {"quantiles": record.get("quantiles"), "quantiles_within": "subject"}
-    scale = {"ratings": len(record["levels"])} if "levels" in record else quantiles
-    return {
-        **source,
-        **{key: record[key] for key in ("title", "people", "trials", "domain") if key in record},
-        "observers": f"{record['people']} people",
-        "table": f"count table by {' and '.join(record['by'])}",
-        "count": {"by": record["by"], **scale},
-        "citation": "; ".join(one["citation"] for one in (record, source) if "citation" in one),
-        "files": [{"path": f"{source['folder']}/data_{name}.csv", **file}],
-        "record": record,
-    }
+    source, shown = database["source"], ("title", "people", "trials", "domain")
+    # Those of the Confidence Database have a record of what stands in their file.
+    for name, record in database["sets"].items():
+        quantiles = {"quantiles": record.get("quantiles"), "quantiles_within": "subject"}
+        scale = {"ratings": len(record["levels"])} if "levels" in record else quantiles
+        file = {"path": f"{source['folder']}/data_{name}.csv"}
+        entries[name] = {
+            **source,
+            **{key: record[key] for key in shown if key in record},
+            "observers": f"{record['people']} people",
+            "table": f"count table by {' and '.join(record['by'])}",
+            "count": {"by": record["by"], **scale},
+            "citation": "; ".join(one["citation"] for one in (record, source) if "citation" in one),
+            "files": [file | {key: record[key] for key in ("bytes", "sha256")}],
+            "record": record,
+        }
+    return entries
 
 
 def fetch(name: str, folder: str | Path | None) -> list[Path]:

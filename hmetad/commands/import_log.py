@@ -247,10 +247,14 @@ def import_table(asked: Annotated[ImportOptions, [*fields_of("table"), "describe
     hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
     hmetad import table unknown.csv --describe
     """
-    if asked.describe:
-        give_guesses(asked)
-    else:
+    if not asked.describe:
         import_trials("table", asked)
+        return
+    for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
+        step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
+        raise ConflictError(option_name(name), "--describe", next_step=step)
+    found = rows_of(hmetad.datasets.describe(asked.path))
+    asked.give(Answer((Listing(found, GUESSES, str(asked.path)),)))
 
 
 def import_dataset(asked: Annotated[ImportOptions, SHARED]) -> None:
@@ -286,36 +290,23 @@ def import_trials(kind: str, asked: ImportOptions) -> None:
     asked.give(Answer((listing,), notices, more={"trials": len(trials), **remarks}), [path])
 
 
-def give_guesses(asked: ImportOptions) -> None:
-    """Print what the columns and codes of a table may be, and why."""
-    for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
-        step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
-        raise ConflictError(option_name(name), "--describe", next_step=step)
-    found = rows_of(hmetad.datasets.describe(asked.path))
-    asked.give(Answer((Listing(found, GUESSES, str(asked.path)),)))
-
-
 def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
     """Trials of a log, or of a public data set, read by one process or several."""
     with options_named(TYPED):
         if kind == "dataset":
             return hmetad.datasets.load_trials(str(asked.path))
-        read = partial(hmetad.logs.read_log, kind, asked.path, **reader_options(kind, asked))
+        options = {}
+        for name in (name for name in READERS[kind].options if name != "executor"):
+            field = FIELDS.get(name, name)
+            given = getattr(asked, field)
+            if given is not None:
+                is_parsed = name in PARSED
+                options[name] = PARSED[name](option_name(field), given) if is_parsed else given
+        read = partial(hmetad.logs.read_log, kind, asked.path, **options)
         if asked.workers == 1:
             return read()
         with Workers(asked.workers) as executor:
             return read(executor=executor)
-
-
-def reader_options(kind: str, asked: ImportOptions) -> dict[str, Any]:
-    """Options of a reader that were given."""
-    found = {}
-    for name in (name for name in READERS[kind].options if name != "executor"):
-        field = FIELDS.get(name, name)
-        given = getattr(asked, field)
-        if given is not None:
-            found[name] = PARSED[name](option_name(field), given) if name in PARSED else given
-    return found
 
 
 def is_read_as(kind: str, name: str) -> bool:

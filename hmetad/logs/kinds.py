@@ -182,14 +182,13 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
     """
     if path.is_file():
         return [path]
-    if not path.is_dir():
-        raise FileError(str(path), "no such file", f"{allowed}, or a folder of them")
-    there = sorted(file for file in path.rglob("*") if file.is_file())
+    there = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
     files = [file for file in there if kind_of_name(file.name) == kind]
     if kind == "table" and not files:
         files = [file for file in there if is_table(file.name, TEXTS)]
     if not files:
-        raise FileError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
+        got = "a folder without logs" if path.is_dir() else "no such file"
+        raise FileError(str(path), got, f"{allowed}, or a folder of them")
     return files
 
 

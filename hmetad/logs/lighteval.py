@@ -103,8 +103,8 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
 
 def details_of(path: Path, choices: Choices) -> list[LogFile]:
     """Files of details of a path, one run of each task and model unless the caller wants all."""
-    found = [described(file) for file in files_of_kind(path, "lighteval", ALLOWED)]
-    return chosen_runs(found, path, choices)
+    files = files_of_kind(path, "lighteval", ALLOWED)
+    return chosen_runs([*map(described, files)], path, choices)
 
 
 def described(path: Path) -> LogFile:

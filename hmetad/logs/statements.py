@@ -158,20 +158,14 @@ def read_statement(value: Any, wording: Wording) -> Statement:
         for values in fields:
             several = [read_value(one, words) for one in values]
             read.append(agree_on(several, "several different confidences"))
+    readable = [one for one in read if not one.reason]
+    if readable:
+        meant = {(one.number, one.is_probability) for one in readable}
+        return readable[-1]._replace(restates=len(meant) > 1)
     if read:
-        return last_of(read)
+        return read[-1]
     reason = "not understood" if wording.field is None else f"no field {wording.field!r}"
     return unread_statement(value, reason if pattern is None else "pattern not found")
-
-
-def last_of(statements: Sequence[Statement]) -> Statement:
-    """The last statement that can be read, and whether others before it said something else."""
-    readable = [one for one in statements if not one.reason]
-    if not readable:
-        return statements[-1]
-    last = readable[-1]
-    meant = {(one.number, one.is_probability) for one in readable}
-    return last._replace(restates=len(meant) > 1)
 
 
 def agree_on(statements: Sequence[Statement], otherwise: str) -> Statement:

@@ -110,7 +110,11 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     ([0.85, nan], {'confidence: not understood': 1})
     """
     choices = make_choices("table", options)
-    files = table_paths(Path(path))
+    place, allowed = Path(path), (*TABLES, *TEXTS)
+    if place.is_dir():
+        files = files_of_kind(place, "table", f"a table {', '.join(allowed)}")
+    else:
+        files = [file for file, _ in files_of(place, allowed)]
     table, found, missing = joined_tables(files, choices)
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, choices.columns or {})
@@ -152,14 +156,6 @@ def refuse_spoiled(trials: pd.DataFrame, choices: Choices) -> None:
         steps = (f"Read these rows separately, with {way}." for way in ways)
         got = f"{scale!r}, where all numbers of {first_few(small)} are from 0 to 1"
         raise ChoiceError("scale", got, "the scale of all that is read", *steps)
-
-
-def table_paths(path: Path) -> list[Path]:
-    """Tables that a path means: a file, those in a folder that are no logs, or of a pattern."""
-    allowed = (*TABLES, *TEXTS)
-    if path.is_dir():
-        return files_of_kind(path, "table", f"a table {', '.join(allowed)}")
-    return [file for file, _ in files_of(path, allowed)]
 
 
 def joined_tables(
