@@ -173,7 +173,7 @@ def sample_enough(
     """Draws that are enough, as far as may be; of which program, their posterior, and attrs.
 
     Where draws say that effects should be centred in another way, or steps diverged, chains begin
-    anew. Divergences do no harm to what is the same with longer steps, of which more diverged.
+    anew. Divergences withhold nothing that is the same with longer steps, of which more diverged.
     """
     targets, earlier, centring = [*plan.targets], None, "estimated"
     while True:

@@ -162,7 +162,7 @@ def divergence_notices(fitted: Fitted) -> list[Notice]:
         return []
     said = {"number": number, "transitions": "transition" if number == 1 else "transitions"}
     if stats.attrs.get(AGREE) == "all":
-        return [notice_of("divergences.harmless", **said)]
+        return [notice_of("divergences.agreeing", **said)]
     if are_apart:
         cells = map(str, stats["cell"].values[stats["divergences"].values > 0])
         return [notice_of("divergences", cells, where="", **said)]

@@ -123,7 +123,7 @@ def test_too_few_effective_draws_are_made_more(counts, monkeypatch):
 
 @pytest.mark.integration
 @pytest.mark.parametrize("options", [{}, {"draws": 1000}])
-def test_divergences_that_do_no_harm_are_known_where_chains_began_anew_at_a_look(
+def test_divergences_that_change_nothing_are_a_warning_also_where_chains_began_anew_at_a_look(
     options, counts, monkeypatch
 ):
     monkeypatch.setattr(chains, "TARGETS", (0.3, 0.4, 0.5))
@@ -131,6 +131,8 @@ def test_divergences_that_do_no_harm_are_known_where_chains_began_anew_at_a_look
     statistics = found["sample_stats"]
     assert int(statistics["diverging"].sum()) > 0
     assert statistics.attrs["agree_with_longer_steps"] == "all"
+    (notice,) = [one for one in notices(found) if one.code == "divergences"]
+    assert (notice.severity, notice.cells) == ("warning", ())
 
 
 @pytest.mark.integration
