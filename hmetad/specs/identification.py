@@ -13,7 +13,7 @@ from scipy.stats import binom, chi2
 from hmetad.base.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.design import Block, Design, Term
-from hmetad.specs.formula import formula_columns
+from hmetad.specs.formula import block_factors, formula_columns, parse_formula
 from hmetad.specs.spec import ModelSpec
 
 __all__ = [
@@ -48,7 +48,9 @@ def identification_notices(
     list of Notice
         ``"not-identified"``, for each such parameter, and for each factor whose effects on d′ and c
         cannot be told apart; ``"held-equal"`` where conditions differ in M alone; ``"same-effect"``
-        where people differ in M, but not in what a condition within them does to it.
+        where people differ in M, but not in what a condition within them does to it;
+        ``"constant-slope"`` where a condition has effects within people, and varies in none of
+        them.
     """
     said, ratings = list[Notice](), counts.sizes["rating"]
     cells, names = counts.sizes["cell"], [p.name for p in spec.record.parameters]
@@ -65,7 +67,7 @@ def identification_notices(
         if levels < one.levels_needed:
             about = {"parameter": one.name, "needed": one.levels_needed}
             said.append(notice_of("not-identified.levels", **about))
-    said += held_equal_notices(counts, spec, designs)
+    said += [*held_equal_notices(counts, spec, designs), *constant_slope_notices(designs)]
     if (focus := designs.get(spec.record.parameter_of_interest)) is not None:
         said += same_effect_notices(focus)
     factors = one_stimulus_factors(counts, designs)
@@ -126,12 +128,52 @@ def same_effect_notices(design: Design) -> list[Notice]:
     return [*found.values()]
 
 
+def constant_slope_notices(designs: Mapping[str, Design]) -> list[Notice]:
+    """Notice of effects of groups on what is constant within each, and of the formula meant.
+
+    What an effect is about is then, in every group, the same as what others are about.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, design in designs.items():
+        parsed, lost = parse_formula(design.formula), list[str]()
+        meant, known = [parsed.common.text], dict[str, Floats]()
+        written = [(one, factor) for one in parsed.group_terms for factor in block_factors(one)]
+        for (group, factor), block in zip(written, design.blocks, strict=True):
+            kept = []
+            for term in block.terms:
+                others = known.setdefault(factor, np.zeros((design.size, 1)))
+                both = np.hstack([others, term.columns])
+                if term.name == "1" or any(has_rank(both[x], others[x]) for x in rows_of(block)):
+                    kept.append(term.name)
+                    known[factor] = both
+                else:
+                    lost.append(f"{term.name} in every {factor}")
+            text = " + ".join(kept) if len(kept) < len(block.terms) else group.expression.text
+            bar = "|" if group.is_correlated or len(kept) == 1 else "||"
+            meant += [f"({text} {bar} {factor})"] if kept else []
+        if lost:
+            found.setdefault((", ".join(lost), " + ".join(meant)), []).append(name)
+    return [
+        notice_of("constant-slope", terms=terms, meant=meant, parameters=", ".join(names))
+        for (terms, meant), names in found.items()
+    ]
+
+
+def rows_of(block: Block) -> list[NDArray[np.intp]]:
+    """Cells of each group of a block."""
+    sizes = np.bincount(block.index, minlength=len(block.groups))
+    return np.split(np.argsort(block.index, kind="stable"), sizes.cumsum()[:-1])
+
+
+def has_rank(columns: Floats, others: Floats) -> bool:
+    """Whether some columns have a higher rank than others, which are among them."""
+    return bool(np.linalg.matrix_rank(columns) > np.linalg.matrix_rank(others))
+
+
 def groups_alike(term: Term, block: Block, nested: Sequence[Block]) -> set[int]:
     """Groups of a block within which a term varies, and no effects of the group make it up."""
-    order = np.argsort(block.index, kind="stable")
-    sizes = np.bincount(block.index, minlength=len(block.groups))
-    rank, found = np.linalg.matrix_rank, set[int]()
-    for number, rows in enumerate(np.split(order, sizes.cumsum()[:-1])):
+    found = set[int]()
+    for number, rows in enumerate(rows_of(block)):
         columns = term.columns[rows]
         if len(rows) < 2 or not np.ptp(columns, axis=0).any():
             continue
@@ -142,7 +184,7 @@ def groups_alike(term: Term, block: Block, nested: Sequence[Block]) -> set[int]:
                 for group in np.unique(one.index[rows])
             ]
         )
-        if rank(np.hstack([effects, columns])) > rank(effects):
+        if has_rank(np.hstack([effects, columns]), effects):
             found.add(number)
     return found
 

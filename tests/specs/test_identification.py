@@ -119,6 +119,32 @@ def test_a_card_of_what_lies_between_people_refuses_people_with_two_levels_of_it
     assert "(1 | subject:" in refused.value.shell_step
 
 
+@pytest.mark.parametrize(
+    ("formula", "meant"),
+    [
+        ("1 + group + (1 + group || subject)", "1 + group + (1 | subject)"),
+        (
+            "1 + group * condition + (1 + group * condition || subject)",
+            "1 + group * condition + (1 + condition || subject)",
+        ),
+        ("0 + group + (1 | subject) + (0 + group || subject)", "0 + group + (1 | subject)"),
+        ("1 + condition + (1 + condition | subject)", ""),
+        ("0 + group + (0 + group || subject)", ""),
+    ],
+)
+def test_effects_of_people_of_what_is_constant_in_them_are_noticed_with_the_formula_meant(
+    formula, meant
+):
+    counts = simulate_counts([1.5] * 8, m_ratio=0.8, trials=200, coords=PEOPLE, seed=1)
+    spec = with_changes(load_model("group"), formula={"log_m": formula, "dprime": formula})
+    found = identification_notices(counts, spec, designs_of(counts, spec))
+    steps = [one for one in found if one.code == "constant-slope"]
+    assert len(steps) == bool(meant)
+    for one in steps:
+        assert one.next_step == f"Write the formula {meant}."
+        assert "The formula of log_m, dprime has effects" in one.message
+
+
 def test_an_item_is_no_person_in_whom_an_effect_may_differ():
     coords = {"item": [*"xxyyzz"], "condition": ["x", "y"] * 3}
     counts = simulate_counts([1.5] * 6, m_ratio=0.8, trials=200, coords=coords, seed=1)
@@ -133,7 +159,7 @@ def test_no_card_holds_an_effect_on_m_equal_in_all_people(card):
     spec = load_model(card)
     counts = simulate_counts(**spec.example, seed=1)
     found = identification_notices(counts, spec, designs_of(counts, spec))
-    assert "same-effect" not in {one.code for one in found}
+    assert not {"same-effect", "constant-slope"} & {one.code for one in found}
 
 
 def test_conditions_in_the_formula_of_m_alone_are_said():
