@@ -57,20 +57,20 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1552,
+    "base": 1557,
     "bayes": 5540,
     "commands": 2611,
     "compare": 2106,
-    "counts": 3182,
+    "counts": 3188,
     "likelihood": 3546,
-    "logs": 2776,
+    "logs": 2779,
     "measures": 2827,
     "mle": 2126,
     "plots": 1749,
     "report": 3525,
-    "rows": 1417,
+    "rows": 1425,
     "simulate": 1189,
-    "specs": 1481,
+    "specs": 1486,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

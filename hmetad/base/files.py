@@ -25,7 +25,7 @@ from hmetad.base.errors import FileError
 
 __all__ = [
     *("PACKED", "TABLES", "TEXTS", "conversion_step", "files_of", "found_in", "is_table"),
-    *("refuse_place", "would_find", "write_together"),
+    *("no_file_error", "refuse_place", "would_find", "write_together"),
 ]
 
 # Suffixes of tables, of texts that are tables where their delimiter is known, and of what may be
@@ -207,6 +207,20 @@ def found_in(place: Path) -> list[Path]:
     """
     where = search_of(place)
     return [place] if where is None else [x for x in where[0].glob(where[1]) if x.is_file()]
+
+
+def no_file_error(path: Path, allowed: str, step: str = "") -> FileError:
+    """Error for a path that is not that of a file, with what is there.
+
+    Examples
+    --------
+    >>> print(no_file_error(Path("/"), "a table"), no_file_error(Path("none.csv"), "a table"))
+    /: Expected a table, got a folder. none.csv: Expected a table, got no such file.
+    """
+    got = "a folder" if path.is_dir() else "no such file"
+    if path.exists() and not path.is_dir():
+        got, step = "a pipe or device", "Write its content to a file, and name that file."
+    return FileError(str(path), got, allowed, step)
 
 
 def would_find(place: Path, output: Path) -> bool:

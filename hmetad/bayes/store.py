@@ -21,7 +21,7 @@ import xarray as xr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
 from hmetad.base.errors import DamagedError, InputError, OutputError
-from hmetad.base.files import write_together
+from hmetad.base.files import no_file_error, write_together
 from hmetad.base.memory import in_words
 from hmetad.base.notice import notice_of, with_notices
 from hmetad.base.notice_registry import limit
@@ -366,7 +366,7 @@ def ending(content: bytes | memoryview) -> bytes:
 def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Tree of a netCDF file, in memory, if it is undamaged and no larger than allowed."""
     if not path.is_file():
-        got = "a folder" if path.is_dir() else "no such file"
+        got = no_file_error(path, "a saved fit").got
         steps = ("Write one with save_fit.", "Write one with hmetad fit -o.")
         raise DamagedError(str(path), got, "a saved fit (.nc)", *steps)
     with reading(path):

@@ -18,6 +18,7 @@ import pandas as pd
 
 from hmetad.base.errors import ColumnError, LabelError, NumberError
 from hmetad.counts.columns import as_correct, refuse_absent, suspected_codes
+from hmetad.counts.difficulty import RESPONSE_TIME
 from hmetad.counts.tables import below_half
 from hmetad.rows.duplicates import plain_name
 
@@ -27,7 +28,7 @@ BY = ("subject", "task", "condition", "group")
 # What a trial must have, as far as the table has it.
 NEEDED = ("subject", "stimulus", "response", "confidence", "correct")
 # Confidence of so many values or fewer is levels; of more, quantiles are made.
-MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 4
+MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 6
 # Stimulus and response have at most so many codes, in most rows; rarer codes stand for no answer.
 MOST_OPTIONS, MOST, RARE = 12, 0.75, 0.05
 # A scale from 1 to at most 7 has no 0 where 0 is rarer than this.
@@ -155,7 +156,9 @@ def guess_table(table: pd.DataFrame) -> list[Guess]:
     record = guessed_record(guesses)
     is_known = len(record.get("labels", [])) > 1 or "correct" in record["columns"]
     right = with_answers(trials, record)["correct"] if is_known else pd.Series(dtype=object)
-    return [*guesses, *rating_codes(trials, right.map({True: 1.0, False: 0.0}))]
+    times = [x for x in table if RESPONSE_TIME.fullmatch(plain_name(x))]
+    is_silent = table.loc[trials.index, times].isna().any(axis=1)
+    return [*guesses, *rating_codes(trials, right.map({True: 1.0, False: 0.0}), is_silent)]
 
 
 def guessed_record(guesses: Sequence[Guess]) -> dict[str, Any]:
@@ -313,8 +316,11 @@ def are_opposite(trials: pd.DataFrame, labels: Sequence[Any]) -> bool:
     return len(people) > 0 and below_half(values) is not None
 
 
-def rating_codes(trials: pd.DataFrame, right: pd.Series) -> Iterator[Guess]:
-    """Levels of confidence or quantiles, codes for none, and which way the scale goes."""
+def rating_codes(trials: pd.DataFrame, right: pd.Series, is_silent: pd.Series) -> Iterator[Guess]:
+    """Levels of confidence or quantiles, codes for none, and which way the scale goes.
+
+    A confidence of 0 is a code where rows without a response time, and hardly others, have it.
+    """
     if "confidence" not in trials:
         return
     numbers = pd.to_numeric(trials["confidence"], errors="coerce")
@@ -326,8 +332,11 @@ def rating_codes(trials: pd.DataFrame, right: pd.Series) -> Iterator[Guess]:
     codes = [*words, *suspected_codes(values, times)]
     if [*values] == [*range(len(values))] and 2 < len(values) <= LONGEST + 1:
         codes += [0] * bool(times[0] < RAREST * times.sum())
+    zero = numbers == 0
+    if 0 not in codes and zero.any() and (is_silent == zero).mean() > AGREES:
+        codes += [0] * bool(is_silent[zero].mean() > AGREES)
     if codes:
-        reason = "no numbers, or far from the others or far rarer"
+        reason = "no numbers, far from the others, far rarer, or without a response time"
         yield Guess("missing_codes", {"confidence": codes}, 0 not in codes, reason)
     numbers = numbers.mask(numbers.isin(codes))
     centre = shared_centre(numbers, trials["response"]) if "response" in trials else None

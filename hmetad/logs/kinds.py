@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hmetad.base.errors import FileError
-from hmetad.base.files import TEXTS, conversion_step, found_in, is_table
+from hmetad.base.files import TEXTS, conversion_step, found_in, is_table, no_file_error
 
 __all__ = ["READERS", "Reader", "files_of_kind", "kind_of_name", "known_kinds", "recognise_kind"]
 
@@ -141,9 +141,9 @@ def recognise_kind(path: Path) -> str:
         found = ["table"] if {kind_of_name(file.name) for file in files} == {"table"} else []
         got = "a pattern of files that are no tables"
     else:
-        found, got = [], "no such file"
+        raise no_file_error(path, "a log of one kind")
     if len(found) != 1:
-        step = "" if got == "no such file" else f"Name the kind. {known_kinds()}"
+        step = f"Name the kind. {known_kinds()}"
         if path.is_file() and "pandas" in (convert := conversion_step(path)):
             step = f"If it is a table, {convert} {step}"
         raise FileError(str(path), got, "a log of one kind", step)
@@ -182,7 +182,9 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
     """
     if path.is_file():
         return [path]
-    there = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
+    if not path.is_dir():
+        raise no_file_error(path, f"{allowed}, or a folder of them")
+    there = sorted(file for file in path.rglob("*") if file.is_file())
     files = [file for file in there if kind_of_name(file.name) == kind]
     if kind == "table" and not files:
         files = [file for file in there if is_table(file.name, TEXTS)]

@@ -17,6 +17,7 @@ from scipy.io import loadmat, whosmat
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, nearest
+from hmetad.base.files import no_file_error
 from hmetad.logs.choices import make_choices
 from hmetad.logs.limits import Limits, beyond
 from hmetad.logs.trials import of_each
@@ -127,7 +128,7 @@ def found_in(wanted: Names, limits: Limits, path: Path) -> list[pd.DataFrame]:
 def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
     """Variables of a file: arrays, lists for cells, mappings for structs."""
     if not path.is_file():
-        raise FileError(str(path), "no such file", "a .mat file, or a folder of them")
+        raise no_file_error(path, "a .mat file, or a folder of them")
     try:
         size = sum(8 * math.prod(map(int, shape)) for _, shape, _ in whosmat(path))
         if size <= limits.unpacked:

@@ -21,7 +21,15 @@ import pandas as pd
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import FileError, InputError, KindError, nearest
-from hmetad.base.files import PACKED, TABLES, TEXTS, conversion_step, files_of, is_table
+from hmetad.base.files import (
+    PACKED,
+    TABLES,
+    TEXTS,
+    conversion_step,
+    files_of,
+    is_table,
+    no_file_error,
+)
 from hmetad.base.notice import Notice, notice_attrs
 from hmetad.base.spreadsheets import unguard
 from hmetad.rows.database import (
@@ -522,11 +530,11 @@ def text_format(path: Path, delimiter: str | None = None) -> tuple[str | None, s
 def table_suffix(path: Path, *, is_text: bool = False) -> str:
     """Suffix that tells the format, once it is sure that there is a file to read."""
     if path.is_dir():
-        raise FileError(str(path), "a folder", "a file", "Name the table in it.")
+        raise no_file_error(path, "a file", "Name the table in it.")
     if not path.is_file():
         tables = sorted(other.name for other in path.parent.glob("*") if is_table(other.name))
         step = f"In that folder: {', '.join(tables[:5])}." if tables else ""
-        raise FileError(str(path), "no such file", "a table of trials", step)
+        raise no_file_error(path, "a table of trials", step)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
     known = (*SEPARATORS, *TEXTS) if is_text else TABLES
     if not suffixes or suffixes[-1] not in known:

@@ -160,6 +160,11 @@ def by_difficulty(
             ("Give difficulty=None.", "Omit --difficulty."),
         )
         raise TooFewError("difficulty", got, "two difficulties or more", *steps)
+    shown = (counts.sum(["response", "rating"]) > 0).transpose("cell", "stimulus").to_numpy()
+    if difficulty is not None and not (shown.sum(axis=1) > 1).any():
+        got = f"{difficulty!r}, of which each value has one stimulus"
+        step = "Use its magnitude, without the side or sign of the stimulus."
+        raise ChoiceError("difficulty", got, "levels that both stimuli have", step)
     if cells.duplicated([*columns.values()]).any():
         got = f"several cells with the same {' and '.join(columns.values())}"
         step = "Take one task or condition at a time: "

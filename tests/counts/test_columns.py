@@ -8,6 +8,7 @@ import pytest
 import hmetad
 from hmetad import InputError, notices
 from hmetad.counts import without_codes
+from hmetad.measures import measure_trials
 from hmetad.rows.tables import rows_of
 
 COUNTS = [5, 3, 2, 1], [1, 2, 4, 6]
@@ -85,3 +86,16 @@ def test_codes_need_columns_by_role():
     rows = rows_of(pd.DataFrame({"confidence": [1, 2]}))
     with pytest.raises(InputError, match=r"^columns: .*Expected a mapping.*, got 3"):
         without_codes(rows, 1, 3)
+
+
+@pytest.mark.parametrize("role", ["stimulus", "response", "confidence", "correct", "subject"])
+@pytest.mark.parametrize(("text", "says"), [("x\ud800", "surrogates"), ("x" * 200_000, "200,000")])
+def test_a_text_that_no_file_keeps_is_refused_by_name_in_every_column(role, text, says):
+    trials = trials_of(["a", "b"]).rename(columns={"model": "subject"}).astype(object)
+    trials.loc[3, role] = text
+    counts = [hmetad.count_trials] * (role != "correct")
+    counts += [hmetad.count_correct, measure_trials] * (role not in ("stimulus", "response"))
+    for count in counts:
+        with pytest.raises(InputError, match=rf"column '{role}': .*{says}") as caught:
+            count(trials, by="subject")
+        assert len(str(caught.value)) < 1000

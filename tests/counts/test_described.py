@@ -145,9 +145,9 @@ def test_few_values_are_levels_and_many_are_quantiles():
     silent = np.random.default_rng(5).permutation(TABLE["Confidence"])
     assert facts(TABLE.assign(Confidence=silent))["levels"] == ([1, 2, 3, 4], False)
     shares = TABLE.assign(Confidence=TABLE["Confidence"] + np.linspace(0, 0.9, len(TABLE)))
-    assert facts(shares)["quantiles"] == (4, True)
+    assert facts(shares)["quantiles"] == (6, True)
     tenths = TABLE.assign(Confidence=TABLE["Confidence"] + np.arange(len(TABLE)) % 4 / 10)
-    assert facts(tenths)["quantiles"] == (4, False)
+    assert facts(tenths)["quantiles"] == (6, False)
 
 
 def test_numbers_far_from_the_scale_and_a_rare_zero_stand_for_no_confidence():
@@ -155,6 +155,16 @@ def test_numbers_far_from_the_scale_and_a_rare_zero_stand_for_no_confidence():
     far.iloc[:4], zero.iloc[:2] = 99, 0
     assert facts(TABLE.assign(Confidence=far))["missing_codes"] == ({"confidence": [99]}, True)
     assert facts(TABLE.assign(Confidence=zero))["missing_codes"] == ({"confidence": [0]}, False)
+
+
+def test_a_zero_of_rows_without_a_response_time_stands_for_no_confidence():
+    silent = np.arange(len(TABLE)) % 10 == 0
+    zero = TABLE.assign(Confidence=TABLE["Confidence"].mask(silent, 0), rt=0.7)
+    assert "missing_codes" not in facts(zero)
+    assert facts(zero.assign(rt=np.where(silent, np.nan, 0.7)))["missing_codes"] == (
+        {"confidence": [0]},
+        False,
+    )
 
 
 def test_a_scale_from_one_answer_to_the_other_is_counted_from_its_middle():

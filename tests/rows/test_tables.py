@@ -1,12 +1,15 @@
 """Tables are read by their suffix, or refused with the next step."""
 
 import json
+import os
 
 import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
+from hmetad.counts.counting import count_correct
 from hmetad.logs.kinds import recognise_kind
+from hmetad.logs.trial_tables import read_trials
 from hmetad.rows.files import read_table
 from hmetad.rows.tables import rows_of
 
@@ -103,3 +106,12 @@ def test_json_lines_keep_the_types_of_json(tmp_path):
     assert table["item"].tolist() == ["001", "1"]
     assert table["date"].tolist() == [1.6e9, 1.7e9]
     assert table["sure"].isna().tolist() == [False, True]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files.")
+def test_a_pipe_is_refused_as_one_and_not_waited_for(tmp_path):
+    path = tmp_path / "t.csv"
+    os.mkfifo(path)
+    for read in (read_table, count_correct, read_trials, recognise_kind):
+        with pytest.raises(InputError, match=r"t\.csv: Write its content to a file.*a pipe"):
+            read(path)

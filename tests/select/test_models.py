@@ -158,3 +158,11 @@ def test_every_model_has_a_card_and_its_texts():
         assert not one.same_as or one.same_as in candidates()
     default = chosen_models(None, has_levels=False, quick=False)
     assert not any(one.levels or one.slow for one in default)
+
+
+def test_a_difficulty_whose_sign_is_that_of_the_stimulus_is_refused():
+    counts = people(2, 100, **PROCESSES["sdt"])
+    is_odd = xr.DataArray(np.arange(counts.sizes["cell"]) % 2 == 1, dims="cell")
+    signed = counts.where((counts["stimulus"] == "S1") == is_odd, 0).astype(int)
+    with pytest.raises(InputError, match="difficulty: Use its magnitude"):
+        select_models(signed, difficulty="level", quick=True)
