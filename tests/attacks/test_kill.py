@@ -24,10 +24,12 @@ OLD = b"what was there before"
 ENDED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
 SAID = {signal.SIGINT: "hmetad: interrupted; ", signal.SIGTERM: "hmetad: terminated; "}
 COMPARED = "compare made.nc --over model --within domain --rope=-0.05,0.05"
+IMPORTED = "--columns correct=right -o out/trials.csv"
 COMMANDS = {
     "fit": (f"fit trials.csv --draws {DRAWS} --seed 1 -o out/fit.nc", ["fit.nc"]),
     "reproduce": ("reproduce meyen2025 --out out", ["comparison.csv", "report.html"]),
-    "import": ("import table raw.csv --columns correct=right -o out/trials.csv", ["trials.csv"]),
+    "import": (f"import table raw.csv {IMPORTED}", ["trials.csv"]),
+    "workers": (f"import table raw*.csv --workers 2 {IMPORTED}", ["trials.csv"]),
     "measures": ("measures trials.csv --meta-d -o out/page.md", ["page.md"]),
     "report": ("report made.nc -o out/page.html", ["page.html"]),
     "compare": (f"{COMPARED} -o out/rows.csv", ["rows.csv"]),
