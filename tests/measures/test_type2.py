@@ -392,6 +392,13 @@ def test_tables_of_either_kind_and_cells_alone_give_the_same(measure):
 # --- overconfidence -------------------------------------------------------------------------
 
 
+def test_overconfidence_of_stacked_tables_is_that_of_each():
+    tables = type2(np.random.default_rng(3).integers(1, 40, (3, 5, 2, 4)))
+    together = overconfidence(tables, probabilities=CHANCES)
+    alone = overconfidence(tables.isel(draw=1, cell=2), probabilities=CHANCES)
+    xr.testing.assert_equal(alone, together.isel(draw=1, cell=2))
+
+
 def test_overconfidence_is_that_of_trials_with_stated_probabilities():
     coords = {"model": ["a", "b"]}
     trials = hmetad.simulate_trials([1.2, 0.5], trials=400, coords=coords, seed=2)
@@ -513,6 +520,14 @@ def test_correctness_as_the_stimulus_under_another_name_is_at_chance():
     assert "at-chance" not in {one.code for one in notices(hmetad.measure(tiny))}
     usual = simulate_counts([0.6] * 4, trials=200, coords={"subject": range(4)}, seed=1)
     assert "at-chance" not in {one.code for one in notices(hmetad.measure(usual))}
+
+
+def test_a_person_with_many_trials_decides_whether_a_table_is_at_chance():
+    people, trials = {"subject": range(4)}, [4000, 20, 20, 20]
+    for dprime, is_named in (([0.0, 2.0, 2.0, 2.0], True), ([1.0, 0.0, -0.5, -0.5], False)):
+        counts = simulate_counts(dprime, trials=trials, coords=people, seed=1)
+        codes = {one.code for one in notices(hmetad.measure(counts)) if not one.cells}
+        assert ("at-chance" in codes) == is_named
 
 
 CONDITIONS = {
