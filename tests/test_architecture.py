@@ -57,18 +57,18 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1557,
+    "base": 1510,
     "bayes": 5540,
     "commands": 2611,
     "compare": 2106,
-    "counts": 3188,
+    "counts": 3115,
     "likelihood": 3546,
     "logs": 2779,
-    "measures": 2827,
+    "measures": 2777,
     "mle": 2126,
     "plots": 1749,
-    "report": 3525,
-    "rows": 1425,
+    "report": 3461,
+    "rows": 1413,
     "simulate": 1189,
     "specs": 1486,
     "studies": 2149,

@@ -18,17 +18,8 @@ from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
 
 __all__ = [
-    "CODE",
-    "Items",
-    "coverage_attrs",
-    "coverage_notices",
-    "item_coverage",
-    "items_of",
-    "shared_parts",
-    "shares_of",
-    "strata_columns",
-    "summed_coverage",
-    "unequal_items",
+    *("CODE", "Items", "coverage_attrs", "coverage_notices", "item_coverage", "items_of"),
+    *("shared_parts", "shares_of", "strata_columns", "summed_coverage", "unequal_items"),
 ]
 
 type Ints = NDArray[np.int64]

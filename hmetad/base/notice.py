@@ -19,17 +19,8 @@ from hmetad.base.notice_registry import Severity, about_alone, text_of
 from hmetad.base.untrusted import read_attr
 
 __all__ = [
-    "CARRIED_ATTRS",
-    "Notice",
-    "copy_notices",
-    "first_few",
-    "notice_attrs",
-    "notice_of",
-    "notice_where",
-    "notices",
-    "notices_where",
-    "undetermined_cells",
-    "with_notices",
+    *("CARRIED_ATTRS", "Notice", "copy_notices", "first_few", "notice_attrs", "notice_of"),
+    *("notice_where", "notices", "notices_where", "undetermined_cells", "with_notices"),
 ]
 
 NAMED = 5

@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 __all__ = [
-    "about_alone",
-    "codes",
-    "limit",
-    "repeat_in_comparison",
-    "sentence",
-    "short_words",
+    *("about_alone", "codes", "limit", "repeat_in_comparison", "sentence", "short_words"),
     "step_values",
 ]
 

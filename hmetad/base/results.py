@@ -13,20 +13,9 @@ from typing import Any, Literal
 from hmetad.base.errors import ChoiceError
 
 __all__ = [
-    "REGISTERED",
-    "Result",
-    "about",
-    "attrs_of",
-    "best_end",
-    "debiased_names",
-    "depends_on_ratings",
-    "find_result",
-    "is_raised_by_chance",
-    "names_of",
-    "refuse_biased",
-    "results",
-    "shown_in",
-    "type2_functions",
+    *("REGISTERED", "Result", "about", "attrs_of", "best_end", "debiased_names"),
+    *("depends_on_ratings", "find_result", "is_raised_by_chance", "names_of", "refuse_biased"),
+    *("results", "shown_in", "type2_functions"),
 ]
 
 Shown = Literal["", "estimate", "interval"]

@@ -28,7 +28,6 @@ from hmetad.base.errors import (
     NumberError,
     StimulusError,
     TakenError,
-    describe_value,
     nearest,
 )
 from hmetad.base.notice import Notice, notice_of
@@ -38,21 +37,9 @@ from hmetad.rows.tables import TableLike, rows_of
 from hmetad.rows.values import are_gaps, refuse_unwritable
 
 __all__ = [
-    "Codes",
-    "Label",
-    "as_correct",
-    "as_text",
-    "check_roles",
-    "code_notices",
-    "column_names",
-    "given_labels",
-    "listed",
-    "named_rows",
-    "plain_array",
-    "right_trials",
-    "several_columns",
-    "text_columns",
-    "without_codes",
+    *("Codes", "Label", "as_correct", "as_text", "check_roles", "code_notices", "column_names"),
+    *("given_labels", "listed", "named_rows", "plain_array", "right_trials", "several_columns"),
+    *("text_columns", "without_codes"),
 ]
 
 By = str | Sequence[str] | Mapping[str, str]
@@ -556,15 +543,8 @@ def correctness_error(role: str, got: str, stimulus: str) -> InputError:
 # Codes for missing answers
 
 
-def columns_by_role(argument: str, value: object) -> None:
-    """Refuse what names no columns by their roles."""
-    if not isinstance(value, Mapping):
-        step = "Name a column by its role: columns={'confidence': 'confidence'}."
-        raise ColumnError(argument, describe_value(value), "a mapping of role to column", step)
-
-
 # Names and labels are looked at where they are counted by.
-@check_inputs(skip=("labels",), columns=columns_by_role)
+@check_inputs(skip=("labels",))
 def without_codes(
     rows: Rows,
     missing_codes: Codes,

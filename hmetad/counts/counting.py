@@ -33,6 +33,7 @@ from hmetad.counts.columns import (
     code_notices,
     correctness_error,
     is_correctness_name,
+    listed,
     option_labels,
     options_of_trials,
     refuse_absent,
@@ -237,7 +238,12 @@ def count_trials(
     groups = with_numbers(groups, sides)
     attrs: dict[str, Any] = {}
     if labels_within:
-        within = labels_of_groups(found.by, labels_within, labels, options)
+        if labels is not None or options is not None:
+            raise ConflictError("labels_within", "labels" if options is None else "options")
+        within = listed("labels_within", labels_within)
+        for name in (name for name in within if name not in found.by):
+            step = f"Add {name!r} to by."
+            raise ColumnError("labels_within", repr(name), "a column of by", step)
         groups, attrs["labels_within"] = with_sides(groups, number, sides, within)
     elif labels is None:
         refuse_own_labels(found, groups, is_open=options is None)
@@ -384,24 +390,6 @@ def count_correct(
     of_rows = [*trial_notices(trials), *found.rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
     return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
-
-
-def labels_of_groups(
-    by: Sequence[str],
-    given: str | Sequence[str],
-    labels: Sequence[Label] | None,
-    options: int | Sequence[Label] | None,
-) -> list[str]:
-    """Columns in whose levels labels are different ones; they are columns of `by`."""
-    within = [given] if isinstance(given, str) else [*given]
-    for name, other in (("labels", labels), ("options", options)):
-        if other is not None:
-            raise ConflictError("labels_within", name)
-    for name in within:
-        if name not in by:
-            step = f"Add {name!r} to by."
-            raise ColumnError("labels_within", repr(name), "a column of by", step)
-    return within
 
 
 def refuse_own_labels(trials: Trials, groups: pd.DataFrame, *, is_open: bool) -> None:

@@ -56,6 +56,8 @@ __all__ = ["bin_confidence", "text_as_confidence"]
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 Method = Literal["quantile", "width", "edges"]
+Cuts = Sequence[float] | None
+Group = Sequence[Hashable] | ArrayLike | None
 
 MOST_RATINGS = 1000
 # Share of the values that are taken for mistakes, and rows in which one is looked for.
@@ -285,21 +287,11 @@ def row_of(shown: str, first: pd.Series) -> str:
 
 @overload
 def bin_confidence(
-    values: pd.Series,
-    ratings: int,
-    *,
-    method: Method = ...,
-    edges: Sequence[float] | None = ...,
-    within: Sequence[Hashable] | ArrayLike | None = ...,
+    values: pd.Series, ratings: int, *, method: Method = ..., edges: Cuts = ..., within: Group = ...
 ) -> pd.Series: ...
 @overload
 def bin_confidence(
-    values: ArrayLike,
-    ratings: int,
-    *,
-    method: Method = ...,
-    edges: Sequence[float] | None = ...,
-    within: Sequence[Hashable] | ArrayLike | None = ...,
+    values: ArrayLike, ratings: int, *, method: Method = ..., edges: Cuts = ..., within: Group = ...
 ) -> NDArray[Any]: ...
 @check_inputs(skip=("edges",))
 def bin_confidence(
@@ -307,8 +299,8 @@ def bin_confidence(
     ratings: int,
     *,
     method: Method = "quantile",
-    edges: Sequence[float] | None = None,
-    within: Sequence[Hashable] | ArrayLike | None = None,
+    edges: Cuts = None,
+    within: Group = None,
 ) -> pd.Series | NDArray[Any]:
     r"""Ratings 1..K of continuous confidence; equal values of a group get the same rating.
 

@@ -45,17 +45,8 @@ from hmetad.counts.tables import cell_labels, count_notices, rating_attrs, sums_
 from hmetad.rows.duplicates import is_people_name
 
 __all__ = [
-    "Hold",
-    "as_dataset",
-    "cell_columns",
-    "cell_generator",
-    "clusters_of",
-    "counts_together",
-    "draw_tables",
-    "has_spread",
-    "resample",
-    "seed_entropy",
-    "spreadless",
+    *("Hold", "as_dataset", "cell_columns", "cell_generator", "clusters_of", "counts_together"),
+    *("draw_tables", "has_spread", "resample", "seed_entropy", "spreadless"),
 ]
 
 type Floats = NDArray[np.float64]

@@ -28,10 +28,7 @@ from hmetad.counts.columns import Label, given_labels
 from hmetad.measures.results import describe, described
 
 __all__ = [
-    "combine_predictions",
-    "confidence_weighted_vote",
-    "group_bounds",
-    "majority_vote",
+    *("combine_predictions", "confidence_weighted_vote", "group_bounds", "majority_vote"),
     "predictionwise_vote",
 ]
 

@@ -38,17 +38,8 @@ from hmetad.rows.queries import Rows
 from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
-    "By",
-    "Units",
-    "absent_rows",
-    "common_items",
-    "needed_item",
-    "repeated_items",
-    "repeats_in_cells",
-    "told_of_items",
-    "unequal_answers",
-    "unit_columns",
-    "units_of",
+    *("By", "Units", "absent_rows", "common_items", "needed_item", "repeated_items"),
+    *("repeats_in_cells", "told_of_items", "unequal_answers", "unit_columns", "units_of"),
     "with_units",
 ]
 

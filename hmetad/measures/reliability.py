@@ -37,11 +37,7 @@ from hmetad.measures.stated_confidence import (
 from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
-    "COVERAGES",
-    "accuracy_by_confidence",
-    "calibration",
-    "selective_prediction",
-    "share_limits",
+    *("COVERAGES", "accuracy_by_confidence", "calibration", "selective_prediction", "share_limits"),
 ]
 
 Method = Literal["mass", "width", "distinct"]

@@ -15,16 +15,8 @@ from scipy.special import digamma, ndtr, ndtri
 from hmetad.measures.results import ratio
 
 __all__ = [
-    "area_error",
-    "area_limits",
-    "binned_scores",
-    "calibration_scores",
-    "order_scores",
-    "pairs",
-    "risk_coverage_area",
-    "selective_accuracy",
-    "squared_errors",
-    "wrong_and_right",
+    *("area_error", "area_limits", "binned_scores", "calibration_scores", "order_scores", "pairs"),
+    *("risk_coverage_area", "selective_accuracy", "squared_errors", "wrong_and_right"),
 ]
 
 type Floats = NDArray[np.float64]

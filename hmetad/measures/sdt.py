@@ -26,13 +26,7 @@ from hmetad.measures.results import described, ratio
 from hmetad.rows.duplicates import is_item_name
 
 __all__ = [
-    "Correction",
-    "Type1Rates",
-    "added_per_response",
-    "sdt",
-    "type1_rates",
-    "z_scores",
-    "z_test",
+    *("Correction", "Type1Rates", "added_per_response", "sdt", "type1_rates", "z_scores", "z_test"),
 ]
 
 Named = Literal["none", "loglinear", "cell"]

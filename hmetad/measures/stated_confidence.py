@@ -48,15 +48,8 @@ from hmetad.measures.results import Placed, described
 from hmetad.rows.tables import TableLike, rows_of
 
 __all__ = [
-    "CellTrials",
-    "Forecasts",
-    "GradedTrials",
-    "Missing",
-    "count_forecasts",
-    "few_trials",
-    "not_probabilities",
-    "scale_report",
-    "trials_by_cell",
+    *("CellTrials", "Forecasts", "GradedTrials", "Missing", "count_forecasts", "few_trials"),
+    *("not_probabilities", "scale_report", "trials_by_cell"),
 ]
 
 type Floats = NDArray[np.float64]

@@ -28,15 +28,8 @@ from hmetad.measures.sdt import z_scores
 from hmetad.measures.table_checks import unequal_ratings
 
 __all__ = [
-    "auroc2",
-    "gamma",
-    "mean_confidence",
-    "meta_delta",
-    "overconfidence",
-    "phi",
-    "type2_roc",
-    "type2_zroc",
-    "v_statistic",
+    *("auroc2", "gamma", "mean_confidence", "meta_delta", "overconfidence", "phi", "type2_roc"),
+    *("type2_zroc", "v_statistic"),
 ]
 
 GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]

@@ -21,14 +21,8 @@ from hmetad.text.cells import csv_text, format_cell, is_number
 from hmetad.text.escape import HIDDEN, latex, markdown, reveal, visible
 
 __all__ = [
-    "csv_table",
-    "json_text",
-    "latex_table",
-    "markdown_table",
-    "print_table",
-    "print_text",
-    "say",
-    "strict",
+    *("csv_table", "json_text", "latex_table", "markdown_table", "print_table", "print_text"),
+    *("say", "strict"),
 ]
 
 type Records = Sequence[Mapping[str, Any]]

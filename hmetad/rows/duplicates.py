@@ -16,14 +16,8 @@ import pandas as pd
 from hmetad.base.notice import Notice, first_few, notice_of
 
 __all__ = [
-    "file_notices",
-    "is_item_name",
-    "is_name_of_who",
-    "is_people_name",
-    "name_of_rows",
-    "plain_name",
-    "row_notices",
-    "same_rows",
+    *("file_notices", "is_item_name", "is_name_of_who", "is_people_name", "name_of_rows"),
+    *("plain_name", "row_notices", "same_rows"),
 ]
 
 ITEM_NAMES = frozenset(

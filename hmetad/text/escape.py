@@ -12,15 +12,7 @@ from functools import cache
 from pathlib import Path
 
 __all__ = [
-    "HIDDEN",
-    "Safe",
-    "latex",
-    "latex_signs",
-    "markdown",
-    "opening",
-    "reveal",
-    "shorten",
-    "slug",
+    *("HIDDEN", "Safe", "latex", "latex_signs", "markdown", "opening", "reveal", "shorten", "slug"),
     "visible",
 ]
 

@@ -37,10 +37,7 @@ from hmetad.text.cells import format_cell
 from hmetad.text.names import heading, in_percent, judged_name, symbol
 
 __all__ = [
-    "changed_verdicts",
-    "decision_blocks",
-    "decisions_report",
-    "question_of",
+    *("changed_verdicts", "decision_blocks", "decisions_report", "question_of"),
 ]
 
 type Fits = xr.DataTree | Mapping[str, xr.DataTree]

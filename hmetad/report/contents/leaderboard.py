@@ -38,18 +38,8 @@ from hmetad.report.page.blocks import (
 from hmetad.text.names import heading, in_percent, symbol
 
 __all__ = [
-    "OF_COUNTS",
-    "OF_TRIALS",
-    "Evidence",
-    "cells_by_stratum",
-    "compared_columns",
-    "evidence_of",
-    "in_a_row",
-    "leaderboard",
-    "measure_named",
-    "measure_strata",
-    "over_column",
-    "ranking_table",
+    *("OF_COUNTS", "OF_TRIALS", "Evidence", "cells_by_stratum", "compared_columns", "evidence_of"),
+    *("in_a_row", "leaderboard", "measure_named", "measure_strata", "over_column", "ranking_table"),
     "standing_of",
 ]
 

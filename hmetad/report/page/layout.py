@@ -13,13 +13,7 @@ from hmetad.text.cells import format_cell, is_number
 from hmetad.text.escape import shorten, slug, visible
 
 __all__ = [
-    "VERDICTS",
-    "FigureView",
-    "NoticesView",
-    "Numbered",
-    "ProseView",
-    "TableView",
-    "View",
+    *("VERDICTS", "FigureView", "NoticesView", "Numbered", "ProseView", "TableView", "View"),
     "arrange",
 ]
 

@@ -17,7 +17,6 @@ from hmetad.compare.decisions import Decisions
 from hmetad.report.page.blocks import (
     Alerts,
     Block,
-    Cell,
     Document,
     Figure,
     Prose,
@@ -31,14 +30,7 @@ from hmetad.report.terminal import json_text, strict
 from hmetad.text.cells import csv_text
 
 __all__ = [
-    "Alerts",
-    "Block",
-    "Cell",
-    "Figure",
-    "Prose",
-    "Report",
-    "Table",
-    "decisions_record",
+    *("Alerts", "Block", "Cell", "Figure", "Prose", "Report", "Table", "decisions_record"),
     "table_from_frame",
 ]
 
