@@ -84,7 +84,8 @@ def agreement(
         then refused (see Notes).
     correct : str, optional
         Column that says whether an answer is right; of lists, whether the first of them is, or,
-        where a filter voted, the one in column "chosen".
+        where a filter voted, the one in column "chosen". Where that column is there and missing,
+        the answers of a list were graded together, and none has a grade.
     of : {"modal", "graded"}, optional
         Which answer is judged: the one given most often, of several the one that came first; or
         the one with a grade, which is the first one, or where a filter voted the one that won.
@@ -225,8 +226,9 @@ def items_of(
         key = tuple(as_text(row[name]) for name in keys)
         verdict = row.get(correct)
         verdict = None if is_missing(verdict) else as_correct(verdict)
-        if filter_of(row) in voting:
-            won = answer_key(row.get("chosen"))
+        won = answer_key(row.get("chosen", ""))
+        # Several answers without a chosen one were graded together: none has the grade.
+        if filter_of(row) in voting or ("chosen" in row and won is None and len(answers) > 1):
             answers = [one._replace(won=one.key == won) for one in answers]
         graded = [place == 0 if a.won is None else a.won for place, a in enumerate(answers)]
         items.setdefault(key, (row, []))[1].extend(
@@ -273,7 +275,7 @@ def judged_row(
     if of == "graded" and judged.won is not None:
         judged = next((one for one in given if one.won), judged)
         if not judged.won:
-            rejected["correct: no response is the graded answer (answer_pattern=)"] += 1
+            rejected["correct: no response is the graded answer"] += 1
     correct = judged.correct
     if len(given) < FEWEST or judged.key is None:
         rejected["confidence: fewer than two answers to an item"] += 1

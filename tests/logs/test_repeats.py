@@ -120,12 +120,17 @@ def test_a_filter_that_is_named_a_vote_grades_none_of_the_texts_without_a_patter
     whole = voted(answers=[["It is 1", "It is 0", "It is 0"]] * 3)
     agreed = agreement(whole.assign(filter="maj@3"), of="graded")
     assert agreed["correct"].isna().all()
-    assert agreed.attrs["rejected"] == {
-        "correct: no response is the graded answer (answer_pattern=)": 3
-    }
+    assert agreed.attrs["rejected"] == {"correct: no response is the graded answer": 3}
     # Other filters keep an answer of the first response, which has the grade then.
     first = agreement(whole.assign(filter="strict-match"), of="graded")
     assert first["correct"].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("of", ["graded", "modal"])
+def test_answers_that_were_graded_together_have_no_grade_of_their_own(of):
+    agreed = agreement(voted(chosen=[None, "3", None]), of=of)
+    assert agreed["correct"].isna().tolist() == [True, False, True]
+    np.testing.assert_allclose(agreed["confidence"][1], 1 / 2 if of == "graded" else 2 / 3)
 
 
 def test_repeats_of_lm_eval_agree():
