@@ -196,7 +196,10 @@ def outcome(arguments: Sequence[str]) -> int:
         keep_caches()
         status: int | None = app(list(arguments), standalone_mode=False)
     except InputError as error:
-        return report_failure(as_typed(error), USAGE)
+        option = option_name(error.argument)
+        named = option if option in KNOWN.get() else error.argument
+        step = error.shell_step or error.next_step
+        return report_failure(error.message(named, step), USAGE)
     except TyperException as error:
         return report_failure(error.format_message(), USAGE)
     except BrokenPipeError:
@@ -272,10 +275,3 @@ def report_failure(message: str, status: int) -> int:
     if message:
         say("hmetad: " + " ".join(message.split()))
     return status
-
-
-def as_typed(error: InputError) -> str:
-    """Text of an error in the words of the command line."""
-    option = option_name(error.argument)
-    named = option if option in KNOWN.get() else error.argument
-    return error.message(named, error.shell_step or error.next_step)

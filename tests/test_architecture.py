@@ -59,7 +59,7 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1510,
     "bayes": 5540,
-    "commands": 2611,
+    "commands": 2608,
     "compare": 2106,
     "counts": 3115,
     "likelihood": 3546,

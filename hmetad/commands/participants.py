@@ -4,7 +4,7 @@ File of trials → reliability of each measure by split halves, or over sessions
 made these ratings, on the terminal and as a report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -90,7 +90,13 @@ def reliability(asked: ReliabilityOptions) -> None:
     hmetad reliability sliders.csv --by subject --quantiles 6 --json
     """
     written = output_file(asked.output, DATA_FILES, asked.file)
-    check_by(asked.by, asked.session)
+    names = [*parse_by(asked.by)]
+    if "subject" not in names:
+        step = "Name the column of people: --by subject=participant."
+        raise ColumnError("--by", ",".join(names) or "nothing", "subject among the columns", step)
+    if asked.session not in (None, *names):
+        step = f"Write --by subject,{asked.session} --session {asked.session}."
+        raise ColumnError("--session", repr(asked.session), "a column of --by", step)
     of_halves = "" if asked.session is None else "without --session"
     asked.refuse_idle(**dict.fromkeys(("splits", "goal", "seed"), of_halves))
     counts = count_file(asked, asked.by)
@@ -120,17 +126,6 @@ def halves_answer(found: "xr.Dataset", asked: ReliabilityOptions) -> Answer:
         columns.pop("group")
     more = {"splits": asked.splits, "goal": asked.goal, "measures": rows}
     return Answer((Listing(shown, columns, title),), hmetad.notices(found), asked.seed, more=more)
-
-
-def check_by(by: Sequence[str], session: str | None) -> None:
-    """Refuse to go on without people, and a session that is not counted by."""
-    names = [*parse_by(by)]
-    if "subject" not in names:
-        step = "Name the column of people: --by subject=participant."
-        raise ColumnError("--by", ",".join(names) or "nothing", "subject among the columns", step)
-    if session is not None and session not in names:
-        step = f"Write --by subject,{session} --session {session}."
-        raise ColumnError("--session", repr(session), "a column of --by", step)
 
 
 def shown_measures() -> list[str]:

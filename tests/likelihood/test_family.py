@@ -123,7 +123,9 @@ def test_expected_counts_have_the_truth_as_their_maximum(family, counts):
 def test_such_a_family_is_fitted_saved_and_predicted(family, counts, tmp_path):
     model = hmetad.ModelSpec("three", likelihood=family.name)
     quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
-    hmetad.save_fit(hmetad.fit(counts, model, draws=200, chains=2, **quiet), tmp_path / "fit.nc")
+    hmetad.save_fit(
+        hmetad.fit(counts, model, draws=200, tune=200, chains=2, **quiet), tmp_path / "fit.nc"
+    )
     fit = hmetad.load_fit(tmp_path / "fit.nc")
     middle = fit["posterior"]["log_m"].mean(["chain", "draw"])
     # 60,000 trials: log M is known to some 0.03.

@@ -23,7 +23,14 @@ from hmetad.likelihood.registry import (
 from hmetad.text.names import axis_name, heading, symbol
 
 PAGE = Path(__file__).parents[2] / "docs" / "likelihoods.md"
-QUIET = {"draws": 300, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 1}
+QUIET = {
+    "draws": 300,
+    "tune": 200,
+    "chains": 2,
+    "progressbar": False,
+    "quiet": True,
+    "random_seed": 1,
+}
 
 
 @pytest.fixture
