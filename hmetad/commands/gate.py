@@ -33,9 +33,6 @@ CONDITION = re.compile(
 )
 STATUS = {"passed": 0, "failed": 1, "not judged": 3}
 MOST_SHOWN = 5
-# What JSON has of the contrast that decides, and the column that holds it.
-FIELDS = {"contrast": "label", "difference": "mean"}
-FIELDS |= {name: name for name in ("lower", "upper", "verdict")}
 
 
 @dataclass(frozen=True)
@@ -147,8 +144,9 @@ def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
     """Answer with whether the comparison passed."""
     asked = gate.option.removeprefix("--").replace("-", "_")
     said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
-    numbers = {name: outcome.row[column] for name, column in FIELDS.items()}
-    gated = {**said, **numbers, "exit": outcome.status}
+    numbers = outcome.row.rename({"label": "contrast", "mean": "difference"})
+    fields = ["contrast", "difference", "lower", "upper", "verdict"]
+    gated = {**said, **dict(zip(fields, numbers[fields], strict=True)), "exit": outcome.status}
     return replace(answer, more={**answer.more, "gate": gated})
 
 

@@ -379,7 +379,12 @@ def selective_prediction(
     >>> curve["selective_accuracy"].values, curve["aurc"].round(4).item()
     (array([1.  , 0.75, 0.5 ]), 0.2708)
     """
-    shares = rising_shares(coverages)
+    shares = np.asarray(coverages, dtype=float)
+    is_share = bool(((shares > 0) & (shares <= 1)).all())
+    if shares.ndim != 1 or not shares.size or not is_share or (np.diff(shares) <= 0).any():
+        step = "Divide percentages by 100." if shares.size and shares.max() > 1 else ""
+        allowed = "rising numbers above 0 and up to 1"
+        raise ChoiceError("coverages", repr(coverages), allowed, step)
     if tolerance is not None and repeats_in_cells(trials, by):
         step = "Keep one answer to each item, or take measure_trials, without a guarantee."
         raise RepeatError("trials", "several answers to an item", "one answer to each item", step)
@@ -469,17 +474,6 @@ def share_limits(
 
 
 # What abstaining gains
-
-
-def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
-    """Coverages as an array, if they are shares that rise."""
-    shares = np.asarray(coverages, dtype=float)
-    is_share = bool(((shares > 0) & (shares <= 1)).all())
-    if shares.ndim != 1 or not shares.size or not is_share or (np.diff(shares) <= 0).any():
-        step = "Divide percentages by 100." if shares.size and shares.max() > 1 else ""
-        allowed = "rising numbers above 0 and up to 1"
-        raise ChoiceError("coverages", repr(coverages), allowed, step)
-    return shares
 
 
 def coverage_curve(
