@@ -164,9 +164,9 @@ def coverage_words(gate: Gate, decisions: "Decisions") -> str:
 
 def numbers_of(rows: "pd.DataFrame") -> str:
     """Contrasts with their intervals, the first few of many."""
-    limits = [abs(x) for x in rows[["rope_lower", "rope_upper"]].iloc[0] if x]
+    ends = rows[["rope_lower", "rope_upper"]].abs().iloc[0]
     # As many as the ROPE has.
-    digits = max(3, -math.floor(math.log10(min(limits))))
+    digits = max(3, -math.floor(math.log10(min((x for x in ends if 0 < x < 1), default=1))))
     shown = [
         "{}, {} [{}, {}]".format(
             row.label, *(format_cell(x, f"z.{digits}f") for x in (row.mean, row.lower, row.upper))

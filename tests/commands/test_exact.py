@@ -8,6 +8,7 @@ import pytest
 from command_line import refused, run
 
 import hmetad
+from hmetad.commands.gate import numbers_of
 from hmetad.measures import measure_trials
 
 
@@ -119,6 +120,16 @@ def test_a_gate_has_an_exit_status_and_says_its_interval_and_trials(
         interval = f"{-row['mean']:.3f} [{-row['upper']:.3f}, {-row['lower']:.3f}]"
         assert f"b − a, {interval}" in gate["because"]
         assert "trials: b 400, a 400" in gate["because"]
+
+
+@pytest.mark.parametrize(
+    ("rope", "says"),
+    [((-0.01, 0.01), "0.000 [−0.002, 0.001]"), ((0, 2e-4), "−0.0004 [−0.0021, 0.0012]")],
+)
+def test_a_gate_has_the_digits_of_the_rope(rope, says):
+    row = {"label": "b − a", "mean": -4e-4, "lower": -0.0021, "upper": 0.0012}
+    row |= dict(zip(("rope_lower", "rope_upper"), rope, strict=True))
+    assert numbers_of(pd.DataFrame([row])) == f"b − a, {says}"
 
 
 @pytest.mark.parametrize(
