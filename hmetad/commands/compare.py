@@ -182,12 +182,12 @@ def compare(asked: CompareOptions) -> int:
     fits = read_fits(paths)
     may_repeat = repeats_decisions(asked, fits)
     asked = replace(asked, var=asked.var or judged_quantity(fits))
+    gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var))
     if asked.population:
         for fit in fits.values():
             refuse_covariates(fit["posterior"].to_dataset(), asked)
     sources = {name: source_of(fit, asked) for name, fit in fits.items()}
     draws = asked_draws(sources, fits, asked, own)
-    gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var))
     decisions = None if limits is None else decided(draws, asked, limits)
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None

@@ -218,3 +218,8 @@ def test_a_population_is_compared_at_the_mean_of_a_covariate_which_has_no_levels
     for option in ("--over age", "--over group --within age"):
         said = refused(tmp_path, f"{ask} {option}")
         assert "--var 'log_m_scale(age)', without --over" in said
+
+
+def test_a_condition_of_a_gate_is_refused_before_anything_is_computed(folder, monkeypatch):
+    monkeypatch.setattr(hmetad, "contrast", None)
+    assert "--fail-if" in refused(folder, f"{ASK} --fail-if 'good is worse'")
