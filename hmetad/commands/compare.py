@@ -21,7 +21,7 @@ from hmetad.base.errors import (
     NumberError,
     nearest,
 )
-from hmetad.base.results import shown_in
+from hmetad.base.results import results, shown_in
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -44,7 +44,6 @@ from hmetad.commands.fits import (
     levels_of,
     named_fits,
     notices_command,
-    predicted_draws,
     read_fits,
 )
 from hmetad.commands.gate import asked_gate, judge_gate, with_outcome
@@ -267,10 +266,33 @@ def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
 
 
 def source_of(fit: "xr.DataTree", asked: CompareOptions) -> Any:
-    """Draws of one fit that are compared."""
-    is_of: dict[str, Any] = {"population": asked.population, "new": asked.new}
-    is_of["levels"] = asked.levels
-    return predicted_draws(fit, str(asked.var), **is_of)
+    """Draws that are compared: a fit's own, of its population, or of a measure that it predicts.
+
+    Values of the population are those at the means of covariates.
+    """
+    var, population, is_new = str(asked.var), asked.population, bool(asked.new)
+    if are_resampled(fit):
+        if "formula" in fit.attrs:
+            if not (population or is_new):
+                return fit
+            cells = hmetad.bayes.average_conditions(fit, keep=asked.levels)
+            return hmetad.bayes.predict_estimates(fit, cells, new=[*asked.new])
+        for option, given in {"--new": is_new, "--population": population}.items():
+            if given:
+                step = "Model them first: hmetad estimates draws.nc --formula …"
+                raise ModelError(option, "draws without a model", "a fit of estimates", step)
+        return fit
+    if is_new:
+        step = "To compare conditions of its population: --population."
+        raise ModelError("--new", "a fit of counts", "a fit of estimates", step)
+    is_own = var in fit["posterior"]
+    if not is_own and not population and var in hmetad.bayes.spec_of(fit).record.results:
+        # A fit of very many cells keeps none of them.
+        return hmetad.bayes.predict_levels(fit)
+    cells = hmetad.bayes.average_conditions(fit, keep=asked.levels) if population else None
+    if not is_own and any(one.measured and one.name == var for one in results()):
+        return hmetad.bayes.predict_measures(fit, var, cells, group_terms=not population)
+    return hmetad.predict(fit, cells) if population else fit
 
 
 def refuse_covariates(posterior: "xr.Dataset", asked: CompareOptions) -> None:

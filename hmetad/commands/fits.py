@@ -3,6 +3,7 @@
 Paths → fits by name; fits → draws to compare, their notices, seeds and versions, and their report.
 """
 
+import contextlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,6 @@ from hmetad.base.errors import (
     ChoiceError,
     FileError,
     InputError,
-    ModelError,
     OutputError,
     RepeatError,
     UnknownError,
@@ -25,7 +25,6 @@ from hmetad.base.errors import (
 )
 from hmetad.base.notice_registry import about_alone, codes, repeat_in_comparison
 from hmetad.base.results import about as about_quantity
-from hmetad.base.results import results
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import is_dim_of
 from hmetad.commands.answer import (
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     *("DRAWS_FILE", "Fits", "about_fits", "are_resampled", "bearing_notices", "fit_notices"),
     *("judged_quantity", "levels_of", "named_fits", "notices", "notices_command"),
-    *("fits_otherwise", "predicted_draws", "read_fits", "report"),
+    *("fits_otherwise", "read_fits", "report"),
 ]
 
 
@@ -177,45 +176,6 @@ def levels_of(fits: Fits, over: str) -> dict[str, Any]:
     return found or ({name: name for name in fits} if len(fits) > 1 else {})
 
 
-def predicted_draws(
-    fit: "xr.DataTree",
-    var: str,
-    *,
-    population: bool = False,
-    new: Sequence[str] = (),
-    levels: Sequence[str] = (),
-) -> Any:
-    """Draws of one fit: its own, of its population, or of a measure that its model predicts.
-
-    Values of the population are those at the means of covariates, except of these levels.
-    """
-    if are_resampled(fit):
-        if "formula" in fit.attrs:
-            is_predicted = population or bool(new)
-            if not is_predicted:
-                return fit
-            cells = hmetad.bayes.average_conditions(fit, keep=levels)
-            return hmetad.bayes.predict_estimates(fit, cells, new=[*new])
-        for option, given in {"--new": new, "--population": population}.items():
-            if given:
-                step = "Model them first: hmetad estimates draws.nc --formula …"
-                raise ModelError(option, "draws without a model", "a fit of estimates", step)
-        return fit
-    if new:
-        step = "To compare conditions of its population: --population."
-        raise ModelError("--new", "a fit of counts", "a fit of estimates", step)
-    is_own = var in fit["posterior"]
-    if not is_own and not population and var in hmetad.bayes.spec_of(fit).record.results:
-        # A fit of very many cells keeps none of them.
-        return hmetad.bayes.predict_levels(fit)
-    if not is_own and any(one.measured and one.name == var for one in results()):
-        cells = hmetad.bayes.average_conditions(fit, keep=levels) if population else None
-        return hmetad.bayes.predict_measures(fit, var, cells, group_terms=not population)
-    if not population:
-        return fit
-    return hmetad.predict(fit, hmetad.bayes.average_conditions(fit, keep=levels))
-
-
 def fits_otherwise(
     fit: "xr.DataTree", path: Path, choices: Sequence[str] | None = None
 ) -> dict[str, "xr.DataTree"]:
@@ -225,8 +185,10 @@ def fits_otherwise(
     of = str(fit["posterior"].attrs.get("created_at", "unknown"))
     for choice in hmetad.bayes.other_choices(fit) if choices is None else choices:
         file = folder / f"{re.sub(r'\W+', '_', choice)}.nc"
-        known = load_otherwise(file, {"of": of, "choice": choice})
-        if known is None:
+        known = None
+        with contextlib.suppress(InputError):
+            known = hmetad.load_fit(file)
+        if known is None or (known.attrs.get("of"), known.attrs.get("choice")) != (of, choice):
             known = hmetad.sensitivity(fit, [choice], **sampling_options())[choice]
             known.attrs["of"] = of
             try:
@@ -236,15 +198,6 @@ def fits_otherwise(
                 say(f"{file} cannot be written ({error.strerror}): this fit will be sampled again.")
         found[choice] = known
     return found
-
-
-def load_otherwise(file: Path, attrs: Mapping[str, str]) -> "xr.DataTree | None":
-    """Fit of a file, if it is there and whole and has these attrs."""
-    try:
-        fit = hmetad.load_fit(file)
-    except InputError:
-        return None
-    return fit if attrs.items() <= fit.attrs.items() else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,7 +242,8 @@ def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
     """
     if asked.output is None and not asked.as_json:
         raise OutputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
-    paths = fits_in(asked.file)
+    inside = sorted(asked.file.glob("*.nc")) if asked.file.is_dir() else []
+    paths = {path.stem: path for path in inside or [asked.file]}
     written = output_file(asked.output, (*REPORTS, ".json"), *paths.values())
     asked.refuse_idle(question="with one fit" if len(paths) > 1 else "")
     labels = parse_pairs("--label", asked.label) or {}
@@ -316,12 +270,6 @@ def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
         asked.give(whole(page, fits, paths, labels), written)
     else:
         say(f"Written: {asked.output}")
-
-
-def fits_in(file: Path) -> dict[str, Path]:
-    """Path of each fit by its name: the fits in a folder, or the one that the path is."""
-    inside = sorted(file.glob("*.nc")) if file.is_dir() else []
-    return {path.stem: path for path in inside or [file]}
 
 
 def whole(

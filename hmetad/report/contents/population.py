@@ -88,22 +88,16 @@ def population_table(
     >>> table.query("kind == 'sd'")["quantity"].tolist()
     ['SD of log M-ratio by subject', 'SD of d′ by subject', 'SD of c by subject']
     """
+    spec, words = spec_of(fit), labels or {}
     if has_estimates(fit):
-        rows = [*estimates_rows(fit, labels or {})]
+        rows = [*estimates_rows(fit, words)]
+    elif spec.formula:
+        rows = [*population_rows(fit, spec, words), *variable_rows(fit, spec, words)]
     else:
-        rows = [*rows_of_counts(fit, labels or {})]
-    outside = (1 - ci_prob) / 2
-    return pd.DataFrame([{**row, **summary(draws, outside)} for row, draws in rows])[list(COLUMNS)]
-
-
-def rows_of_counts(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]:
-    """Rows of a fit of counts by formulas."""
-    spec = spec_of(fit)
-    if not spec.formula:
         step = "hmetad.report.estimate_table has the estimates of its cells."
         raise ModelError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
-    yield from population_rows(fit, spec, labels)
-    yield from variable_rows(fit, spec, labels)
+    outside = (1 - ci_prob) / 2
+    return pd.DataFrame([{**row, **summary(draws, outside)} for row, draws in rows])[list(COLUMNS)]
 
 
 def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
@@ -132,17 +126,12 @@ def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]
             words = [
                 number_text(cell[x].item())
                 for x in cell.coords
-                if x not in (*SAMPLES, *own_dims(cell))
+                if x not in (*SAMPLES, "cell", *cell.dims)
             ]
             place = [labels.get(word, word) for word in words]
             place += [str(one["response"].item())] if "response" in predicted[name].dims else []
             said = {"kind": "population", "quantity": symbol(name), "term": " | ".join(place)}
             yield {**said, "variable": name}, one
-
-
-def own_dims(cell: xr.Dataset) -> set[str]:
-    """Coordinates of a predicted cell that are none of its columns."""
-    return {"cell", *(str(dim) for dim in cell.dims)}
 
 
 def conditions(fit: xr.DataTree) -> pd.DataFrame | None:
