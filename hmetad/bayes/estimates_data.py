@@ -31,6 +31,7 @@ from hmetad.base.errors import (
 from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
 from hmetad.base.notice import Notice, notice_of, notices
+from hmetad.base.untrusted import read_attr
 from hmetad.likelihood.families.normal import LINKS, Link
 from hmetad.specs.design import cell_table
 
@@ -97,6 +98,9 @@ def read_estimates(
         return of_errors(cells, values, errors, None, link, [])
     data = dataset_of(source, name)
     found = list(dict.fromkeys([*notices(data), *notices(data[name])]))
+    there = set(map(str, data["cell"].values))
+    fewer = sorted(there & {*read_attr(data[name].attrs, "ratings")})
+    found += [notice_of("unequal-ratings", fewer)] if fewer else []
     cells = cell_table(data).set_index(np.array(list(map(str, data["cell"].values))))
     trials = trials_in(data)
     if "draw" not in data[name].dims:

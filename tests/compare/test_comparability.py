@@ -12,6 +12,7 @@ import hmetad
 from hmetad.base.notice import notices
 from hmetad.base.results import results
 from hmetad.bayes import predict_measures
+from hmetad.bayes.estimates_data import read_estimates
 from hmetad.compare.comparability import excludes_zero
 from hmetad.compare.contrasts import contrast
 from hmetad.measures import measure_trials, resample_trials
@@ -201,6 +202,15 @@ def test_auroc2_of_separate_tables_with_other_numbers_of_ratings_has_no_verdict(
     codes = dict(zip(found["pair"].values.tolist(), found["withheld"].values.tolist(), strict=True))
     assert codes["six − again"] == ""
     assert codes["two − six"] == codes["two − again"] == "unequal-ratings"
+
+
+def test_a_model_of_estimates_names_those_with_fewer_ratings():
+    counts = rated(("x", (2, 6)), ("y", [6]))
+    draws = hmetad.resample(counts, hmetad.measures.auroc2, n=200, seed=1)
+    two = str(counts["cell"].values[0])
+    for own, cells in ((draws, [(two,)]), (draws.isel(cell=[1, 2]), [])):
+        found = read_estimates(own, "auroc2", None, "identity", ["model"]).found
+        assert [one.cells for one in found if one.code == "unequal-ratings"] == cells
 
 
 def test_the_page_of_other_numbers_of_ratings_calls_none_the_best():
