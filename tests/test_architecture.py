@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1510,
-    "bayes": 5540,
+    "bayes": 5544,
     "commands": 2607,
     "compare": 2106,
     "counts": 3115,
