@@ -227,7 +227,8 @@ def values_of(method: str, requests: Sequence[dict[str, Any]]) -> dict[str, Any]
         right = [i for i, number in enumerate(numbers) if number in right]
         found = joint_choice(requests[0], list(mapping))
     else:
-        said = [one.get("text") for one in completions_of(requests[0])]
+        completions = objects_in(as_dict(requests[0].get("result")).get("completions"))
+        said = [one.get("text") for one in completions]
         whole = [text for text in said if isinstance(text, str)]
         return {
             "chosen": whole[0].strip() if whole else None,
@@ -293,14 +294,10 @@ def joint_choice(request: dict[str, Any], letters: Sequence[str]) -> dict[str, A
     return {"chosen": chosen, "missing": "confidence: log-probabilities are not finite"}
 
 
-def completions_of(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Completions of a request; none where it failed."""
-    return objects_in(as_dict(request.get("result")).get("completions"))
-
-
 def first_of(request: dict[str, Any]) -> tuple[str | None, list[dict[str, Any]]]:
     """Text of the first completion, and its tokens with their log-probabilities."""
-    first = next(iter(completions_of(request)), {})
+    # A request that failed has none.
+    first = next(iter(objects_in(as_dict(request.get("result")).get("completions"))), {})
     text = first.get("text")
     return text if isinstance(text, str) else None, objects_in(first.get("tokens"))
 

@@ -192,15 +192,10 @@ def samples_by_filter(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, 
             raise FileError(place, f"an object without {name!r}", LAYOUT, step)
         used = str(sample.get("filter", ""))
         if "filter" not in sample:
-            key = digest_of(json.dumps([sample["doc_id"], sample["resps"]]).encode())
+            key = hashlib.sha256(json.dumps([sample["doc_id"], sample["resps"]]).encode()).digest()
             times[key] += 1
             used = f"{times[key]}" if times[key] > 1 else ""
         yield place, content, sample, used
-
-
-def digest_of(content: bytes) -> bytes:
-    """Hash that tells lines apart."""
-    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 # Samples
@@ -223,7 +218,7 @@ def samples_of(
     lines: set[bytes] = set()
     copies = 0
     for place, content, sample, name in samples_by_filter(file.path, choices.limits):
-        digest = digest_of(content.strip())
+        digest = hashlib.blake2b(content.strip(), digest_size=16).digest()
         if digest in lines:
             copies += 1
             continue

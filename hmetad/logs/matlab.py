@@ -111,9 +111,9 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
         raise FileError(str(path), ", ".join(seen) + more or nothing, ALLOWED, *steps)
     trials = pd.concat([part.assign(**{TIMES: part.get(TIMES, 1.0)}) for part in parts])
     times = trials.pop(TIMES).to_numpy()
-    if times.sum() * trials.shape[1] > limits.cells:
-        size = int(times.sum()) * trials.shape[1]
-        raise beyond(str(path), "cells", f"{size:,} values", limits)
+    size = sum(times.tolist()) * trials.shape[1]
+    if size > limits.cells:
+        raise beyond(str(path), "cells", f"{size:,.0f} values", limits)
     rows = np.repeat(np.arange(len(trials)), times.astype(np.int64))
     trials = trials.iloc[rows].reset_index(drop=True)
     first = [name for name in ("subject", "task", *NEEDED) if name in trials]

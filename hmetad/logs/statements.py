@@ -253,14 +253,10 @@ def read_text(text: str, words: Mapping[str, float]) -> Statement:
         number = number if number <= end else math.nan
     if not math.isnan(number):
         return Statement(number / end, end > 1, said, "")
-    return unread_statement(text, NO_NUMBER if is_level(word) else "not understood")
-
-
-def is_level(text: str) -> bool:
-    """Whether a few words without a number end in one of confidence."""
-    words = text.split()
-    has_digits = any(map(str.isdigit, text))
-    return not has_digits and len(words) <= MOST_WORDS and not LEVELS.isdisjoint(words[-1:])
+    # A few words without a number, of which the last is one of confidence.
+    parts = [] if any(map(str.isdigit, word)) else word.split()
+    is_level = len(parts) <= MOST_WORDS and not LEVELS.isdisjoint(parts[-1:])
+    return unread_statement(text, NO_NUMBER if is_level else "not understood")
 
 
 def decimal_number(text: str) -> float:

@@ -123,7 +123,14 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         trials = without_codes(rows_of(trials), choices.missing_codes, coded).frame()
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if choices.grades is not None or choices.threshold is not None:
-        trials, attrs["rejected"] = graded(trials, choices.grades or {}, choices.threshold)
+        if "correct" not in trials:
+            raise ColumnError("grades", "no column 'correct'", "a column to grade", *COLUMNS)
+        scores = (None if is_missing(score) else score for score in trials["correct"].tolist())
+        rule = (choices.threshold, choices.grades, "column 'correct'")
+        grades = [verdict(score, *rule) for score in scores]
+        correct = pd.Series([grade for grade, _ in grades], trials.index, dtype="boolean")
+        trials = trials.assign(correct=correct)
+        attrs["rejected"] = dict(Counter(f"correct: {why}" for _, why in grades if why))
     if choices.wording is not None:
         if "confidence" not in trials:
             raise ColumnError("confidence", "no such column", "a column to parse", *COLUMNS)
@@ -273,20 +280,6 @@ def below_each_other(
     some = [repr(name) for name in first if name not in shared]
     found = [notice_of("columns-of-some-files", columns=first_few(some), all=len(files))]
     return joined[[*first, *places[0]]], found if some else []
-
-
-def graded(
-    trials: pd.DataFrame, grades: Mapping[str, bool], threshold: float | None
-) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Trials with column "correct" as truth values, and how many values say neither, by reason."""
-    if "correct" not in trials:
-        raise ColumnError("grades", "no column 'correct'", "a column to grade", *COLUMNS)
-    values = (None if is_missing(value) else value for value in trials["correct"].tolist())
-    found = [verdict(value, threshold, grades, "column 'correct'") for value in values]
-    verdicts, reasons = zip(*found, strict=True) if found else ((), ())
-    column = pd.Series(verdicts, dtype="boolean", index=trials.index)
-    rejected = Counter(f"correct: {reason}" for reason in reasons if reason)
-    return trials.assign(correct=column), dict(rejected)
 
 
 def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -111,6 +111,7 @@ NEWER = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM\x89HDF\r\n\x1a\n" + byt
             for number in (np.inf, -np.inf, np.nan)
         ),
         ({"nR_S1": [1e12, 2], "nR_S2": [1, 2]}, {}, r"'cells'.*got 3,000,000,000,015 values"),
+        ({"nR_S1": [1e308, 1e308], "nR_S2": [1, 2]}, {}, "got inf values"),
         ({"nR_S1": np.full((40, 2), 2.0**40), "nR_S2": np.ones((40, 2))}, {}, "limit 'cells'"),
         ({"nR_S1": [[1, 2]] * 2, "nR_S2": [[1, 2]] * 3}, {}, "2 rows of nR_S1 beside 3"),
         ({"stimID": [0, 1], "response": [0, 1, 1], "rating": [1, 2, 1]}, {}, "different lengths"),
