@@ -485,7 +485,9 @@ def unequal_quantiles(rating: NDArray[Any], n: Ints, ratings: int) -> list[Notic
     most, least = limit("unequal-quantiles") * equal + 1, FEWEST_IN_QUANTILE * equal - 1
     if trials.max() <= most and trials.min() >= least:
         return []
-    listed = ", ".join(f"{100 * one / trials.sum():.0f}" for one in trials)
+    shares = [f"{100 * one / trials.sum():.0f}" for one in trials]
+    ends = f"{min(shares, key=float)} to {max(shares, key=float)}"
+    listed = ", ".join(shares) if ratings <= MOST_CUTS else ends
     return [notice_of("unequal-quantiles", listed=listed)]
 
 

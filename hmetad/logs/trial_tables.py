@@ -29,7 +29,7 @@ from hmetad.rows.files import read_table
 from hmetad.rows.queries import columns_named
 from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
-from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, are_gaps
+from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
 
 __all__ = ["read_trials"]
 
@@ -239,11 +239,12 @@ def with_decimal_commas(
             continue
         known = table[name].where(~table[name].isin(GAPS))
         values = [value for value in known.dropna().tolist() if isinstance(value, str)]
-        commas = [one for one in values if NUMBER.fullmatch(one)]
-        rest = [one for one in values if not NUMBER.fullmatch(one)]
-        has_numbers = len(values) == known.notna().sum() and all(map(POWER.fullmatch, rest))
-        if has_numbers and not all(map(THOUSANDS.fullmatch, commas)):
-            numbers[name] = pd.to_numeric(known.str.strip().str.replace(",", "."))
+        commas = {one for one in values if NUMBER.fullmatch(one)}
+        are_texts = len(values) == known.notna().sum()
+        are_numbers = are_texts and all(x in commas or POWER.fullmatch(x) for x in values)
+        new = series_with_points(known) if are_numbers else known
+        if pd.api.types.is_numeric_dtype(new):
+            numbers[name] = new
         elif commas:
             undecided.append(name)
     found = {"decimal_commas": [*numbers], "undecided_commas": undecided}

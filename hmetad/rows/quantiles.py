@@ -7,6 +7,7 @@ those of bins in which a cut may lie.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import NumberError
 from hmetad.rows.database import Opened, literal, number_of
 from hmetad.rows.queries import Rows, Tally, groupable, plain_value
-from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, text_with_point
+from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, texts_with_points
 
 __all__ = ["NumberColumn", "Rated"]
 
@@ -154,7 +155,7 @@ class NumberColumn:
     def codes(self) -> set[str | float]:
         """Values that are missing ones, "9,5" as 9.5 where decimal commas are points."""
         codes = {*self.rows.codes.get(self.rows.own_names([self.column])[0], ())}
-        return codes | {plain_value(text_with_point(code)) for code in codes if self.has_points}
+        return codes | {*map(plain_value, texts_with_points(codes) if self.has_points else ())}
 
     def number_in(self, table: Opened) -> tuple[str, str]:
         """SQL for the number, NULL where missing, and for a text that is not a number."""
@@ -164,7 +165,8 @@ class NumberColumn:
         number, wrong = table.number_in(-1), "NULL::VARCHAR"
         if not table.has_numbers(-1):
             text = table.text_in(-1)
-            number = number_of(with_point(text)) if self.has_points else number
+            if self.has_points and table.frame(decimal_commas(text))["are_decimal"].item():
+                number = number_of(with_point(text))
             gaps = ", ".join(map(literal, GAPS))
             wrong = f"CASE WHEN {number} IS NULL AND {text} NOT IN ({gaps}) THEN {text} END"
         if codes := doubles(code for code in self.codes if isinstance(code, float)):
@@ -265,6 +267,16 @@ def doubles(values: Iterable[float]) -> str:
 def with_point(text: str) -> str:
     """SQL for a text, with a point for the decimal comma of a number."""
     bare = f"trim({text}, {literal(BLANKS)})"
-    is_comma = f"contains({text}, ',') AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
-    is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
-    return f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
+    return f"(CASE WHEN {is_like(text, NUMBER)} THEN replace({bare}, ',', '.') ELSE {text} END)"
+
+
+def decimal_commas(text: str) -> str:
+    """SQL for whether one of the texts of a column has a comma that cannot part thousands."""
+    is_decimal = f"{is_like(text, NUMBER)} AND NOT {is_like(text, THOUSANDS)}"
+    return f"SELECT coalesce(bool_or({is_decimal}), false) AS are_decimal FROM trials"
+
+
+def is_like(text: str, pattern: re.Pattern[str]) -> str:
+    """SQL for whether a text with a comma is like a pattern, blanks aside."""
+    bare = f"trim({text}, {literal(BLANKS)})"
+    return f"(contains({text}, ',') AND regexp_full_match({bare}, {literal(pattern.pattern)}))"

@@ -17,7 +17,15 @@ from hmetad.base.errors import ChoiceError, TooManyError
 from hmetad.base.spreadsheets import unguard
 
 __all__ = [
-    *("GAPS", "NUMBER", "THOUSANDS", "are_gaps", "refuse_unwritable", "text_with_point"),
+    *(
+        "GAPS",
+        "NUMBER",
+        "THOUSANDS",
+        "are_gaps",
+        "refuse_unwritable",
+        "series_with_points",
+        "texts_with_points",
+    ),
     *("typed_column", "with_points"),
 ]
 
@@ -112,18 +120,16 @@ def numbers_of(texts: NDArray[np.object_], decimal: str) -> NDArray[Any] | None:
 def with_points(columns: Sequence[str], frame: pd.DataFrame) -> pd.DataFrame:
     """Table with points for the decimal commas of numbers, in some columns.
 
-    Words stay, and so does what may be a number of thousands.
+    Words stay, and so do numbers of a column in which each comma may part thousands.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"sure": ["0,85", None, "1"], "rt": ["1,234", "0,5", "?"]})
     >>> with_points(["sure", "rt"], frame).to_dict("list")
-    {'sure': [0.85, nan, 1.0], 'rt': ['1,234', '0.5', '?']}
+    {'sure': [0.85, nan, 1.0], 'rt': ['1.234', '0.5', '?']}
     """
-    for name in columns:
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            frame = frame.assign(**{name: series_with_points(frame[name])})
-    return frame
+    texts = [name for name in columns if not pd.api.types.is_numeric_dtype(frame[name])]
+    return frame.assign(**{name: series_with_points(frame[name]) for name in texts})
 
 
 def series_with_points(column: pd.Series) -> pd.Series:
@@ -133,7 +139,7 @@ def series_with_points(column: pd.Series) -> pd.Series:
     except TypeError:
         # Lists and records are not numbers; counting them raises an error that names their type.
         return column
-    texts = [*map(text_with_point, levels)]
+    texts = texts_with_points(levels)
     if texts == [*levels]:
         return column
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
@@ -142,8 +148,8 @@ def series_with_points(column: pd.Series) -> pd.Series:
     return pd.Series(np.append(values, np.nan)[places], column.index, name=column.name)
 
 
-def text_with_point(value: Any) -> Any:
-    """Text of a number with a point for its decimal comma; anything else as it is."""
-    if not isinstance(value, str) or not NUMBER.fullmatch(value) or THOUSANDS.fullmatch(value):
-        return value
-    return value.strip().replace(",", ".")
+def texts_with_points(values: Iterable[Any]) -> list[Any]:
+    """Values of a column, points for decimal commas, unless each comma may part thousands."""
+    commas = {x for x in values if isinstance(x, str) and NUMBER.fullmatch(x)}
+    are_decimal = not all(map(THOUSANDS.fullmatch, commas))
+    return [x.strip().replace(",", ".") if are_decimal and x in commas else x for x in values]

@@ -365,6 +365,7 @@ def test_tables_of_other_engines_are_grouped_there(trials):
     np.testing.assert_array_equal(same_counts, count_trials(trials, by=BY, confidence="rating"))
 
 
+@pytest.mark.filterwarnings("ignore:Equal values of confidence")
 def test_quantiles_are_cut_where_values_in_memory_are():
     """As a query, of ties, gaps and 100,000 rows in groups, in which some are far from others."""
     rng = np.random.default_rng(4)
