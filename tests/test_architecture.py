@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1510,
-    "bayes": 5544,
+    "bayes": 5542,
     "commands": 2586,
-    "compare": 2106,
+    "compare": 2102,
     "counts": 3117,
     "likelihood": 3546,
     "logs": 2771,
-    "measures": 2774,
+    "measures": 2768,
     "mle": 2126,
     "plots": 1749,
     "report": 3456,
     "rows": 1425,
     "simulate": 1189,
-    "specs": 1486,
+    "specs": 1477,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

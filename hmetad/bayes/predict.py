@@ -358,7 +358,11 @@ def wanted_cells(cells: Any, fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
         labels = known_labels(cells, fitted)
         places = fitted.posterior.indexes["cell"].get_indexer(pd.Index(labels))
         return fitted.cells.iloc[places].reset_index(drop=True), labels
-    table = new_cells(cells)
+    try:
+        table = pd.DataFrame(cells).reset_index(drop=True)
+    except ValueError as error:
+        allowed = "as many values of each column: {'task': ['memory', 'vision'], 'age': [40, 40]}"
+        raise LevelError("cells", f"{cells!r} ({error})", allowed) from error
     columns = [*map(str, table.columns)]
     missing = [name for name in fitted.predictors if name not in columns]
     if missing:
@@ -390,15 +394,6 @@ def refuse_no_groups(table: pd.DataFrame, fitted: Fitted) -> None:
         named = " or ".join(":".join(factor) for factor in fitted.factors)
         step = "Leave out group_terms=True for the population's value."
         raise ColumnError("cells", ", ".join(columns), f"a column {named}", step)
-
-
-def new_cells(cells: pd.DataFrame | Mapping[str, Sequence[object]]) -> pd.DataFrame:
-    """New cells as a table, a row each."""
-    try:
-        return pd.DataFrame(cells).reset_index(drop=True)
-    except ValueError as error:
-        allowed = "as many values of each column: {'task': ['memory', 'vision'], 'age': [40, 40]}"
-        raise LevelError("cells", f"{cells!r} ({error})", allowed) from error
 
 
 def joined_labels(table: pd.DataFrame) -> list[str]:

@@ -6,7 +6,7 @@ levels where asked, then applied to the draws.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -213,7 +213,10 @@ def contrast(
     said |= {"pairing": "independent" if independent else "joint"}
     if table is not None:
         said["matrix"] = json.dumps(table.to_dict("split"), ensure_ascii=False)
-    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, unlike))}
+    # Errors on the cells of each contrast, or on the contrast itself.
+    codes, flags = error_flags(values)
+    concerned = np.vstack([flags.astype(float) @ abs(made.weights).T > 0, *unlike.values()])
+    withheld = {"withheld": ("pair", joined_codes([*codes, *unlike], concerned))}
     result = labelled_contrasts(data, cells, made.pairs, kind)
     result = result.assign_coords(withheld | side_coverage(values, over, made.weights))
     return result.assign_attrs(said | notice_attrs(found) | pool_attrs(cells.pool, made.levels))
@@ -380,15 +383,6 @@ def moved_apart(numbers: Floats, sides: NDArray[Any]) -> Floats:
     number = pd.factorize(sides)[0]
     moves = [(i % chains, i * draws // (number.max() + 1)) for i in number.tolist()]
     return np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], axis=-1)
-
-
-def withheld_codes(
-    values: xr.DataArray, weights: csr_array, unlike: Mapping[str, NDArray[np.bool_]]
-) -> list[str]:
-    """Codes of the errors on the cells of each contrast, or on the contrast itself."""
-    codes, flags = error_flags(values)
-    concerned = np.vstack([flags.astype(float) @ abs(weights).T > 0, *unlike.values()])
-    return joined_codes([*codes, *unlike], concerned)
 
 
 def labelled_contrasts(

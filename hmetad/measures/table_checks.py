@@ -17,13 +17,7 @@ from scipy.special import bdtrc
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, has_more_options
-from hmetad.counts.tables import (
-    EXPECTED,
-    choice_z,
-    items_together,
-    ratings_in_use,
-    without_columns,
-)
+from hmetad.counts.tables import EXPECTED, choice_z, items_together, ratings_in_use, without_columns
 from hmetad.measures.scores import pairs
 from hmetad.measures.sdt import sdt
 from hmetad.rows.duplicates import is_item_name

@@ -400,15 +400,14 @@ def check_between(column: str, design: Design, cells: pd.DataFrame, spec: ModelS
         who, number = block.factor, f"{several.sum()} of {len(several)}"
         got = f"several levels of {column} in {number} {who}, as in {block.groups[several][0]}"
         made = f"{who}=trials.{column}.astype(str) + '-' + trials.{who}.astype(str)"
-        ways = [
-            f"{unique}, or write (1 | {who}:{column}) in {formula}. If they are the same people, "
-            f"take {card}, with 1 + {column} + (1 + {column} || {who}) in {formula}."
-            for unique, formula, card in (
-                (f"make them unique, trials.assign({made})", "formula=", "model='group'"),
-                ("make them unique in the file", "--formula all=", "--model group"),
-            )
-        ]
-        steps = (f"If equal ids stand for different people, {way}" for way in ways)
+        python = f"make them unique, trials.assign({made})", "formula=", "model='group'"
+        shell = "make them unique in the file", "--formula all=", "--model group"
+        steps = (
+            f"If equal ids stand for different people, {unique}, or write (1 | {who}:{column}) in "
+            f"{formula}. If they are the same people, take {card}, with 1 + {column} + "
+            f"(1 + {column} || {who}) in {formula}."
+            for unique, formula, card in (python, shell)
+        )
         allowed = f"one level for each {who}: {column} lies between people in card {spec.name}"
         raise LevelError("counts", got, allowed, *steps)
 

@@ -16,12 +16,11 @@ from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
 from hmetad.specs.spec import ModelSpec
 
-__all__ = [
-    *("are_too_even", "even_ratings_notices", "identification_notices", "same_effect_notices"),
-]
+__all__ = ["are_too_even", "even_ratings_notices", "identification_notices", "same_effect_notices"]
 
 type Floats = NDArray[np.float64]
 
+RANK = np.linalg.matrix_rank
 # Members of a factor whose shares are this close to the average by chance: one in twenty.
 CLOSE = 0.05
 # Probability that chance alone has so many of them.
@@ -143,7 +142,7 @@ def constant_slope_notices(designs: Mapping[str, Design]) -> list[Notice]:
             for term in block.terms:
                 others = known.setdefault(factor, np.zeros((design.size, 1)))
                 both = np.hstack([others, term.columns])
-                if term.name == "1" or any(has_rank(both[x], others[x]) for x in rows_of(block)):
+                if term.name == "1" or any(RANK(both[x]) > RANK(others[x]) for x in rows_of(block)):
                     kept.append(term.name)
                     known[factor] = both
                 else:
@@ -165,11 +164,6 @@ def rows_of(block: Block) -> list[NDArray[np.intp]]:
     return np.split(np.argsort(block.index, kind="stable"), sizes.cumsum()[:-1])
 
 
-def has_rank(columns: Floats, others: Floats) -> bool:
-    """Whether some columns have a higher rank than others, which are among them."""
-    return bool(np.linalg.matrix_rank(columns) > np.linalg.matrix_rank(others))
-
-
 def groups_alike(term: Term, block: Block, nested: Sequence[Block]) -> set[int]:
     """Groups of a block within which a term varies, and no effects of the group make it up."""
     found = set[int]()
@@ -184,7 +178,7 @@ def groups_alike(term: Term, block: Block, nested: Sequence[Block]) -> set[int]:
                 for group in np.unique(one.index[rows])
             ]
         )
-        if has_rank(np.hstack([effects, columns]), effects):
+        if RANK(np.hstack([effects, columns])) > RANK(effects):
             found.add(number)
     return found
 

@@ -18,12 +18,7 @@ from hmetad.base.variable_roles import Identity
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.specs.formula import (
-    block_factors,
-    formula_columns,
-    parse_formula,
-    term_names,
-)
+from hmetad.specs.formula import block_factors, formula_columns, parse_formula, term_names
 
 __all__ = [
     *("CORRELATION", "ModelSpec", "as_priors", "formula_variables", "free_priors"),
