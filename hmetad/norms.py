@@ -22,12 +22,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, SourceError, UnknownError, nearest
 
 __all__ = [
-    "describe",
-    "describe_measures",
-    "language_models",
-    "populations",
-    "share_below",
-    "usual",
+    *("describe", "describe_measures", "language_models", "populations", "share_below", "usual"),
 ]
 
 type Among = Literal["people", "language_models"]

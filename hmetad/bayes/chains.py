@@ -49,13 +49,8 @@ if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
 
 __all__ = [
-    "OPTIONS",
-    "Request",
-    "labelled_posterior",
-    "posterior_of",
-    "sample_enough",
-    "sample_together",
-    "tree_of",
+    *("OPTIONS", "Request", "labelled_posterior", "posterior_of", "sample_enough"),
+    *("sample_together", "tree_of"),
 ]
 
 type Floats = NDArray[np.float64]

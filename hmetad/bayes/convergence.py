@@ -25,17 +25,8 @@ from hmetad.likelihood.family import Family
 from hmetad.specs.design import cell_table
 
 __all__ = [
-    "AGREE",
-    "ENOUGH",
-    "Flags",
-    "check_variable",
-    "convergence_notices",
-    "divergence_notices",
-    "flagged_elements",
-    "pools_m",
-    "prediction_notices",
-    "sampled_variables",
-    "sampling_flags",
+    *("AGREE", "ENOUGH", "Flags", "check_variable", "convergence_notices", "divergence_notices"),
+    *("flagged_elements", "pools_m", "prediction_notices", "sampled_variables", "sampling_flags"),
     "variable_notices",
 ]
 

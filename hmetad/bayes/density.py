@@ -29,17 +29,8 @@ from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
 __all__ = [
-    "CELLS",
-    "ProgramArrays",
-    "c_functions",
-    "evaluate",
-    "evaluate_parts",
-    "evaluate_warped",
-    "expand",
-    "log_exponential_integral",
-    "pack",
-    "unwarp",
-    "warped",
+    *("CELLS", "ProgramArrays", "c_functions", "evaluate", "evaluate_parts", "evaluate_warped"),
+    *("expand", "log_exponential_integral", "pack", "unwarp", "warped"),
 ]
 
 type Floats = NDArray[np.float64]

@@ -19,10 +19,7 @@ from hmetad.likelihood.ratings import LOG_SQRT_2PI
 from hmetad.likelihood.tensors import log_ndtr
 
 __all__ = [
-    "LOCATION_FAMILIES",
-    "add_variable",
-    "lkj_cholesky",
-    "log_exponential_integral",
+    *("LOCATION_FAMILIES", "add_variable", "lkj_cholesky", "log_exponential_integral"),
     "sorted_normal",
 ]
 

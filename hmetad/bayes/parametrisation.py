@@ -23,10 +23,7 @@ from numpy.typing import NDArray
 from hmetad.specs.design import Block, Design
 
 __all__ = [
-    "BlockParametrisation",
-    "OuterBlock",
-    "Parametrisation",
-    "correlation_factors",
+    *("BlockParametrisation", "OuterBlock", "Parametrisation", "correlation_factors"),
     "parametrise",
 ]
 

@@ -26,14 +26,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from hmetad.base.errors import FormulaError
 
 __all__ = [
-    "LARGE",
-    "MILLISECONDS",
-    "MOST_DRAWS",
-    "STATISTICS",
-    "TARGETS",
-    "Drawn",
-    "Plan",
-    "Start",
+    *("LARGE", "MILLISECONDS", "MOST_DRAWS", "STATISTICS", "TARGETS", "Drawn", "Plan", "Start"),
     "sample_rounds",
 ]
 

@@ -19,13 +19,8 @@ from hmetad.bayes.program import Program
 from hmetad.bayes.rounds import Drawn
 
 __all__ = [
-    "OF_CELLS",
-    "CellPosterior",
-    "chains_of_cell",
-    "draws_by_default",
-    "sample_cells_by_chains",
-    "seeds_of_cells",
-    "statistics_of",
+    *("OF_CELLS", "CellPosterior", "chains_of_cell", "draws_by_default", "sample_cells_by_chains"),
+    *("seeds_of_cells", "statistics_of"),
 ]
 
 # Statistics of cells, and those of chains that are kept for every cell.

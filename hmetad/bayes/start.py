@@ -25,10 +25,7 @@ from hmetad.specs.layout import FormulaLayout, Layout, Variable
 from hmetad.specs.spec import ModelSpec
 
 __all__ = [
-    "Start",
-    "fit_mixed",
-    "mixed_start",
-    "starting_point",
+    *("Start", "fit_mixed", "mixed_start", "starting_point"),
 ]
 
 type Floats = NDArray[np.float64]

@@ -32,10 +32,7 @@ from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
 
 __all__ = [
-    "choice_parameters",
-    "likelihood_names",
-    "load_likelihood",
-    "register",
+    *("choice_parameters", "likelihood_names", "load_likelihood", "register"),
     "sums_other_than_one",
 ]
 

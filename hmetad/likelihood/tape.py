@@ -29,11 +29,7 @@ from hmetad.likelihood.family import NUMPY, Family, Values
 from hmetad.likelihood.tails import LOG_SQRT_2PI, log_tail, mills
 
 __all__ = [
-    "MOMENTS",
-    "add_value_and_gradient",
-    "column_shapes",
-    "compiled_outcomes",
-    "sloped_outcomes",
+    *("MOMENTS", "add_value_and_gradient", "column_shapes", "compiled_outcomes", "sloped_outcomes"),
     "tape_of",
 ]
 

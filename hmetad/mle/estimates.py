@@ -19,11 +19,7 @@ from hmetad.measures.results import described
 from hmetad.measures.table_checks import CLEAR_Z
 
 __all__ = [
-    "clearly_high",
-    "label_estimates",
-    "moved_by_correction",
-    "problems",
-    "said_to_be_negative",
+    *("clearly_high", "label_estimates", "moved_by_correction", "problems", "said_to_be_negative"),
     "table_of",
 ]
 

@@ -38,12 +38,7 @@ from hmetad.plots.style import (
 )
 
 __all__ = [
-    "group_accuracy",
-    "information_plane",
-    "norms",
-    "risk_coverage",
-    "type1_roc",
-    "type2_roc",
+    *("group_accuracy", "information_plane", "norms", "risk_coverage", "type1_roc", "type2_roc"),
 ]
 
 type Floats = NDArray[np.float64]

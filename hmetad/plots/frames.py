@@ -16,11 +16,7 @@ from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.checks import TYPE1_DIMS
 
 __all__ = [
-    "draws_of_cells",
-    "draws_of_population",
-    "number_rows",
-    "require_column",
-    "require_counts",
+    *("draws_of_cells", "draws_of_population", "number_rows", "require_column", "require_counts"),
 ]
 
 

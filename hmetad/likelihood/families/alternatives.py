@@ -56,12 +56,8 @@ from hmetad.likelihood.ratings import (
 )
 
 __all__ = [
-    "FAMILIES",
-    "contrasts",
-    "log_biased_probabilities",
-    "log_gumbel_probabilities",
-    "log_margin_areas",
-    "log_probabilities",
+    *("FAMILIES", "contrasts", "log_biased_probabilities", "log_gumbel_probabilities"),
+    *("log_margin_areas", "log_probabilities"),
 ]
 
 SQRT2 = math.sqrt(2)
