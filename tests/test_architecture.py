@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2102,
     "counts": 3117,
     "likelihood": 3535,
-    "logs": 2771,
+    "logs": 2775,
     "measures": 2763,
     "mle": 2112,
     "plots": 1740,

@@ -27,13 +27,16 @@ __all__ = [
 
 # What reading a damaged archive raises besides.
 BROKEN = (BadZipFile, MemoryError, OverflowError, struct.error)
+UNREADABLE: tuple[type[Exception], ...] = (*texts.UNREADABLE, *BROKEN)
 # Importing it teaches zipfile the compression of Inspect's archives, below Python 3.14. Without it
 # these are refused with what to install.
-if sys.version_info < (3, 14):
-    with suppress(ImportError):
+with suppress(ImportError):
+    if sys.version_info < (3, 14):
         import zipfile_zstd  # noqa: F401
-
-UNREADABLE: tuple[type[Exception], ...] = (*texts.UNREADABLE, *BROKEN)
+        from zstandard import ZstdError
+    else:
+        from compression.zstd import ZstdError
+    UNREADABLE += (ZstdError,)
 ZIP_ZSTD = 93
 # What Zstandard packed is unpacked as a whole, whatever size was asked for: up to 128 MiB of 4 KiB.
 PACKED_PIECE = 4096

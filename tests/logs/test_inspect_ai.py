@@ -266,6 +266,18 @@ def test_samples_that_a_log_states_and_does_not_hold_are_named(name, write):
         assert not frame_notices(read_inspect(write(some, name, header), field="confidence"))
 
 
+def test_a_damaged_entry_of_an_archive_is_refused_in_one_line(write):
+    path = write([sample(1, said="x" * 999)], "log.eval", compression=93)
+    content = bytearray(path.read_bytes())
+    start = content.index(b"(\xb5/\xfd")
+    for place in range(start + 5, start + 60):
+        damaged = content.copy()
+        damaged[place] ^= 255
+        path.write_bytes(damaged)
+        with pytest.raises(InputError):
+            read_inspect(path)
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_an_entry_that_an_archive_has_twice_is_a_copy(write):
     path = write([sample(1), sample(2)], "log.eval")
