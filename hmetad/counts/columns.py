@@ -109,7 +109,7 @@ def trials_in_use(
     n: str | None,
     others: Sequence[object],
     missing_codes: Codes,
-    words: Mapping[str, Sequence[Label]],
+    words: Mapping[str, Sequence[Label] | None],
 ) -> Trials:
     """Trials whose columns have the names that are in use.
 
@@ -122,10 +122,8 @@ def trials_in_use(
     names = {argument: column_names(argument, given) for argument, given in groupings.items()}
     grouping = [(argument, name) for argument, own in names.items() for name in own]
     check_roles(rows.columns, [*roles.items(), *grouping])
-    rows = rows.with_texts(
-        column for role, column in roles.items() if are_gaps(words.get(role, ()))
-    )
-    rows = without_codes(rows, missing_codes, roles, words.get("stimulus", ()))
+    rows = rows.with_texts(column for role, column in roles.items() if are_gaps(words.get(role)))
+    rows = without_codes(rows, missing_codes, roles, words.get("stimulus"))
     rows = rows.with_points([roles["confidence"]])
     return Trials(rows, roles, names["by"], names.get("covariates", []), n)
 
@@ -549,7 +547,7 @@ def without_codes(
     rows: Rows,
     missing_codes: Codes,
     columns: Mapping[str, str],
-    labels: Sequence[str | float] = (),
+    labels: Sequence[str | float] | None = None,
 ) -> Rows:
     """Rows in which values that are codes are missing.
 

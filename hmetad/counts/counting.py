@@ -220,7 +220,7 @@ def count_trials(
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     groupings, others = {"by": by, "covariates": covariates}, (quantiles_within, difficulty)
     said = labels if response_labels is None else response_labels
-    words = {"stimulus": labels or (), "response": said or (), "confidence": levels or ()}
+    words = {"stimulus": labels, "response": said, "confidence": levels}
     found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
     for role, column in (("response", response), ("stimulus", stimulus)):
         if is_correctness_name(column):
@@ -363,7 +363,7 @@ def count_correct(
     """
     roles = {"correct": correct, "confidence": confidence}
     groupings = {"by": with_options_column(by, options)}
-    words = {"confidence": levels or ()}
+    words = {"confidence": levels}
     found = trials_in_use(trials, roles, groupings, n, [quantiles_within], missing_codes, words)
     names, unused = found.by, unused_columns(found.rows, found.used)
     # Without a number of options there is no M that a mixture of items would raise.

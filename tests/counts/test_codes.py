@@ -42,7 +42,7 @@ WORDS = {1: "guess", 2: "unsure", 3: "sure", 4: "certain"}
         ({k: (k - 1) / 3 for k in WORDS}, [k / 3 for k in range(4)]),
         ({k: f" {word.upper()}" for k, word in WORDS.items()}, list(WORDS.values())),
         ({k: 5 - k for k in WORDS}, [4, 3, 2, 1]),
-        ({k: str(k - 1) for k in WORDS}, [0, 1, 2, 3]),
+        ({k: str(k - 1) for k in WORDS}, np.arange(4)),
     ],
 )
 def test_levels_in_their_order_are_the_ratings(names, levels):
