@@ -25,6 +25,7 @@ WITHOUT_EXAMPLE = {
     "report.combine_reports",
     "report.convergence_record",
     "report.fit_report",
+    "report.moved_populations",
     "report.selection_report",
     "save_fit",
     "select.Selection",

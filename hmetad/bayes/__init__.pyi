@@ -11,7 +11,6 @@ from hmetad.bayes.predicted_estimates import predict_estimates as predict_estima
 from hmetad.bayes.predictive import add_groups as add_groups
 from hmetad.bayes.predictive import draw_prior as draw_prior
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
-from hmetad.bayes.sensitivity import NORMAL_M as NORMAL_M
 from hmetad.bayes.sensitivity import other_choices as other_choices
 from hmetad.bayes.store import load_draws as load_draws
 from hmetad.bayes.store import load_source as load_source

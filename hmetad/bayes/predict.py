@@ -236,6 +236,15 @@ def covariate_means(fit: xr.DataTree, *, keep: Sequence[str] = ()) -> dict[str, 
     Returns
     -------
     dict of str to float
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"draws": 100, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 1}
+    >>> counts = simulate_counts([1.5, 1.0], coords={"age": [20, 40]}, seed=1)
+    >>> covariate_means(fit(counts, formula={"c": "1 + scale(age)"}, **quiet))
+    {'age': 30.0}
     """
     fitted = Fitted.of(fit)
     levels = {*level_columns(fitted.spec.formula, fitted.spec.factors), *keep}
@@ -256,6 +265,17 @@ def average_conditions(fit: xr.DataTree, *, keep: Sequence[str] = ()) -> pd.Data
     -------
     DataFrame or None
         Cells for `predict` and `predict_measures`; None if formulas name no columns.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"draws": 100, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 1}
+    >>> cells = {"age": [20, 40, 20, 40], "task": [*"aabb"]}
+    >>> counts = simulate_counts([1.5, 1.0, 1.2, 1.4], coords=cells, seed=1)
+    >>> drawn = fit(counts, formula={"c": "1 + scale(age) + task"}, **quiet)
+    >>> average_conditions(drawn).to_dict("list")
+    {'age': [30.0, 30.0], 'task': ['a', 'b']}
     """
     fitted, means = Fitted.of(fit), covariate_means(fit, keep=keep)
     names = [name for name in fitted.cells if name in fitted.predictors]

@@ -23,7 +23,7 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.spec import ModelSpec, variables_with_prior, with_changes
 
-__all__ = ["NORMAL_M", "other_choices", "sensitivity"]
+__all__ = ["other_choices", "sensitivity"]
 
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
 NORMAL_M = "M normal between people instead of log M"

@@ -65,7 +65,7 @@ def test_a_group_of_two_is_fitted_and_of_one_refused():
 def test_an_empty_person_says_nothing_but_is_no_error_of_the_group():
     empty = with_first(people(6), np.zeros((2, 2, 4), dtype=int))
     found = fit(empty, "group", **QUIET)
-    assert "dprime-sign" in errors(found, "s0")
+    assert "dprime-sign" in errors(found["posterior"]["m_ratio"], "s0")
     sds = found["posterior"]["log_m"].std(["chain", "draw"]).values
     assert sds[0] > sds[1:].max()
 

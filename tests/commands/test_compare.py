@@ -71,7 +71,7 @@ def test_of_what_a_fit_has_said_only_what_bears_on_a_verdict_is_said_again(tmp_p
         notice_of("few-trials", ["good | A"]),
         notice_of("same-effect", **about, number=2, all=2),
         notice_of("dprime-sign.fitted", ["poor | A"], step="", shell_step=""),
-        notice_of("reversed-scale.measured", number=3, cells=4),
+        notice_of("reversed-scale.measured", number=3, cells=4, where=""),
         notice_of("no-errors.fitted", ["none of these"]),
     ]
     noticed = with_notices(fit, told)

@@ -247,13 +247,13 @@ def test_people_rows_left_out_and_low_m_are_counted(of_people):
     assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
     assert "2 of 3,600 rows dropped for a missing value, in confidence (2)." in text
     assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
-    assert "M was not judged in 1 of 12 cells: meta-d′ ≤ 0 in p11 | y." in text
+    assert "M was not judged in 1 of 12 cells: M ≤ 0 in p11 | y." in text
     assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')}: " in text
     assert "Formulas: log M-ratio, d′, c, log_gap ~ 1 + (1|subject). 4,000 draws of" in text
 
 
 def test_what_concerns_the_whole_fit_is_said_before_any_estimate(of_people):
-    named = notice_of("reversed-scale", number=9, cells=12)
+    named = notice_of("reversed-scale", number=9, cells=12, where="")
     text = results_paragraph(
         with_variable_notices(Fitted.of(with_notices(of_people[1000], [named])))
     )

@@ -107,6 +107,14 @@ def cells_withheld(fit: xr.DataTree) -> dict[str, list[str]]:
     -------
     dict of str to list of str
         By codes of notices, such as ``"no-errors"``.
+
+    Examples
+    --------
+    >>> import hmetad
+    >>> counts = hmetad.from_nr([[20, 10, 5, 5], [40, 0, 0, 0]], [[5, 5, 10, 20], [0, 0, 0, 40]])
+    >>> quiet = {"draws": 100, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 1}
+    >>> cells_withheld(hmetad.fit(counts, **quiet))["no-errors"]
+    ['2']
     """
     found: dict[str, list[str]] = {}
     for notice in notices(shown_draws(fit)[spec_of(fit).record.plotted]):
