@@ -68,10 +68,9 @@ def test_a_population_clearly_above_is_said(tmp_path):
     counts = hmetad.simulate_counts([1.2] * 50, m_ratio=m, trials=400, coords=people, seed=2)
     sharp = counts.isel(cell=slice(44))
     fitted = hmetad.fit(sharp, "group", draws=300, chains=2, **QUIET)
-    population, cells = high(fitted)
+    [population] = high(fitted)
     assert population.cells == ()
     assert "in the population (population: 2." in population.message
-    assert set(cells.cells) <= set(sharp["cell"].values)
     formula = {"log_m": "0 + group + (1 | subject)"}
     both = hmetad.fit(counts, "group", formula=formula, draws=300, chains=2, **QUIET)
     (population, *_) = high(both)
