@@ -154,15 +154,10 @@ def moved_by_scale(asked: FitOptions, result: "xr.DataTree", path: Path) -> list
     is_low = any(one.code == "meta-d-sign" for one in hmetad.notices(result))
     is_small = result["posterior"].sizes["cell"] <= MOST_AGAIN
     is_wanted = is_small if asked.sensitivity is None else asked.sensitivity
-    if not (is_low and is_wanted):
-        return []
-    models = hmetad.bayes.other_choices(result).items()
-    on_m = [name for name, model in models if model.record.parameter_of_interest == "m"]
-    if not on_m:
-        return []
-    [choice] = on_m
-    other = fits_otherwise(result, path, [choice])[choice]
-    return hmetad.report.moved_populations(result, other)
+    models = hmetad.bayes.other_choices(result) if is_low and is_wanted else {}
+    on_m = [name for name, one in models.items() if one.record.parameter_of_interest == "m"]
+    others = fits_otherwise(result, path, on_m) if on_m else {}
+    return [x for other in others.values() for x in hmetad.report.moved_populations(result, other)]
 
 
 def fit_answer(
