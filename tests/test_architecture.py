@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5476,
     "commands": 2586,
     "compare": 2102,
-    "counts": 3115,
+    "counts": 3126,
     "likelihood": 3535,
     "logs": 2775,
     "measures": 2763,

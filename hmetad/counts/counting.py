@@ -6,7 +6,7 @@ Source: Galvin, Podd, Drga & Whitmore (2003) for the type-2 table.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -219,13 +219,10 @@ def count_trials(
     labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     groupings, others = {"by": by, "covariates": covariates}, (quantiles_within, difficulty)
-    said = labels if response_labels is None else response_labels
-    words = {"stimulus": labels, "response": said, "confidence": levels}
+    answers = labels if response_labels is None else response_labels
+    words = {"stimulus": labels, "response": answers, "confidence": levels}
     found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
-    for role, column in (("response", response), ("stimulus", stimulus)):
-        if is_correctness_name(column):
-            got = f"column {column!r}, named like correctness"
-            raise correctness_error(role, got, stimulus)
+    refuse_names_of_correctness(stimulus, response)
     if difficulty is not None:
         refuse_absent("difficulty", difficulty, found.rows.columns)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
@@ -234,34 +231,19 @@ def count_trials(
     if (number_of_options or 2) == 2:
         refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
-    sides = [stimulus, response]
-    groups = with_numbers(groups, sides)
-    attrs: dict[str, Any] = {}
-    if labels_within:
-        if labels is not None or options is not None:
-            raise ConflictError("labels_within", "labels" if options is None else "options")
-        within = listed("labels_within", labels_within)
-        for name in (name for name in within if name not in found.by):
-            step = f"Add {name!r} to by."
-            raise ColumnError("labels_within", repr(name), "a column of by", step)
-        groups, attrs["labels_within"] = with_sides(groups, number, sides, within)
-    elif labels is None:
-        refuse_own_labels(found, groups, is_open=options is None)
-    if response_labels is not None:
-        groups = with_response_labels(groups, sides, labels, response_labels)
-        attrs["response_labels"] = [*response_labels]
+    given = SideLabels(labels, response_labels, labels_within, options is not None)
+    groups, attrs = with_same_labels(found, groups, number, given)
     own = option_labels(groups, number, stimulus, response, labels, number_of_options)
-    outcome = [places_of(groups[name], own) for name in (stimulus, response)]
-    texts = STIMULI if len(own) == 2 else tuple(map(as_text, own))
+    outcome, is_pair = [places_of(groups[x], own) for x in (stimulus, response)], len(own) == 2
+    texts = STIMULI if is_pair else tuple(map(as_text, own))
     axes = Axes({"stimulus": texts, "response": texts})
     attrs |= {"labels": own, "rows_dropped": int(tallied[1].sum() - number.sum())}
     counts, cells, codes = count_rows((groups, number), axes, outcome, found, scale, attrs)
     where = counts["cell"].to_numpy().tolist()
-    is_pair = len(own) == 2
-    values = counts.to_numpy()
-    cuts = cut_notices(values, cells, where, response_from_confidence) if is_pair else []
-    if is_pair and response_labels is None:
-        cuts += swapped_codes(counts, own)
+    cuts = list[Notice]()
+    if is_pair:
+        cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence)
+        cuts += swapped_codes(counts, own) if response_labels is None else []
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
@@ -269,10 +251,10 @@ def count_trials(
         mixed = [*named_difficulty(graded, cells, where, str(difficulty)), *mixed]
     if sample is not None:
         mixed = [*difficulty_notices(in_places(sample, scale), found.by, roles, where), *mixed]
-    of_choices = choice_notices(trials, found.rows, confidence)
-    of_rows = [*trial_notices(trials), *found.rows.notices, *of_choices, *seen, *codes, *dropped]
-    thin = binned_flat(count_notices(counts), found, scale)
-    return with_notices(counts, [*of_rows, *cuts, *mixed, *thin, *alike_notices(cells, where)])
+    said = [*trial_notices(trials), *found.rows.notices]
+    said += [*choice_notices(trials, found.rows, confidence), *seen, *codes, *dropped]
+    said += [*cuts, *mixed, *binned_flat(count_notices(counts), found, scale)]
+    return with_notices(counts, [*said, *alike_notices(cells, where)])
 
 
 @check_inputs(skip=("trials", "levels", "missing_codes"))
@@ -390,6 +372,45 @@ def count_correct(
     of_rows = [*trial_notices(trials), *found.rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
     return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
+
+
+def refuse_names_of_correctness(stimulus: str, response: str) -> None:
+    """Refuse columns that are named like correctness."""
+    for role, column in (("response", response), ("stimulus", stimulus)):
+        if is_correctness_name(column):
+            got = f"column {column!r}, named like correctness"
+            raise correctness_error(role, got, stimulus)
+
+
+class SideLabels(NamedTuple):
+    """Labels of stimulus and response that the user gave, and whether options were given."""
+
+    labels: Sequence[Label] | None
+    response_labels: Sequence[Label] | None
+    within: str | Sequence[str]
+    has_options: bool
+
+
+def with_same_labels(
+    trials: Trials, groups: pd.DataFrame, number: Ints, given: SideLabels
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Rows with the same labels in both columns and in all tasks; how, as attrs of a table."""
+    sides = [trials.roles["stimulus"], trials.roles["response"]]
+    groups, attrs = with_numbers(groups, sides), dict[str, Any]()
+    if given.within:
+        if given.labels is not None or given.has_options:
+            raise ConflictError("labels_within", "options" if given.has_options else "labels")
+        within = listed("labels_within", given.within)
+        for name in (name for name in within if name not in trials.by):
+            step = f"Add {name!r} to by."
+            raise ColumnError("labels_within", repr(name), "a column of by", step)
+        groups, attrs["labels_within"] = with_sides(groups, number, sides, within)
+    elif given.labels is None:
+        refuse_own_labels(trials, groups, is_open=not given.has_options)
+    if given.response_labels is not None:
+        groups = with_response_labels(groups, sides, given.labels, given.response_labels)
+        attrs["response_labels"] = [*given.response_labels]
+    return groups, attrs
 
 
 def refuse_own_labels(trials: Trials, groups: pd.DataFrame, *, is_open: bool) -> None:

@@ -83,7 +83,7 @@ def check_code_of(functions: Container[Any]) -> None:
     def cache_of(function: Callable[..., Any]) -> FunctionCache:
         return (CheckedCode if function in functions else FunctionCache)(function)
 
-    # Numba has no other place for it.
+    # Numba has no other place for it; its module does not declare the name that it imports.
     dispatcher.FunctionCache = cache_of  # type: ignore[attr-defined]
 
 

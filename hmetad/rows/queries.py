@@ -81,7 +81,7 @@ class Source(ABC):
             limit = "" if most is None else f"LIMIT {most}"
             return self.decoded(table.frame(f"FROM trials {limit}"), columns)
 
-    # Most sources have nothing to prepare.
+    # Most sources have nothing to do in these three, and inherit them (B027, ARG002).
     def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:  # noqa: B027
         """Make ready for several questions about some columns each, in one pass if it takes one."""
 
