@@ -39,7 +39,8 @@ class Identity(NamedTuple):
     @property
     def stem(self) -> str:
         """Parameter, term and factor: ``log_m_task|subject``."""
-        return f"{self.parameter}_{self.term}" + (f"|{self.factor}" if self.factor else "")
+        own = f"{self.parameter}_{self.term}" if self.parameter else self.term
+        return own + (f"|{self.factor}" if self.factor else "")
 
     @property
     def name(self) -> str:

@@ -28,13 +28,13 @@ from hmetad.base.lazy import import_without
 from hmetad.base.threads import in_threads
 from hmetad.bayes.centring import learn_centring
 from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
+from hmetad.bayes.crossed import whitening_of
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results
 from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program, unfold
 from hmetad.bayes.rounds import (
-    LARGE,
     MILLISECONDS,
     STATISTICS,
     TARGETS,
@@ -43,10 +43,12 @@ from hmetad.bayes.rounds import (
     Start,
     sample_rounds,
 )
+from hmetad.specs.crossing import ANSWERS, answers_table
 from hmetad.specs.design import places_of
 
 if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
+    from nutpie.compiled_pyfunc import PyFuncModel
 
 __all__ = [
     *("OPTIONS", "Request", "labelled_posterior", "posterior_of", "sample_enough"),
@@ -125,6 +127,8 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     """Draw from the posterior of all cells in one run."""
     check_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
     plan = request.plan.suited_to(program.arrays.size)
+    if program.crossing is not None:
+        plan = replace(plan, judges_early=True)
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)
     program, drawn, posterior, said = sample_enough(program, request, plan)
@@ -172,7 +176,12 @@ def sample_enough(
     """
     targets, earlier, centring = [*plan.targets], None, "estimated"
     while True:
-        may_learn = centring == "estimated" and len(program.arrays.offset_places) > 0
+        # Whitened, what chains move is near normal however effects are centred.
+        may_learn = (
+            program.crossing is None
+            and centring == "estimated"
+            and len(program.arrays.offset_places) > 0
+        )
         own = replace(plan, targets=tuple(targets))
         found, agreeing = attempt(program, request, own, may_learn=may_learn), ""
         posterior, is_last = found.posterior, len(targets) == 1
@@ -204,7 +213,7 @@ def attempt(program: Program, request: Request, plan: Plan, *, may_learn: bool) 
             begins_anew = has_failed or better is not program
             if draws == plan.look and begins_anew:
                 return Attempt(drawn, None, False, better)
-            if draws == plan.look and size < LARGE:
+            if draws == plan.look and not plan.judges_early:
                 del drawn
                 continue
             x = drawn.thinned(plan.draws).x
@@ -287,13 +296,14 @@ def tree_of(
     }
     counts = program.counts
     index = {str(dim): counts[dim] for dim in counts.dims}
-    return xr.DataTree.from_dict(
-        {
-            "posterior": posterior.assign_attrs(said),
-            "sample_stats": statistics.assign_attrs(said),
-            "observed_data": xr.Dataset({"counts": (counts.dims, counts.values)}, index),
-        }
-    )
+    groups = {
+        "posterior": posterior.assign_attrs(said),
+        "sample_stats": statistics.assign_attrs(said),
+        "observed_data": xr.Dataset({"counts": (counts.dims, counts.values)}, index),
+    }
+    if program.crossing is not None:
+        groups[ANSWERS] = answers_table(program.crossing)
+    return xr.DataTree.from_dict(groups)
 
 
 def sampler_of(program: Program) -> Start:
@@ -314,9 +324,11 @@ def sampler_of(program: Program) -> Start:
     )
 
 
-def nutpie_model(program: Program) -> "CompiledPyMCModel":
+def nutpie_model(program: Program) -> "CompiledPyMCModel | PyFuncModel":
     """Model that nutpie samples: its one variable is x, the free values of the program."""
     import_without("nutpie", "arviz")
+    if program.crossing is not None:
+        return crossed_model(program)
     model = import_module("nutpie.compile_pymc").CompiledPyMCModel
     size = program.arrays.size
     evaluate, copy = c_functions()
@@ -338,6 +350,37 @@ def nutpie_model(program: Program) -> "CompiledPyMCModel":
         _shapes={"x": (size,)},
         _coords={},
     )
+
+
+def crossed_model(program: Program) -> "PyFuncModel":
+    """The same where a factor is integrated out, moved in values that are near standard normal."""
+    size, packed = program.arrays.size, program.packed
+    whitening = whitening_of(program.crossed_density, warped(program.first_point, packed))
+
+    def evaluator() -> Callable[[Floats], tuple[float, Floats]]:
+        density = program.crossed_density()
+
+        def evaluate(values: Floats) -> tuple[float, Floats]:
+            value, gradient = density.at_moved(whitening.moved(values))
+            return value, gradient @ whitening.factor
+
+        return evaluate
+
+    def expander(*_: Any) -> Callable[[Floats], dict[str, Floats]]:
+        def free_values(values: Floats) -> dict[str, Floats]:
+            x = np.empty(size)
+            unwarp(whitening.moved(values), packed, x)
+            return {"x": x}
+
+        return free_values
+
+    def begin(seed: int) -> Floats:
+        return np.random.default_rng(seed).uniform(-JITTER, JITTER, size)
+
+    return import_module("nutpie.compiled_pyfunc").from_pyfunc(
+        size, evaluator, expander, [np.dtype("float64")], [(size,)], ["x"],
+        make_initial_point_fn=begin,
+    )  # fmt: skip
 
 
 def initial_points(program: Program) -> Callable[[int], Floats]:
@@ -395,6 +438,12 @@ def divergences_by_cell(program: Program, steps: Floats) -> xr.Dataset:
     # Each factor once; cells that no factor groups are groups of their own.
     groupings = list({block.factor: block.index for block in blocks}.values()) or [cells]
     found, shared = np.zeros(len(cells), dtype=np.int64), np.zeros(len(cells))
+    if program.crossing is not None:
+        # Cells share items: no step is a single cell's.
+        counted = dict(
+            zip(OF_DIVERGENCES, (("cell", found), len(steps), ("cell", shared)), strict=True)
+        )
+        return xr.Dataset(counted, {"cell": program.counts["cell"].values})
     is_whole = np.isfinite(steps).all(axis=(1, 2))
     nowhere = int((~is_whole).sum())
     for start, end in steps[is_whole]:
@@ -490,6 +539,9 @@ def variables(program: Program, values: Floats) -> Iterator[tuple[str, tuple[str
             own = deviations[:, :, place].reshape(number, *variable.shape)
             yield variable.name, variable.dims, own
         first += one.offset.size
+    items = layout.integrated
+    if items is not None and items.partial is not None and items.correlation is not None:
+        yield items.correlation.name, (), 2 * values[:, items.partial.first] - 1
     for one in blocks:
         if one.partial is not None and one.correlation is not None:
             own = values[:, one.partial.first : one.partial.first + one.partial.size]

@@ -29,8 +29,20 @@ from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
 __all__ = [
-    *("CELLS", "ProgramArrays", "c_functions", "evaluate", "evaluate_parts", "evaluate_warped"),
-    *("expand", "log_exponential_integral", "pack", "unwarp", "warped"),
+    "CELLS",
+    "ProgramArrays",
+    "add_rest",
+    "c_functions",
+    "evaluate",
+    "evaluate_parts",
+    "evaluate_warped",
+    "expand",
+    "log_exponential_integral",
+    "pack",
+    "parameters_at",
+    "pull_back",
+    "unwarp",
+    "warped",
 ]
 
 type Floats = NDArray[np.float64]
@@ -175,7 +187,18 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     A cell has its likelihood and the priors of its own values. The gradient of the whole is written
     into `gradient`; an empty one is left so.
     """
-    cells = packed[CELLS]
+    cells, is_sloped = packed[CELLS], len(gradient) > 0
+    shared, values, work, parameters = parameters_at(x, packed)
+    by_parameters = np.zeros((cells if is_sloped else 0, parameters.shape[1]))
+    counts = real(packed, COUNTS).reshape(cells, -1)
+    add_value_and_gradient(parameters, counts, whole(packed, TAPE), by_cell, by_parameters)
+    slopes = np.zeros(len(values))
+    return shared + add_rest(x, values, work, packed, by_parameters, slopes, by_cell, gradient)
+
+
+@compiled
+def parameters_at(x: Floats, packed: Integers) -> tuple[float, Floats, Floats, Floats]:
+    """Log density of offsets, values, `WORK` of deviations, and parameters (cells, columns)."""
     effects = len(whole(packed, OFFSET_PLACES))
     values = np.empty(len(x) + effects)
     work = np.empty((WORK, effects))
@@ -184,17 +207,32 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     add_products(
         whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT), values, parameters
     )
+    return shared, values, work, parameters.reshape(packed[CELLS], -1)
+
+
+@compiled
+def add_rest(
+    x: Floats,
+    values: Floats,
+    work: Floats,
+    packed: Integers,
+    by_parameters: Floats,
+    slopes: Floats,
+    by_cell: Floats,
+    gradient: Floats,
+) -> float:
+    """All but the likelihood and offsets, as `evaluate_parts`; and the gradient of everything.
+
+    `by_parameters` are slopes of the likelihood, (cells, columns), and `slopes` what it has by
+    values besides.
+    """
     is_sloped = len(gradient) > 0
-    by_parameters = np.zeros((cells if is_sloped else 0, len(parameters) // cells))
-    counts, of_cells = real(packed, COUNTS).reshape(cells, -1), parameters.reshape(cells, -1)
-    add_value_and_gradient(of_cells, counts, whole(packed, TAPE), by_cell, by_parameters)
-    slopes = np.zeros(len(values))
     if is_sloped:
         add_transposed(
             whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT),
             by_parameters.ravel(), slopes,
         )  # fmt: skip
-    shared += add_priors(values, packed, by_cell, slopes)
+    shared = add_priors(values, packed, by_cell, slopes)
     add_priors_around(values, packed, by_cell, slopes)
     if is_sloped:
         add_deviation_slopes(values, packed, work, slopes)

@@ -79,7 +79,7 @@ def finish(tree: xr.DataTree, program: Program, attrs: Mapping[str, str]) -> xr.
     tree = label_cells(tree, counts, spec)
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
-    fitted = Fitted(tree, spec, program.layout)
+    fitted = Fitted(tree, spec, program.layout, program.crossing)
     # Who samples in rounds has judged the draws.
     flags = {} if fitted.statistics.attrs.get(ENOUGH) else sampling_flags(fitted)
     # What cells are suspected of says whose divergences may be.

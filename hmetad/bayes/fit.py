@@ -50,6 +50,8 @@ RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "
 AS_NEEDED = "as needed"
 # nutpie has found step sizes and scales after some 300 draws of tuning.
 TUNE, TUNE_OF_LARGE, TUNE_OF_PYMC = 500, 300, 1000
+# Where the curvature is known from the start, the length of steps alone is tuned.
+TUNE_OF_WHITENED = 200
 # What samples every cell by itself.
 APART = (sample_by_importance, sample_cells_by_chains)
 SAMPLERS = ("nutpie", "pymc")
@@ -149,11 +151,13 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
-    program = build_program(
-        counts, with_changes(model_of(counts, model), formula=formula, priors=priors)
-    )
+    spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
+    # PyMC's sampler draws the effects of items as all others.
+    program = build_program(counts, spec, integrates="nuts_sampler" not in sample_kwargs)
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
     options = checked_options(sample_kwargs, size)
+    if program.crossing is not None and "tune" not in sample_kwargs:
+        options["tune"] = TUNE_OF_WHITENED
     sample, density = chosen_sampler(program, options, method)
     sizes = options
     if sample in APART:
@@ -164,7 +168,7 @@ def fit(
         sizes = options | {"tune": 0}
     kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
     by = "importance" if sample is sample_by_importance else "nuts"
-    attrs = fit_attributes(program.spec, options) | {"density": density, "method": by}
+    attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
     attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
     request = Request(
         options,

@@ -25,6 +25,7 @@ from hmetad.bayes.kept_cells import (
     posterior_bytes,
 )
 from hmetad.likelihood.family import Family
+from hmetad.specs.crossing import ANSWERS, Crossing, read_answers
 from hmetad.specs.design import Design, cell_table, designs_of, given_of
 from hmetad.specs.formula import ParsedFormula, parse_formula
 from hmetad.specs.layout import Layout, layout_of, pooled_over
@@ -47,18 +48,27 @@ class Fitted:
     tree : DataTree
     spec : ModelSpec
         Its model.
+        Without a factor that is integrated out, of which cells have no columns.
     known : Layout, optional
         Its variables, where they are known.
+    crossing : Crossing, optional
+        That factor, and what the cells answered to each of its levels.
     """
 
     tree: xr.DataTree
     spec: ModelSpec
     known: Layout | None = None
+    crossing: Crossing | None = None
 
     @classmethod
     def of(cls, fit: xr.DataTree) -> "Fitted":
         """A fit as `hmetad.fit` or `hmetad.load_fit` returned it."""
-        return cls(fit, spec_of(fit))
+        spec = spec_of(fit)
+        if ANSWERS not in fit.children:
+            return cls(fit, spec)
+        counts = fit["observed_data"].to_dataset()["counts"]
+        crossing = read_answers(fit[ANSWERS].to_dataset(), counts, spec)
+        return cls(fit, crossing.spec, crossing=crossing)
 
     def saying(self, found: Iterable[Notice]) -> "Fitted":
         """The fit with more notices."""
@@ -102,7 +112,8 @@ class Fitted:
         if self.known is not None:
             return self.known
         cells = self.counts if self.record.has_ratings else self.posterior["cell"]
-        return layout_of(cells, self.spec, designs_of(cells, self.spec))
+        integrated = self.crossing.integrated if self.crossing else None
+        return layout_of(cells, self.spec, designs_of(cells, self.spec), integrated)
 
     @cached_property
     def identities(self) -> dict[str, Identity]:

@@ -19,6 +19,7 @@ from hmetad.base.notice import notice_attrs, notices
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
+from hmetad.bayes.items import item_log_likelihood
 
 __all__ = ["loo"]
 
@@ -37,7 +38,8 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     by : str, optional
         A column of the cells, such as ``"subject"``: each of its groups is left out as a whole, and
         predicted from the population, its own effects integrated out. By default a trial is left
-        out at a time, and predicted by a model that knows its person.
+        out at a time, and predicted by a model that knows its person; or an item with all that
+        observers answered to it, where the fit integrated the effects of items out.
     seed : int, optional
         With `by`: seed of the points at which effects are integrated.
 
@@ -71,6 +73,8 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     (400, True)
     """
     fitted = Fitted.of(fit)
+    if by is None and fitted.crossing is not None:
+        by = fitted.crossing.factor
     found = loo_trials(fitted) if by is None else loo_groups(fitted, by, seed)
     badly = [notice for notice in notices(fit) if notice.code in SAMPLED_BADLY]
     # What a trial can be: estimates of other outcomes are of other data.
@@ -81,7 +85,10 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
 
 def loo_groups(fitted: Fitted, by: str, seed: int) -> ELPDData:
     """Leave one group of a column out."""
-    found = group_log_likelihood(fitted, by, seed)
+    if fitted.crossing is not None and by == fitted.crossing.factor:
+        found = item_log_likelihood(fitted)
+    else:
+        found = group_log_likelihood(fitted, by, seed)
     posterior = sampled_variables(fitted).sel(draw=found["draw"].values)
     log_p = found.rename({by: "group"}).to_dataset(name="counts")
     groups = {"posterior": posterior, "log_likelihood": log_p}

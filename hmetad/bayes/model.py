@@ -87,7 +87,7 @@ def build_model(
     ['c', 'dprime', 'log_gap', 'log_m']
     """
     spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
-    return pymc_model(build_program(counts, spec))
+    return pymc_model(build_program(counts, spec, integrates=False))
 
 
 @check_inputs(fit=with_posterior)

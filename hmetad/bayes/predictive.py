@@ -20,6 +20,7 @@ from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import log_probabilities
 from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
 from hmetad.bayes.program import build_program
@@ -183,7 +184,7 @@ def add_groups(
     trials, samples = int(observed.sum()), fitted.number
     if "log_likelihood" in wanted:
         refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
-    made, log_p = fit.copy(), fitted.log_probabilities(fitted.posterior)
+    made, log_p = fit.copy(), log_probabilities(fitted, fitted.posterior)
     if "log_likelihood" in wanted:
         places = np.repeat(np.arange(observed.size), observed.to_numpy().ravel())
         by_trial = log_p.stack(trial=fitted.outcome).isel(trial=places).reset_index("trial")
@@ -243,7 +244,7 @@ def outcomes_at(fitted: Fitted, chosen: Integers) -> xr.DataArray:
     chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
     picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
     thin = picked.rename(sample="draw").expand_dims("chain").transpose("chain", "draw", ...)
-    return fitted.log_probabilities(thin).isel(chain=0).transpose("draw", *fitted.outcome)
+    return log_probabilities(fitted, thin).isel(chain=0).transpose("draw", *fitted.outcome)
 
 
 def predicted_curve(

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
-from hmetad.base.errors import SourceError
+from hmetad.base.errors import ModelError, SourceError
 from hmetad.base.labels import check_same_names
+from hmetad.bayes.crossed import CrossedDensity
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.bayes.start import Start, starting_point
@@ -28,6 +29,7 @@ from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.likelihood.tails import LOG_SQRT_2PI
 from hmetad.likelihood.tape import MOMENTS, column_shapes, tape_of
+from hmetad.specs.crossing import Crossing, crossing_of
 from hmetad.specs.design import Design, checked_counts, designs_of, given_of
 from hmetad.specs.layout import (
     LINK_EXP,
@@ -36,11 +38,12 @@ from hmetad.specs.layout import (
     LINK_LOGISTIC,
     BlockLayout,
     FormulaLayout,
+    IntegratedLayout,
     Layout,
     Variable,
     layout_of,
 )
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.spec import SPREAD, ModelSpec
 
 __all__ = ["Program", "build_program", "unfold"]
 
@@ -69,6 +72,8 @@ class Program:
         Its variables.
     known_start : Start, optional
         Where chains begin, if that is known.
+    crossing : Crossing, optional
+        The factor that is integrated out, and what the cells answered to each of its levels.
     """
 
     counts: xr.DataArray
@@ -77,6 +82,7 @@ class Program:
     given: Mapping[str, Floats]
     layout: Layout
     known_start: Start | None = None
+    crossing: Crossing | None = None
 
     @cached_property
     def likelihood(self) -> Family:
@@ -118,8 +124,31 @@ class Program:
 
     def log_density(self, x: Floats) -> tuple[float, Floats]:
         """Log posterior density of free values (free,), and its gradient (free,)."""
+        if self.crossing is not None:
+            return self.density_of_items(x)
         gradient = np.empty(len(x))
         return evaluate(x, self.packed, gradient), gradient
+
+    @cached_property
+    def density_of_items(self) -> CrossedDensity:
+        """The density for calls one after the other."""
+        return self.crossed_density()
+
+    def crossed_density(self) -> CrossedDensity:
+        """Its density where a factor is integrated out, for one thread."""
+        assert self.crossing is not None
+        assert self.layout.integrated is not None
+        likelihood = self.crossing.likelihood(self.given)
+        return CrossedDensity(self.packed, self.layout.integrated, likelihood)
+
+    @property
+    def full_spec(self) -> ModelSpec:
+        """The model with the factor that is integrated out."""
+        return (
+            self.spec
+            if self.crossing is None
+            else replace(self.spec, formula=self.crossing.formula)
+        )
 
     @cached_property
     def first_point(self) -> Floats:
@@ -157,15 +186,25 @@ class Program:
         return kept.drop_dims([dim for dim in kept.dims if dim not in used])
 
 
-def build_program(counts: xr.DataArray, spec: ModelSpec) -> Program:
-    """Work out everything that the model of a count table needs, or say why it has no model."""
+def build_program(counts: xr.DataArray, spec: ModelSpec, *, integrates: bool = True) -> Program:
+    """Work out everything that the model of a count table needs, or say why it has no model.
+
+    `integrates` is False where effects of items are sampled as all others.
+    """
     if not isinstance(spec, ModelSpec):
         raise SourceError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
     counts = checked_counts(counts, spec)
+    crossing = crossing_of(counts, spec) if integrates and spec.record.compiled_kernel else None
+    if crossing is not None:
+        counts, spec = checked_counts(crossing.counts, crossing.spec), crossing.spec
     designs = designs_of(counts, spec)
-    layout = layout_of(counts, spec, designs)
+    layout = layout_of(counts, spec, designs, crossing.integrated if crossing else None)
+    if crossing is None and SPREAD in spec.formula:
+        allowed = "(1 | item) alone, of items that several observers answered, with one in dprime"
+        raise ModelError(f"formula of {SPREAD}", repr(spec.formula[SPREAD]), allowed)
     spec = replace(spec, priors=layout.priors)
-    return Program(counts, spec, designs, given_of(counts, spec), layout)
+    given = given_of(counts, spec)
+    return Program(counts, spec, designs, given, layout, crossing=crossing)
 
 
 def unfold(arrays: ProgramArrays, x: Floats) -> Floats:
@@ -209,6 +248,8 @@ def write_arrays(program: Program) -> ProgramArrays:
             writer.add_around(parameter.prior_centre, values)
         else:
             writer.add_prior(values)
+    if layout.integrated is not None:
+        writer.add_integrated(layout.integrated)
     return writer.finish(tape_of(likelihood, counts.shape[-1]))
 
 
@@ -336,6 +377,16 @@ class Writer:
         spread = np.broadcast_to(sigma, offsets.shape)
         self.deviations.append((offsets, spread, part.estimates, part.information))
         return first + np.arange(offsets.size).reshape(offsets.shape), sigma
+
+    def add_integrated(self, own: IntegratedLayout) -> None:
+        """Priors of the effects that are integrated out."""
+        for variable in own.sds:
+            self.add_prior(variable)
+        if own.partial is not None and own.correlation is not None:
+            assert own.correlation.prior is not None
+            shape = float(own.correlation.prior.parameters["eta"])
+            self.priors.append((own.partial.elements.ravel(), prior_code("LKJ"), [shape]))
+            self.constant -= float(betaln(shape, shape))
 
     def add_scales(self, own: BlockLayout, part: BlockParametrisation) -> Floats:
         """Scales of the standard deviations that may be 0; where all begin, (effects, elements)."""

@@ -72,6 +72,8 @@ class Plan:
         How often steps are to be accepted, one after the other.
     has_bar : bool
         Whether progress is shown on a terminal.
+    judges_early : bool
+        Whether draws are judged before the first round ends: where they take long.
     """
 
     tune: int
@@ -82,6 +84,7 @@ class Plan:
     may_go_on: bool
     targets: tuple[float, ...]
     has_bar: bool = False
+    judges_early: bool = False
 
     @property
     def seeds(self) -> list[int]:
@@ -100,17 +103,18 @@ class Plan:
         most = min(MOST_DRAWS, MOST_BYTES // (self.chains * size * 8))
         first = max(self.look + 1, min(self.draws, most))
         numbers = [self.look, first]
-        if size >= LARGE:
+        if self.judges_early:
             numbers[1:1] = [n for n in (round(by * self.look) for by in EARLIER) if n < first]
         while 2 * numbers[-1] <= most:
             numbers.append(2 * numbers[-1])
         return numbers
 
     def suited_to(self, size: int) -> "Plan":
-        """The plan with the first target of so many free values, where targets are not given."""
-        if self.targets != TARGETS or size < LARGE:
+        """The plan for so many free values: when to judge, and the first target."""
+        if size < LARGE:
             return self
-        return replace(self, targets=(TARGET_OF_LARGE, *TARGETS[1:]))
+        targets = (TARGET_OF_LARGE, *TARGETS[1:]) if self.targets == TARGETS else self.targets
+        return replace(self, targets=targets, judges_early=True)
 
 
 @dataclass(frozen=True)

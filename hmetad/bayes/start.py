@@ -46,6 +46,8 @@ FEW_TRIALS = 20
 ROUNDS, EM_ROUNDS_EACH = 6, 4
 # Variance between groups that EM then begins with: single cells vary by their errors alone.
 BETWEEN = 0.25**2
+# SD of effects that are integrated out.
+BETWEEN_ITEMS = 0.8
 # Largest change of a value in a round.
 LARGEST_STEP = 1.0
 # Least information of a cell, as a share of the mean.
@@ -85,6 +87,10 @@ def starting_point(
         if parameter.truncated_at:
             values[own.name] = np.maximum(values[own.name], np.log(SMALLEST_GAP))
         values |= {v.name: x for v, x in zip(hyper, CRITERIA_MOMENTS, strict=False)}
+    if layout.integrated is not None:
+        values |= {sd.name: np.array(BETWEEN_ITEMS) for sd in layout.integrated.sds}
+        if layout.integrated.partial is not None:
+            values[layout.integrated.partial.name] = np.array(0.5)
     return Start(values, parametrisations)
 
 

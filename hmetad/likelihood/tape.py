@@ -29,7 +29,18 @@ from hmetad.likelihood.family import NUMPY, Family, Values
 from hmetad.likelihood.tails import LOG_SQRT_2PI, log_tail, mills
 
 __all__ = [
-    *("MOMENTS", "add_value_and_gradient", "column_shapes", "compiled_outcomes", "sloped_outcomes"),
+    "ARGUMENTS",
+    "COLUMNS",
+    "HEAD",
+    "MOMENTS",
+    "STEPS",
+    "add_value_and_gradient",
+    "column_shapes",
+    "compiled_outcomes",
+    "follow_tape",
+    "kernel_of",
+    "pull_back",
+    "sloped_outcomes",
     "tape_of",
 ]
 

@@ -4,7 +4,7 @@ Count table and ModelSpec → Dataset with dims cell and unit. A unit is what is
 cell, or the cells that formulas tie together, such as the difficulties of a person.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,11 @@ from hmetad.counts.tables import cell_labels, choice_z, high_ratio_notices
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.measures.table_checks import CLEAR_Z, at_chance, reversed_scale
+from hmetad.mle.crossed import crossed_units, maximise_crossed
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of
+from hmetad.specs.crossing import crossing_of
 from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.spec import ModelSpec
@@ -83,25 +85,33 @@ def fit_card(
     refuse_priors(spec)
     own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
     check_same_names(own.coords, [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"])
+    crossing = crossing_of(own, spec) if spec.record.compiled_kernel else None
+    if crossing is not None:
+        own, spec = checked_counts(crossing.counts, crossing.spec), crossing.spec
     designs, given = designs_of(own, spec), given_of(own, spec)
     ratings = own.sizes["rating"]
     table = own.to_numpy() + added_per_response(correction, ratings) / ratings
     modes = penalised_modes(table, spec.record, given).values
-    parts = units_of(spec, designs, given, table, TOGETHER)
-    seeds = np.random.SeedSequence(seed).spawn(sum(len(units.places) for units in parts))
+    found: list[tuple[Units, Maxima]]
+    if crossing is not None:
+        units = crossed_units(crossing, designs, given)
+        found = [(units, maximise_crossed(units, units.coefficients(modes)[0]))]
+    else:
+        parts = units_of(spec, designs, given, table, TOGETHER)
+        seeds = np.random.SeedSequence(seed).spawn(sum(len(units.places) for units in parts))
 
-    def work(units: Units) -> Maxima:
-        firsts = zip(units.coefficients(modes), units.places, strict=True)
-        points = [starting_points(units, first, starts, seeds[place]) for first, place in firsts]
-        return maximise_units(units, np.stack(points))
+        def work(units: Units) -> Maxima:
+            firsts = zip(units.coefficients(modes), units.places, strict=True)
+            points = [starting_points(units, x, starts, seeds[place]) for x, place in firsts]
+            return maximise_units(units, np.stack(points))
 
-    found = [*zip(parts, in_threads(work, parts), strict=True)]
+        found = [*zip(parts, in_threads(work, parts), strict=True)]
     fits = [
         UnitFit(units.cells[k], units.names, own.value[k], own.is_open[k], own.converged[k])
         for units, own in found
         for k in range(len(units.places))
     ]
-    order = np.argsort(np.concatenate([units.places for units in parts]))
+    order = np.argsort(np.concatenate([units.places for units, _ in found]))
     fits = [fits[k] for k in order]
     labels = unit_labels(own, [fit.cells for fit in fits])
     result = label_cells(own, found).assign(label_units(own, fits, labels).data_vars)
@@ -111,7 +121,7 @@ def fit_card(
     result = result.assign_coords(unit=labels, of_unit=("cell", unit.astype(str)))
     result.attrs |= {
         "model": spec.name,
-        "spec": spec.to_json(),
+        "spec": (spec if crossing is None else replace(spec, formula=crossing.formula)).to_json(),
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     said = [*identification_notices(own, spec, designs), *edge_notices(own, spec, fits)]
@@ -299,7 +309,7 @@ def edge_notices(counts: xr.DataArray, spec: ModelSpec, fits: list[UnitFit]) -> 
             lost += own
     said = [notice_of("not-converged.card", lost)] if lost else []
     for name, own in names.items():
-        what = spec.record.parameter(name).description
+        what = "" if "|" in name else spec.record.parameter(name).description
         said.append(notice_of("at-edge", own, parameter=name, what=what))
     return said
 

@@ -21,7 +21,7 @@ from hmetad.mle.scoring import CellLikelihood, kernel_of
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Maxima", "Units", "maximise_units", "units_of"]
+__all__ = ["DIFFERENCE", "Maxima", "Units", "inverse_of", "maximise_units", "units_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -206,14 +206,19 @@ def maximise_units(units: Units, starts: Floats) -> Maxima:
     )
     best = best_of(found.value.reshape(number, each))
     points, value = found.points[best], found.value[best]
-    curvature, vectors = np.linalg.eigh(units.information(points, np.arange(number)))
-    known = np.maximum(curvature, SMALLEST_CURVATURE)
-    covariance = (vectors / known[:, None]) @ vectors.transpose(0, 2, 1)
-    is_open = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)) > LARGEST_ERROR
+    covariance, is_open = inverse_of(units.information(points, np.arange(number)))
     converged = np.isfinite(value) & (
         np.abs(found.slopes[best]).max(axis=1, initial=0.0) < SMALL_SLOPE
     )
     return Maxima(points, value, covariance, is_open, converged)
+
+
+def inverse_of(information: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Covariances of coefficients from their information, and which the counts leave open."""
+    curvature, vectors = np.linalg.eigh(information)
+    known = np.maximum(curvature, SMALLEST_CURVATURE)
+    covariance = (vectors / known[:, None]) @ vectors.transpose(0, 2, 1)
+    return covariance, np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)) > LARGEST_ERROR
 
 
 def units_of(
@@ -222,8 +227,12 @@ def units_of(
     given: Mapping[str, Floats],
     table: Floats,
     most: int,
+    *,
+    is_one: bool = False,
 ) -> list[Units]:
     """Units of a model on a count table, those alike together but at most so many.
+
+    With `is_one` all cells are one unit.
 
     `designs` has the formulas by parameter; `given` the quantities (cells,) that are set to their
     values from the counts; `table` is the counts (cells, 2, 2, K), corrected.
@@ -238,6 +247,9 @@ def units_of(
         offsets[:, places[name][0]] = given[name]
     matrix, names = coefficient_matrix(likelihood, designs, places, cells)
     row, column = (x.astype(np.int64) for x in matrix.coords)
+    if is_one:
+        row = np.concatenate([row, np.arange(cells) * width])
+        column = np.concatenate([column, np.zeros(cells, np.int64)])
     alike, rows, found = units_alike(row // width, column, cells, names), matrix.tocsr(), []
     for (_, own_names), members in alike.items():
         for start in range(0, len(members), most):

@@ -64,8 +64,8 @@ from hmetad.specs.spec import ModelSpec
 
 __all__ = [
     *("Block", "Design", "Labels", "Term", "cell_table", "checked_counts", "designs_of"),
-    *("given_of", "left_out_level", "parse_design", "places_of", "reference_level"),
-    "refuse_other_tables",
+    *("given_of", "group_labels", "left_out_level", "parse_design", "places_of"),
+    *("reference_level", "refuse_other_tables"),
 ]
 
 type Floats = NDArray[np.float64]

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from hmetad.base.errors import CardError
 from hmetad.base.variable_roles import FACTOR_DIM, Identity, Role
-from hmetad.likelihood.family import Parameter
+from hmetad.likelihood.family import SIGMA, Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.specs.design import Block, Design, Labels
 from hmetad.specs.formula import parse_formula
-from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
+from hmetad.specs.spec import CORRELATION, SPREAD, ModelSpec, free_priors, refuse_unknown_priors
 
 __all__ = [
     *("LINK_EXP", "LINK_FOLDED", "LINK_IDENTITY", "LINK_LOGISTIC", "BlockLayout", "FormulaLayout"),
+    "IntegratedLayout",
     *("Layout", "Variable", "dim_names", "layout_of", "pooled_over"),
 ]
 
@@ -56,6 +57,8 @@ class Variable:
         Where it has one of its own.
     first : int
         Place of its first element in the vector of free values; -1 where it follows from others.
+    is_integrated : bool, optional
+        Whether the effects that it is of are integrated out, and have no offsets.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Variable:
     shape: tuple[int, ...]
     prior: Prior | None
     first: int
+    is_integrated: bool = False
 
     @property
     def role(self) -> Role:
@@ -86,7 +90,8 @@ class Variable:
         if self.role == "partial":
             return LINK_LOGISTIC
         # Densities that are even are smooth at 0; others have an edge there.
-        if self.role == "sd" and self.prior is not None and self.prior.dist in EVEN:
+        is_even = self.prior is not None and self.prior.dist in EVEN
+        if self.role == "sd" and is_even and not self.is_integrated:
             return LINK_FOLDED
         is_positive = self.prior is not None and self.prior.is_positive
         return LINK_EXP if is_positive else LINK_IDENTITY
@@ -119,6 +124,28 @@ class FormulaLayout:
 
 
 @dataclass(frozen=True)
+class IntegratedLayout:
+    """Variables of a factor that is integrated out: of one or two effects a level.
+
+    Parameters
+    ----------
+    factor : str
+    parameters : tuple of str
+        What its levels have an effect on.
+    sds : tuple of Variable
+        Of each effect.
+    partial, correlation : Variable or None
+        Of two effects.
+    """
+
+    factor: str
+    parameters: tuple[str, ...]
+    sds: tuple[Variable, ...]
+    partial: Variable | None
+    correlation: Variable | None
+
+
+@dataclass(frozen=True)
 class Layout:
     """All variables of a model on a table of cells.
 
@@ -136,6 +163,8 @@ class Layout:
         Labels of all dims.
     dims : mapping of str to Identity
         Dims of coefficients with their terms, and dims of groups with their factors.
+    integrated : IntegratedLayout, optional
+        Variables of the factor that is integrated out.
     """
 
     variables: tuple[Variable, ...]
@@ -144,6 +173,7 @@ class Layout:
     priors: Mapping[str, Prior]
     coords: Mapping[str, list[object]]
     dims: Mapping[str, Identity]
+    integrated: IntegratedLayout | None = None
 
     @property
     def free(self) -> tuple[Variable, ...]:
@@ -196,7 +226,12 @@ def dim_names(parameter: str, dim: str) -> tuple[str, str]:
     return dim, f"{parameter}_{dim}"
 
 
-def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Layout:
+def layout_of(
+    counts: xr.DataArray,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    integrated: tuple[str, tuple[str, ...]] | None = None,
+) -> Layout:
     """Variables of a model on the cells of a count table.
 
     Parameters
@@ -206,6 +241,8 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
     spec : ModelSpec
     designs : mapping of str to Design
         Its formulas, evaluated on the cells.
+    integrated : tuple, optional
+        Factor that is integrated out, and parameters on which its levels have an effect.
 
     Returns
     -------
@@ -228,9 +265,10 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
             formulas[parameter.name] = add_formula(draft, parameter, designs[parameter.name])
         else:
             own[parameter.name] = add_own(draft, parameter)
+    of_items = add_integrated(draft, *integrated) if integrated else None
     refuse_unfit_priors(spec, draft)
     priors = {**draft.defaults, **spec.priors}
-    return Layout(tuple(draft.variables), formulas, own, priors, coords, draft.dims)
+    return Layout(tuple(draft.variables), formulas, own, priors, coords, draft.dims, of_items)
 
 
 class Draft(NamedTuple):
@@ -249,6 +287,8 @@ class Draft(NamedTuple):
         prior: Prior | None = None,
         plain: str = "",
         prior_of: str = "",
+        *,
+        is_integrated: bool = False,
     ) -> Variable:
         """Add a variable; a plain name other than that of its identity; where it has its prior.
 
@@ -263,7 +303,7 @@ class Draft(NamedTuple):
         shape = tuple(len(self.coords[dim]) for dim in dims)
         taken = sum(one.size for one in self.variables if one.first >= 0)
         first = -1 if identity.role in FOLLOWING else taken
-        self.variables.append(Variable(name, identity, dims, shape, prior, first))
+        self.variables.append(Variable(name, identity, dims, shape, prior, first, is_integrated))
         return self.variables[-1]
 
 
@@ -326,6 +366,20 @@ def add_block(draft: Draft, parameter: Parameter, block: Block) -> BlockLayout:
         for term, own in zip(block.terms, inner, strict=True)
     ]
     return BlockLayout(block, tuple(sds), tuple(effects), offset, partial, correlation)
+
+
+def add_integrated(draft: Draft, factor: str, parameters: tuple[str, ...]) -> IntegratedLayout:
+    """Variables of a factor that is integrated out."""
+    spreads = [SIGMA if p == SPREAD else draft.spec.record.parameter(p).sigma for p in parameters]
+    sds = tuple(
+        draft.add(Identity("sd", parameter, "1", factor), (), prior, is_integrated=True)
+        for parameter, prior in zip(parameters, spreads, strict=True)
+    )
+    partial = correlation = None
+    if len(parameters) > 1:
+        partial = draft.add(Identity("partial", "", "1", factor), ())
+        correlation = draft.add(Identity("correlation", "", "1", factor), (), CORRELATION)
+    return IntegratedLayout(factor, parameters, sds, partial, correlation)
 
 
 def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:

@@ -21,12 +21,14 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula, term_names
 
 __all__ = [
-    *("CORRELATION", "ModelSpec", "as_priors", "formula_variables", "free_priors"),
+    *("CORRELATION", "SPREAD", "ModelSpec", "as_priors", "formula_variables", "free_priors"),
     *("refuse_unknown_fields", "refuse_unknown_priors", "spec_of", "variables_with_prior"),
     "with_changes",
 ]
 
 CORRELATION = Prior("LKJ", eta=2)
+# Logarithm of a factor of all criteria of a cell, 0 but for effects of items.
+SPREAD = "log_spread"
 # Fields of a card that hold text, and those that hold tables.
 TEXTS = ("name", "title", "question", "reference")
 TABLES = ("formula", "names", "priors", "example")
@@ -178,11 +180,12 @@ class ModelSpec:
     @property
     def formula_parameters(self) -> tuple[str, ...]:
         """Names of those parameters that can have a formula."""
-        return tuple(p.name for p in self.record.parameters if p.has_formula)
+        own = tuple(p.name for p in self.record.parameters if p.has_formula)
+        return (*own, SPREAD) if "log_gap" in own else own
 
     def extra_dims(self, parameter: str) -> tuple[str, ...]:
         """Dims of a parameter beside the cell."""
-        return self.record.parameter(parameter).dims
+        return () if parameter == SPREAD else self.record.parameter(parameter).dims
 
     def named(self, variable: str) -> str:
         """Name that a variable bears in the posterior."""
@@ -331,7 +334,8 @@ def formula_variables(
     """
     argument = f"formula of {parameter}"
     parsed = parse_formula(formula, argument)
-    common = term_names(parsed.common, argument)
+    # log_gap has the mean of log_spread.
+    common = [] if parameter == SPREAD else term_names(parsed.common, argument)
     found = [Identity("coefficient", parameter, term) for term in common]
     for group in parsed.group_terms:
         terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]

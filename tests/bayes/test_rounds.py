@@ -81,7 +81,7 @@ def test_rounds_double_while_memory_lasts_and_many_values_are_judged_earlier(
     size, may_go_on, expected
 ):
     plan = Plan(500, 4, 2, 1, 1000, may_go_on, (0.9,))
-    assert plan.rounds(size) == expected
+    assert plan.suited_to(size).rounds(size) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,115 @@
+"""The log posterior of observers crossed with items, whose effects are integrated out.
+
+Program with a crossing, and free values → log posterior density and gradient, as
+`hmetad.bayes.density` has them for cells that have their own counts. The parameters of observers
+are moved to the nodes of a grid of item effects; `hmetad.likelihood.crossed` adds up the items.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from hmetad.base.threads import in_threads, usable_cpus
+from hmetad.bayes.density import CELLS, add_rest, parameters_at, pull_back, unwarp
+from hmetad.likelihood.crossed import CrossedLikelihood, Effects
+from hmetad.specs.layout import IntegratedLayout
+
+__all__ = ["CrossedDensity", "Whitening", "whitening_of"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+
+# Of the climb to the highest point, and of differences of slopes there.
+CLIMB: dict[str, Any] = {"maxiter": 300, "maxcor": 30, "ftol": 1e-10, "gtol": 1e-2}
+NUDGE = 1e-4
+# A direction that the data leave open has at least this curvature.
+SMALLEST_CURVATURE = 0.25
+
+
+class CrossedDensity:
+    """Log posterior of a program with a crossing; one object for each thread.
+
+    Parameters
+    ----------
+    packed : array of int
+        The program's arrays in one row.
+    layout : IntegratedLayout
+        Its variables of the factor that is integrated out.
+    likelihood : CrossedLikelihood
+    """
+
+    def __init__(
+        self, packed: Integers, layout: IntegratedLayout, likelihood: CrossedLikelihood
+    ) -> None:
+        self.packed, self.layout, self.likelihood = packed, layout, likelihood
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        """Log posterior density of free values, and its gradient."""
+        shared, values, work, parameters = parameters_at(x, self.packed)
+        layout, partial = self.layout, self.layout.partial
+        rho = 0.0 if partial is None else 2 * float(values[partial.first]) - 1
+        effects = Effects(tuple(float(values[sd.first]) for sd in layout.sds), rho)
+        found, by_parameters, by_sds, by_rho = self.likelihood.value_and_slopes(parameters, effects)
+        slopes, gradient = np.zeros(len(values)), np.empty(len(x))
+        slopes[[sd.first for sd in layout.sds]] = by_sds
+        if partial is not None:
+            slopes[partial.first] = 2 * by_rho
+        by_cell = np.zeros(self.packed[CELLS])
+        shared += add_rest(x, values, work, self.packed, by_parameters, slopes, by_cell, gradient)
+        return shared + by_cell.sum() + found.sum(), gradient
+
+    def at_moved(self, u: Floats) -> tuple[float, Floats]:
+        """The same of what chains move."""
+        x = np.empty(len(u))
+        jacobian = unwarp(u, self.packed, x)
+        value, gradient = self(x)
+        pull_back(u, x, self.packed, gradient)
+        return value + jacobian, gradient
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """What chains move as a linear function of values that are near standard normal.
+
+    Parameters
+    ----------
+    centre : array, shape (free,)
+        Where the density of what chains move is highest.
+    factor : array, shape (free, free)
+        What they move is centre + factor @ values.
+    """
+
+    centre: Floats
+    factor: Floats
+
+    def moved(self, values: Floats) -> Floats:
+        """What chains move."""
+        return self.centre + self.factor @ values
+
+
+def whitening_of(make: Callable[[], CrossedDensity], start: Floats) -> Whitening:
+    """Whitening by the curvature of the log density at its highest point, found from a start.
+
+    `make` makes the density for a thread.
+    """
+    density = make()
+
+    def fall(u: Floats) -> Any:
+        value, gradient = density.at_moved(u)
+        return -value, -gradient
+
+    search: Any = minimize
+    centre = search(fall, start, jac=True, method="L-BFGS-B", options=CLIMB).x
+
+    def slopes(steps: Floats) -> Floats:
+        own = make()
+        return np.array([-own.at_moved(centre + step)[1] for step in steps])
+
+    parts = np.array_split(NUDGE * np.eye(len(centre)), usable_cpus())
+    curvature = (np.concatenate(in_threads(slopes, parts)) - fall(centre)[1]) / NUDGE
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    return Whitening(centre, vectors / np.sqrt(np.maximum(values, SMALLEST_CURVATURE)))

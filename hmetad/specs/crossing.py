@@ -1,0 +1,220 @@
+"""Factors whose levels many observers share, such as items: which one a fit integrates out.
+
+Count table and ModelSpec → Crossing, or None; a Crossing → the table of observers, the model of it,
+and what each observer answered to each level. A factor is integrated out if its levels have an
+intercept alone in d′ and one of where confidence is placed, are crossed with the observers, and
+have few answers each. Others are sampled.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.resample import counts_together
+from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
+from hmetad.likelihood.family import Family
+from hmetad.likelihood.tape import column_shapes
+from hmetad.specs.design import cell_table, group_labels
+from hmetad.specs.formula import parse_formula, quote
+from hmetad.specs.spec import SPREAD, ModelSpec
+
+__all__ = ["ANSWERS", "Crossing", "answers_table", "crossing_of", "read_answers", "without_factor"]
+
+type Floats = NDArray[np.float64]
+
+# Group of a fit with what observers answered to each level.
+ANSWERS = "crossed_answers"
+# Parameters on which a level may have an effect, in this order.
+EFFECTS = ("dprime", SPREAD)
+# Nodes of one effect. Of two, nodes of each for so many answers a level, and how far they reach.
+ONE = 81, 6.5
+TWO = ((5, (21, 21)), (20, (33, 25)), (math.inf, (41, 33)))
+REACH = 5.5
+# Nodes of each effect for single trials, whose probabilities are smooth in the effects.
+OF_TRIALS = 17
+# Of more answers a level, the posterior of its effects is narrower than nodes can be.
+MOST_ANSWERS = 200
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A factor that is integrated out, and what observers answered to its levels.
+
+    Parameters
+    ----------
+    factor : str
+        Name of the factor.
+    parameters : tuple of str
+        One or both of ``"dprime"`` and ``"log_spread"``.
+    levels : array of str, shape (levels,)
+    answers : Answers
+        Of observers, the cells of `counts`.
+    counts : DataArray
+        Count table of the observers.
+    spec : ModelSpec
+        Model of them, without the factor.
+    formula : mapping of str to str
+        Formulas with the factor.
+    """
+
+    factor: str
+    parameters: tuple[str, ...]
+    levels: NDArray[np.str_]
+    answers: Answers
+    counts: xr.DataArray
+    spec: ModelSpec
+    formula: Mapping[str, str]
+
+    @property
+    def integrated(self) -> tuple[str, tuple[str, ...]]:
+        """Factor and parameters, as `hmetad.specs.layout.layout_of` takes them."""
+        return self.factor, self.parameters
+
+    def likelihood(
+        self, given: Mapping[str, Floats], *, of_trials: bool = False
+    ) -> CrossedLikelihood:
+        """Likelihood of the levels, for a thread, with quantities of observers that are given.
+
+        `of_trials` is for probabilities of single trials, which need fewer nodes.
+        """
+        family, ratings = self.spec.record, self.counts.sizes["rating"]
+        is_tabled = family.compiled_kernel == "alternatives" and family.chosen["noise"] == "normal"
+        options = {int(x) for x in given["options"]} if is_tabled else set()
+        targets = [
+            columns_of(family, "log_gap" if name == SPREAD else name, ratings)
+            for name in self.parameters
+        ]
+        number = options.pop() if len(options) == 1 else None
+        grid = self.grid(of_trials=of_trials)
+        return CrossedLikelihood(family, ratings, targets, self.answers, grid, number)
+
+    def grid(self, *, of_trials: bool) -> Grid:
+        """Nodes for the levels' posteriors, which are narrower with more answers a level."""
+        answers = self.answers.numbers.sum() / len(self.levels)
+        widths, reach = next(widths for most, widths in TWO if answers <= most), REACH
+        if of_trials:
+            widths = OF_TRIALS, OF_TRIALS
+        elif len(self.parameters) == 1:
+            widths, reach = (ONE[0], 1), ONE[1]
+        first, second = (np.linspace(-reach, reach, width) for width in widths)
+        return Grid(first, second if len(self.parameters) > 1 else np.zeros(1))
+
+
+def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
+    """The factor of a model that is integrated out, if there is one in these cells."""
+    cells = cell_table(counts)
+    for factor, parameters in intercepts_alone(spec).items():
+        parts = factor.split(":")
+        if not {*parts} <= {*cells.columns} or len(cells[parts].drop_duplicates()) < 2:
+            continue
+        model = without_factor(spec, factor)
+        own = [parse_formula(formula) for formula in model.formula.values()]
+        named = {name for one in own for name in one.common.columns}
+        grouping = [g for one in own for g in one.group_terms]
+        named |= {name for g in grouping for name in g.expression.columns}
+        named |= {name for g in grouping for columns in g.factors for name in columns}
+        named |= {"options"} & {*cells.columns}
+        if not grouping and not named - {"options"}:
+            continue
+        pooled, observer = counts_together(counts, sorted(named))
+        labels, level = np.unique(group_labels(cells, parts), return_inverse=True)
+        pairs = np.unique(np.stack([level, observer]), axis=1)
+        is_crossed = min(np.bincount(pairs[0]).max(), np.bincount(pairs[1]).max()) > 1
+        if is_crossed and counts.to_numpy().sum() <= MOST_ANSWERS * len(labels):
+            answers = answers_of(counts, level, observer)
+            return Crossing(factor, parameters, labels, answers, pooled, model, spec.formula)
+    return None
+
+
+def columns_of(family: Family, variable: str, ratings: int) -> NDArray[np.int64]:
+    """Columns that a variable has among the parameters of a cell."""
+    sizes = {name: math.prod(shape) for name, shape in column_shapes(family, ratings).items()}
+    before = [*sizes].index(variable)
+    return sum([*sizes.values()][:before]) + np.arange(sizes[variable])
+
+
+def intercepts_alone(spec: ModelSpec) -> Mapping[str, tuple[str, ...]]:
+    """Factors with an intercept in `EFFECTS` and in nothing else, and in which of them."""
+    found: dict[str, list[str]] = {}
+    others: set[str] = set()
+    for parameter, formula in spec.formula.items():
+        parsed = parse_formula(formula)
+        if parameter == SPREAD and (parsed.common.columns or len(parsed.group_terms) != 1):
+            return {}
+        for group in parsed.group_terms:
+            names = [":".join(columns) for columns in group.factors]
+            is_one = group.written == "1" and len(names) == 1 and parameter in EFFECTS
+            if is_one:
+                found.setdefault(names[0], []).append(parameter)
+            else:
+                others |= {*names}
+    return {
+        factor: tuple(p for p in EFFECTS if p in own)
+        for factor, own in found.items()
+        if factor not in others
+        and "dprime" in own
+        and (SPREAD in own or SPREAD not in spec.formula)
+    }
+
+
+def without_factor(spec: ModelSpec, factor: str) -> ModelSpec:
+    """The model without the effects of a factor."""
+    formulas = {name: own for name, own in spec.formula.items() if name != SPREAD}
+    dprime = parse_formula(spec.formula["dprime"])
+    kept = [
+        f"({g.expression.text} {'|' if g.is_correlated else '||'} {':'.join(map(quote, columns))})"
+        for g in dprime.group_terms
+        for columns in g.factors
+        if ":".join(columns) != factor
+    ]
+    formulas["dprime"] = " + ".join([dprime.common.text, *kept])
+    return replace(spec, formula=formulas)
+
+
+def answers_of(
+    counts: xr.DataArray, level: NDArray[np.int64], observer: NDArray[np.int64]
+) -> Answers:
+    """How often observers gave which outcome to which level, by level."""
+    table = counts.to_numpy().reshape(len(counts), -1)
+    cell, outcome = np.nonzero(table)
+    order = np.argsort(level[cell], kind="stable")
+    cell, outcome = cell[order], outcome[order]
+    rows = observer[cell] * table.shape[1] + outcome
+    first = np.concatenate([[0], np.cumsum(np.bincount(level[cell], minlength=level.max() + 1))])
+    return Answers(first, rows, table[cell, outcome].astype(float))
+
+
+def answers_table(crossing: Crossing) -> xr.Dataset:
+    """Answers of a crossing as a group of a fit, dims (entry,) and (level,)."""
+    own, outcomes = crossing.answers, int(np.prod(crossing.counts.shape[1:]))
+    entries = {
+        "level_index": np.repeat(np.arange(len(crossing.levels)), np.diff(own.first)),
+        "cell_index": own.rows // outcomes,
+        "outcome_index": own.rows % outcomes,
+        "number": own.numbers.astype(np.int64),
+    }
+    return xr.Dataset(
+        {name: ("entry", values.astype(np.int32)) for name, values in entries.items()},
+        {"level": crossing.levels},
+        {"factor": crossing.factor, "parameters": " ".join(crossing.parameters)},
+    )
+
+
+def read_answers(table: xr.Dataset, counts: xr.DataArray, spec: ModelSpec) -> Crossing:
+    """Crossing of a fit, from what `answers_table` made of it, its counts and its model."""
+    outcomes = int(np.prod(counts.shape[1:]))
+    level, cell, outcome, number = (
+        table[name].to_numpy().astype(np.int64)
+        for name in ("level_index", "cell_index", "outcome_index", "number")
+    )
+    first = np.concatenate([[0], np.cumsum(np.bincount(level, minlength=table.sizes["level"]))])
+    answers = Answers(first, cell * outcomes + outcome, number.astype(float))
+    factor = str(table.attrs["factor"])
+    parameters = tuple(str(table.attrs["parameters"]).split())
+    levels = table["level"].to_numpy().astype(str)
+    model = without_factor(spec, factor)
+    return Crossing(factor, parameters, levels, answers, counts, model, spec.formula)

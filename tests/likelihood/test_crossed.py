@@ -1,0 +1,128 @@
+"""The likelihood of items against adaptive quadrature, exact kernels and differences.
+
+Golden values are of SciPy's adaptive quadrature over the effects, computed apart from the package.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hmetad.likelihood import load_likelihood
+from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Effects, Grid
+from hmetad.likelihood.kernels import alternatives, margin_tables
+
+R2 = math.sqrt(2)
+K = 3
+# d of the right option, M and criteria of two observers, in SDs of one option.
+D, M = np.array([1.4, 2.1]), np.array([0.8, 1.1])
+CRITERIA = np.array([[0, 0.5, 1.2], [0, 0.7, 1.5]])
+# Items: how often an observer gave an outcome, 0-2 wrong and 3-5 right, each with rating 1-3.
+ITEMS = (
+    {(0, 5): 1, (1, 5): 1},
+    {(0, 0): 1, (1, 3): 1},
+    {(0, 1): 1, (1, 2): 1},
+    {(0, 3): 2, (0, 0): 1, (1, 5): 3},
+)
+ONE, TWO = Effects((0.9 * R2,)), Effects((0.9 * R2, 0.6), -0.3)
+NONE = Effects((0.0,))
+GOLDEN = {
+    (4, NONE): [-2.0899678300, -3.7570993752, -7.1028269427, -7.4738951833],
+    (4, ONE): [-1.6954041912, -3.5851486259, -5.7588410141, -7.8176125518],
+    (2, ONE): [-0.9731496881, -4.8249408400, -6.1319447265, -8.4170778205],
+    (4, TWO): [-1.56898398, -3.01005152, -5.83534177, -8.31650731],
+    (2, TWO): [-1.00099579, -3.93204465, -6.52669542, -8.77668266],
+}
+CASES = [*GOLDEN]
+
+
+def answers_of(items):
+    entries = [(i, j * 2 * K + o, n) for i, one in enumerate(items) for (j, o), n in one.items()]
+    item, rows, numbers = (np.array(x) for x in zip(*entries, strict=True))
+    first = np.concatenate([[0], np.cumsum(np.bincount(item))])
+    return Answers(first, rows, numbers.astype(float))
+
+
+def likelihood_of(options, effects, *, has_tables, nodes=81):
+    family = load_likelihood("alternatives", scale="m")
+    places = np.linspace(-7, 7, nodes)
+    grid = Grid(places, places if len(effects.sds) > 1 else np.zeros(1))
+    # Columns: options, d′, M, log gaps.
+    targets = [np.array([1]), np.array([3, 4])][: len(effects.sds)]
+    tables = options if has_tables else None
+    return CrossedLikelihood(family, K, targets, answers_of(ITEMS), grid, tables)
+
+
+def parameters_of(options):
+    gaps = np.log(np.diff(CRITERIA) / R2)
+    return np.column_stack([np.full(2, float(options)), R2 * D, M, gaps])
+
+
+@pytest.mark.parametrize("has_tables", [False, True])
+@pytest.mark.parametrize(("options", "effects"), CASES)
+def test_items_are_those_of_adaptive_quadrature(options, effects, has_tables):
+    likelihood = likelihood_of(options, effects, has_tables=has_tables)
+    found = likelihood.value(parameters_of(options), effects)
+    # Two effects have eight digits in the golden values; tables have some 1e-8.
+    np.testing.assert_allclose(found, GOLDEN[options, effects], atol=2e-8)
+
+
+@pytest.mark.parametrize(("options", "effects"), [CASES[1], CASES[4]])
+def test_slopes_are_those_of_the_value(options, effects):
+    likelihood = likelihood_of(options, effects, has_tables=True)
+    at = parameters_of(options)
+
+    def total(moved, own):
+        return likelihood.value(moved, own).sum()
+
+    _, by_parameters, by_sds, by_correlation = likelihood.value_and_slopes(at, effects)
+    step = 1e-5
+    for i, j in np.ndindex(2, at.shape[1] - 1):
+        nudge = np.zeros(at.shape)
+        nudge[i, j + 1] = step
+        slope = (total(at + nudge, effects) - total(at - nudge, effects)) / (2 * step)
+        assert by_parameters[i, j + 1] == pytest.approx(slope, abs=1e-7)
+    for k, own in enumerate(by_sds):
+        up, down = (
+            replace(effects, sds=tuple(x + s * (i == k) for i, x in enumerate(effects.sds)))
+            for s in (step, -step)
+        )
+        assert own == pytest.approx((total(at, up) - total(at, down)) / (2 * step), abs=1e-7)
+    if len(effects.sds) > 1:
+        up, down = (replace(effects, correlation=effects.correlation + s) for s in (step, -step))
+        slope = (total(at, up) - total(at, down)) / (2 * step)
+        assert by_correlation == pytest.approx(slope, abs=1e-7)
+
+
+def test_a_remembered_box_that_is_too_small_grows():
+    likelihood = likelihood_of(4, TWO, has_tables=True)
+    likelihood.boxes[:] = 10, 12, 60, 63
+    found = likelihood.value(parameters_of(4), TWO)
+    np.testing.assert_allclose(found, GOLDEN[4, TWO], atol=2e-8)
+    # It is small the next time, with the same sum but for what its border has.
+    sizes = likelihood.boxes[:, 1] - likelihood.boxes[:, 0]
+    assert (sizes < 81).all()
+    np.testing.assert_allclose(likelihood.value(parameters_of(4), TWO), found, rtol=1e-8)
+
+
+@pytest.mark.parametrize("options", [2, 3, 4, 10, 26])
+def test_tables_are_the_exact_kernel(options):
+    rng = np.random.default_rng(options)
+    n, levels = 400, 5
+    at = np.column_stack(
+        [
+            rng.normal(2, 2, n),
+            rng.normal(1.5, 2, n),
+            np.full(n, float(options)),
+            np.zeros(n),
+            np.exp(rng.normal(-0.7, 0.6, (n, levels - 1))),
+        ]
+    )
+    tables = margin_tables.tables_of(options)
+    log_p, slopes = margin_tables.log_outcomes(at, levels, tables)
+    exact, exact_slopes = alternatives.log_outcomes(at, levels, True)
+    np.testing.assert_allclose(log_p, exact, atol=2e-6)
+    assert np.quantile(abs(log_p - exact), 0.99) < 2e-8
+    by = [0, 1, *range(4, at.shape[1])]
+    assert np.quantile(abs(slopes - exact_slopes)[..., by], 0.99) < 1e-6
