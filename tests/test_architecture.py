@@ -57,20 +57,20 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1510,
-    "bayes": 5476,
+    "base": 1511,
+    "bayes": 5740,
     "commands": 2586,
     "compare": 2102,
     "counts": 3126,
-    "likelihood": 3535,
+    "likelihood": 3897,
     "logs": 2775,
     "measures": 2763,
-    "mle": 2112,
+    "mle": 2209,
     "plots": 1740,
     "report": 3456,
     "rows": 1425,
     "simulate": 1189,
-    "specs": 1477,
+    "specs": 1660,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.
