@@ -307,7 +307,7 @@ def inner_box(values: Floats, top: float, box: Integers) -> tuple[int, int, int,
     first, last, left, right = len(values), 0, values.shape[1], 0
     for a in range(len(values)):
         for b in range(values.shape[1]):
-            if values[a, b] > top + BORDER:
+            if values[a, b] >= top + BORDER:
                 first, last = min(first, a), max(last, a + 1)
                 left, right = min(left, b), max(right, b + 1)
     return box[0] + first, box[0] + last, box[2] + left, box[2] + right
