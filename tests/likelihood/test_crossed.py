@@ -109,7 +109,7 @@ def test_a_remembered_box_that_is_too_small_grows():
 def test_items_that_nothing_explains_leave_boxes_as_they_should_be():
     likelihood = likelihood_of(4, TWO, has_tables=True)
     far = parameters_of(4)
-    far[:, 3:] = 23
+    far[:, 3:] = 50
     assert (likelihood.value(far, TWO) < -1e18).any()
     found = likelihood.value(parameters_of(4), TWO)
     np.testing.assert_allclose(found, GOLDEN[4, TWO], atol=2e-8)
