@@ -17,8 +17,9 @@ from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.likelihood.family import OutcomeLayout, Quantity
+from hmetad.specs.crossing import ANSWERS, read_answers
 from hmetad.specs.design import refuse_other_tables
-from hmetad.specs.spec import ModelSpec, variables_with_prior
+from hmetad.specs.spec import SPREAD, ModelSpec, variables_with_prior
 
 __all__ = ["ALLOWED", "check_estimates", "check_fit", "has_estimates", "with_odd_draws"]
 
@@ -65,6 +66,10 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
         check_posterior(posterior, spec, counts)
         check_labels(posterior, counts, layout)
         check_stats(fit["sample_stats"].to_dataset().reset_coords(drop=True), posterior)
+        if ANSWERS in fit.children:
+            read_answers(fit[ANSWERS].to_dataset(), counts, spec)
+        elif SPREAD in spec.formula:
+            raise DamagedError(ANSWERS, "no such group", "answers to each item")
     except InputError as error:
         argument = error.argument if error.argument == source else f"{source}, {error.argument}"
         raise InputError(argument, error.got, error.allowed, error.next_step) from error

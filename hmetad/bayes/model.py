@@ -21,6 +21,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_posterior
+from hmetad.base.errors import ModelError
 from hmetad.base.labels import check_same_names
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.fitted import Fitted
@@ -106,6 +107,11 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
         `pymc.stats.compute_log_likelihood` and `pymc.stats.compute_log_prior` (for ArviZ's
         `psense`) take the two together.
 
+    Raises
+    ------
+    InputError
+        If the fit integrated the effects of a factor out, such as those of crossed items.
+
     Examples
     --------
     >>> from hmetad.bayes.fit import fit
@@ -120,6 +126,9 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
     ['c', 'dprime', 'log_gap', 'log_m']
     """
     fitted = Fitted.of(fit)
+    if fitted.crossing is not None:
+        got = f"effects of {fitted.crossing.factor} that were integrated out"
+        raise ModelError("fit", got, "a fit whose effects PyMC's model has")
     return pymc_model(build_program(fitted.counts, fitted.spec), by_offsets=False)
 
 

@@ -330,7 +330,7 @@ def draw_prior(
     if {*spec.record.from_counts} & {*spec.record.results}:
         step = "Set type1='joint'."
         raise ModelError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
-    built = pymc_model(build_program(design, spec), by_offsets=False)
+    built = pymc_model(build_program(design, spec, integrates=False), by_offsets=False)
     check_same_names(design.coords, built.named_vars)
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}

@@ -201,6 +201,8 @@ def build_program(counts: xr.DataArray, spec: ModelSpec, *, integrates: bool = T
     layout = layout_of(counts, spec, designs, crossing.integrated if crossing else None)
     if crossing is None and SPREAD in spec.formula:
         allowed = "(1 | item) alone, of items that several observers answered, with one in dprime"
+        if not integrates:
+            allowed = f"no {SPREAD}, which PyMC's model does not have: hmetad.fit integrates it out"
         raise ModelError(f"formula of {SPREAD}", repr(spec.formula[SPREAD]), allowed)
     spec = replace(spec, priors=layout.priors)
     given = given_of(counts, spec)

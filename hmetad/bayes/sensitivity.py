@@ -21,7 +21,8 @@ from hmetad.bayes.fit import AS_NEEDED
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood.priors import Prior
-from hmetad.specs.spec import ModelSpec, variables_with_prior, with_changes
+from hmetad.specs.crossing import unpooled_counts
+from hmetad.specs.spec import ModelSpec, spec_of, variables_with_prior, with_changes
 
 __all__ = ["other_choices", "sensitivity"]
 
@@ -87,11 +88,12 @@ def sensitivity(
     options |= {} if fit.attrs.get("draws") == AS_NEEDED else {"draws": sizes["draw"]}
     options |= {"random_seed": int(seed)} if seed.isdigit() else {}
     options |= {} if fitted.has_cells else {"keep_cells": False}
-    found = {}
+    found, crossing = {}, fitted.crossing
+    counts = fitted.counts if crossing is None else unpooled_counts(crossing)
     for name, spec in models.items():
         is_coarser = name == COARSER and models is not choices
-        counts = coarser(fitted.counts) if is_coarser else fitted.counts
-        found[name] = sample(counts, spec, **{**options, **sample_kwargs})
+        given = coarser(counts) if is_coarser else counts
+        found[name] = sample(given, spec, **{**options, **sample_kwargs})
         found[name].attrs["choice"] = name
     return found
 
@@ -132,7 +134,7 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
 
 def models_of(fitted: Fitted) -> dict[str, ModelSpec]:
     """Models that differ from the model of a fit in one choice, by that choice."""
-    spec, record = fitted.spec, fitted.record
+    spec, record = spec_of(fitted.tree), fitted.record
     models = {
         name: replace(spec, choices={**spec.choices, **choices})
         for name, choices in record.alternatives.items()

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.base.errors import DamagedError
 from hmetad.counts.resample import counts_together
 from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
 from hmetad.likelihood.family import Family
@@ -22,7 +23,10 @@ from hmetad.specs.design import cell_table, group_labels
 from hmetad.specs.formula import parse_formula, quote
 from hmetad.specs.spec import SPREAD, ModelSpec
 
-__all__ = ["ANSWERS", "Crossing", "answers_table", "crossing_of", "read_answers", "without_factor"]
+__all__ = [
+    *("ANSWERS", "Crossing", "answers_table", "crossing_of", "read_answers", "unpooled_counts"),
+    "without_factor",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -205,16 +209,55 @@ def answers_table(crossing: Crossing) -> xr.Dataset:
 
 
 def read_answers(table: xr.Dataset, counts: xr.DataArray, spec: ModelSpec) -> Crossing:
-    """Crossing of a fit, from what `answers_table` made of it, its counts and its model."""
-    outcomes = int(np.prod(counts.shape[1:]))
-    level, cell, outcome, number = (
-        table[name].to_numpy().astype(np.int64)
-        for name in ("level_index", "cell_index", "outcome_index", "number")
-    )
+    """Crossing of a fit, from what `answers_table` made of it, its counts and its model.
+
+    Raise InputError unless answers are those of the counts, and the factor one of the model.
+    """
+    counts = counts.transpose("cell", *spec.record.layout.dims)
+    factor, outcomes = str(table.attrs.get("factor")), math.prod(counts.shape[1:])
+    parameters = intercepts_alone(spec).get(factor)
+    if parameters is None or table.attrs.get("parameters") != " ".join(parameters):
+        allowed = "a factor and parameters of the model"
+        raise DamagedError(ANSWERS, f"the factor {factor!r:.80}", allowed)
+    sizes = {"level_index": table.sizes.get("level", 0), "cell_index": len(counts)}
+    sizes |= {"outcome_index": outcomes, "number": np.iinfo(np.int32).max}
+    columns = {}
+    for name, size in sizes.items():
+        own = table.get(name, xr.DataArray(np.nan))
+        is_index = own.dims == ("entry",) and own.dtype.kind in "iu" and own.size > 0
+        if not (is_index and int(own.min()) >= 0 and int(own.max()) < size):
+            raise DamagedError(ANSWERS, f"no {name} below {size}", "whole numbers by entry")
+        columns[name] = own.to_numpy().astype(np.int64)
+    level, cell, outcome, number = columns.values()
+    sums = np.bincount(cell * outcomes + outcome, number, counts.size)
+    if not np.array_equal(sums, counts.to_numpy().ravel()) or (np.diff(level) < 0).any():
+        raise DamagedError(ANSWERS, "other answers than the counts", "those of the counts")
+    levels = table["level"].to_numpy().astype(str)
+    is_named = all(one.count(":") >= factor.count(":") for one in levels.tolist())
+    if not is_named or len({*levels.tolist()}) < len(levels):
+        raise DamagedError(ANSWERS, f"no levels of {factor}", "levels with names of their own")
     first = np.concatenate([[0], np.cumsum(np.bincount(level, minlength=table.sizes["level"]))])
     answers = Answers(first, cell * outcomes + outcome, number.astype(float))
-    factor = str(table.attrs["factor"])
-    parameters = tuple(str(table.attrs["parameters"]).split())
-    levels = table["level"].to_numpy().astype(str)
     model = without_factor(spec, factor)
     return Crossing(factor, parameters, levels, answers, counts, model, spec.formula)
+
+
+def unpooled_counts(crossing: Crossing) -> xr.DataArray:
+    """Count table of observers and levels, as it was before levels were integrated out."""
+    own, counts, number = crossing.answers, crossing.counts, len(crossing.levels)
+    outcomes = math.prod(counts.shape[1:])
+    level = np.repeat(np.arange(number), np.diff(own.first))
+    pairs, place = np.unique(own.rows // outcomes * number + level, return_inverse=True)
+    values = np.zeros((len(pairs), outcomes), counts.dtype)
+    np.add.at(values, (place, own.rows % outcomes), own.numbers.astype(counts.dtype))
+    table, levels = counts.isel(cell=pairs // number), crossing.levels[pairs % number]
+    parts = crossing.factor.split(":")
+    # Joined again they are the same levels, whatever is in their names.
+    columns = zip(*(one.split(":", len(parts) - 1) for one in levels), strict=True)
+    named = {
+        name: ("cell", np.array(values))
+        for name, values in zip(parts, columns, strict=True)
+        if name not in counts.coords
+    }
+    labels = [f"{cell} | {one}" for cell, one in zip(table["cell"].values, levels, strict=True)]
+    return table.copy(data=values.reshape(table.shape)).assign_coords(cell=labels, **named)

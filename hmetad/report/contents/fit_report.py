@@ -53,7 +53,7 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.report import Report
 from hmetad.rows.duplicates import is_people_name
-from hmetad.specs.design import cell_table, designs_of, left_out_level
+from hmetad.specs.design import cell_table, left_out_level
 from hmetad.specs.spec import spec_of
 from hmetad.text.names import in_percent, symbol
 
@@ -242,8 +242,7 @@ def fit_blocks(
     if has_estimates(fit):
         told = notice_block(with_notices(fit, said))
         return [*estimates_blocks(fit, told, labels, command), *compared_models(models)]
-    fitted = Fitted.of(fit)
-    spec = fitted.spec
+    fitted, spec = Fitted.of(fit), spec_of(fit)
     predicted = predicted_counts(fit, by=() if fitted.has_cells else fitted.columns_of_levels)
     return [
         *population_blocks(fit, labels),
@@ -276,7 +275,7 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
     )
     caption = "Population by condition." if len(rows) > 1 else "Population."
     counts = fit["observed_data"].to_dataset()["counts"]
-    designs = designs_of(counts, spec)
+    designs = Fitted.of(fit).designs
     factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
     are_people = len(factors) == 1 and is_people_name(*factors)
     grouping = " and ".join(labels.get(factor, factor) for factor in factors)
