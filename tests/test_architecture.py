@@ -58,8 +58,8 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1511,
-    "bayes": 5740,
-    "commands": 2586,
+    "bayes": 5753,
+    "commands": 2585,
     "compare": 2102,
     "counts": 3126,
     "likelihood": 3897,
@@ -67,10 +67,10 @@ MOST_LINES = {
     "measures": 2763,
     "mle": 2209,
     "plots": 1740,
-    "report": 3456,
+    "report": 3455,
     "rows": 1425,
     "simulate": 1189,
-    "specs": 1660,
+    "specs": 1693,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

@@ -254,10 +254,7 @@ def unpooled_counts(crossing: Crossing) -> xr.DataArray:
     parts = crossing.factor.split(":")
     # Joined again they are the same levels, whatever is in their names.
     columns = zip(*(one.split(":", len(parts) - 1) for one in levels), strict=True)
-    named = {
-        name: ("cell", np.array(values))
-        for name, values in zip(parts, columns, strict=True)
-        if name not in counts.coords
-    }
+    named = {name: ("cell", np.array(x)) for name, x in zip(parts, columns, strict=True)}
+    table = table.assign_coords({x: own for x, own in named.items() if x not in counts.coords})
     labels = [f"{cell} | {one}" for cell, one in zip(table["cell"].values, levels, strict=True)]
-    return table.copy(data=values.reshape(table.shape)).assign_coords(cell=labels, **named)
+    return table.copy(data=values.reshape(table.shape)).assign_coords(cell=labels)
