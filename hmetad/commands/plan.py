@@ -38,7 +38,6 @@ VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 PLANNED = {"subjects": "people", "trials": "trials"}
 PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
 PLANNED |= {"half_width": "half-width", "coverage": "coverage"}
-Studies = Annotated[int, typer.Option(min=2)]
 Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
 # Arguments of `plan_groups` that have their own defaults.
 GUESSES = ("effect", "m_ratio", "between_sd", "correlation", "dprime")
@@ -59,7 +58,8 @@ class PlanOptions(PrintOptions):
     half_width : W
         Report the size that gives intervals of log M with this half-width.
     draws : N
-        Simulated studies of each size.
+        Simulated studies of each size. Default: 1000 of single cells; 100 of a population, or with
+        items.
     output : FILE
         Rows: .csv or .json.
     """
@@ -69,7 +69,7 @@ class PlanOptions(PrintOptions):
     probability: Annotated[float | None, typer.Option(min=0.001, max=0.999)] = None
     half_width: Annotated[float | None, typer.Option(min=0.001)] = None
     ci_prob: float = 0.95
-    draws: Studies = 1000
+    draws: Annotated[int | None, typer.Option(min=2)] = None
     seed: Seed = None
     output: Output = None
 
@@ -91,8 +91,8 @@ class PlanOptions(PrintOptions):
         """Arguments of both planners."""
         rope = None if self.rope is None else parse_limits(self.rope)
         return {
-            **given_options(ratings=self.ratings),
-            **{"rope": rope, "ci_prob": self.ci_prob, "n": self.draws},
+            **given_options(ratings=self.ratings, n=self.draws),
+            **{"rope": rope, "ci_prob": self.ci_prob},
         }
 
 
@@ -118,6 +118,11 @@ class TrialPlanOptions(PlanOptions):
         SD of log M between participants.
     correlation : R
         Correlation of a participant's log M between the two conditions.
+    item_sds : SD[,SD]
+        SDs between items of d′, and of log criteria: all observers answer the same items, as many
+        as trials.
+    others : N
+        Further observers who answer the same items.
     comparisons : N
         Number of comparisons to correct for (Bonferroni).
     meta_criterion : RULE
@@ -132,6 +137,8 @@ class TrialPlanOptions(PlanOptions):
     subjects: Annotated[int, typer.Option(min=1)] = 1
     between_sd: float = 0.0
     correlation: float = 0.0
+    item_sds: str | None = None
+    others: Annotated[int, typer.Option(min=0)] = 0
     comparisons: Annotated[int, typer.Option(min=1)] = 1
     meta_criterion: Literal["relative", "absolute"] = "relative"
 
@@ -180,7 +187,6 @@ class GroupPlanOptions(PlanOptions):
     correlation: float | None = None
     dprime: float | None = None
     pilot: str | None = None
-    draws: Studies = 100
 
 
 def plan_trials(asked: TrialPlanOptions) -> None:
@@ -193,17 +199,21 @@ def plan_trials(asked: TrialPlanOptions) -> None:
       --probability 0.8
     hmetad plan trials --m-ratio 0.9 --half-width 0.2 --seed 1
     hmetad plan trials --options 4 --m-ratio 0.8 --half-width 0.2 --draws 200
+    hmetad plan trials --options 4 --item-sds 1.4,0.7 --others 8 --m-ratio 1,0.8 \
+      --rope=-0.05,0.05 --trials 300,1000,3000 --draws 100
     """
     written = output_file(asked.output, DATA_FILES)
-    if asked.options > 2:
+    if asked.options > 2 or asked.item_sds:
         asked.refuse_idle(meta_criterion="with two options")
-    names = ("options", "subjects", "between_sd", "correlation", "comparisons", "meta_criterion")
+    names = ("options", "subjects", "between_sd", "correlation", "others", "comparisons")
+    names += ("meta_criterion",)
     with options_named({"c": "--criterion"}):
         found = hmetad.simulate.plan_trials(
             trials=parse_numbers("--trials", asked.trials, int),
             m_ratio=parse_numbers("--m-ratio", asked.m_ratio),
             dprime=one_or_more(parse_numbers("--dprime", asked.dprime)),
             c=one_or_more(parse_numbers("--criterion", asked.c)),
+            item_sds=parse_numbers("--item-sds", asked.item_sds) if asked.item_sds else (),
             **{name: getattr(asked, name) for name in names},
             # Without a seed one is drawn here, so that the answer can say it.
             seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,

@@ -97,10 +97,11 @@ def asked():
 def test_what_is_given_is_planned_with(tmp_path, asked):
     line = "plan groups --question difference --subjects 20,80"
     run(tmp_path, f"{line} --effect 0.3 --dprime 2 --pilot memory")
-    expected = {"question": "difference", "subjects": [20, 80], "trials": [200], "n": 100}
+    expected = {"question": "difference", "subjects": [20, 80], "trials": [200]}
     expected |= {"effect": 0.3, "dprime": 2.0, "pilot": "memory", "rope": None}
     assert {name: asked[0][name] for name in expected} == expected
-    assert "m_ratio" not in asked[0]
+    # Without --draws the function decides.
+    assert not {"m_ratio", "n"} & {*asked[0]}
 
 
 def test_people_needed_are_said(tmp_path, asked):
@@ -115,3 +116,15 @@ def test_people_needed_are_said(tmp_path, asked):
 
 def test_the_questions_are_those_of_the_function():
     assert get_args(Question) == tuple(QUESTIONS)
+
+
+@pytest.mark.integration
+def test_items_that_all_answer_are_planned_from_the_command_line(tmp_path):
+    ask = "plan trials --options 4 --item-sds 1,0.7 --m-ratio 1,0.5 --rope=-0.1,0.1 --trials 60"
+    answer = run(tmp_path, f"{ask} --others 1 --draws 3 --seed 1 --json").answer
+    plan = hmetad.simulate.plan_trials(
+        options=4, item_sds=(1.0, 0.7), others=1, m_ratio=(1.0, 0.5), rope=(-0.1, 0.1),
+        trials=[60], n=3, seed=1,
+    )  # fmt: skip
+    assert answer["rows"][0]["half_width"] == plan["half_width"].item()
+    assert answer["item_sds"] == [1.0, 0.7]

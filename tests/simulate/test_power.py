@@ -222,3 +222,66 @@ def test_wishes_that_a_plan_cannot_answer_are_refused(rope, wish, says):
     plan = plan_trials(trials=[100, 200], m_ratio=0.8, rope=rope, n=20, seed=1)
     with pytest.raises(InputError, match=says):
         trials_needed(plan, **wish)
+
+
+def crossed_log_m(rng, items, studies, d=(1.5, 1.5, 1.5), sds=(1.0, 0.7)):
+    """log M of three ideal observers of the same items, from evidence of four options."""
+    found = np.empty((studies, len(d)))
+    for study in range(studies):
+        lead = np.array(d)[:, None] / np.sqrt(2) + rng.normal(0, sds[0] / np.sqrt(2), items)
+        evidence = rng.normal(size=(*lead.shape, 4))
+        evidence[..., 0] += lead
+        ordered = np.sort(evidence, axis=-1)
+        margin = (ordered[..., -1] - ordered[..., -2]) / np.exp(rng.normal(0, sds[1], items))
+        rating = np.minimum(margin / (np.sqrt(2) * 0.5), 3).astype(int).ravel()
+        is_right = (evidence.argmax(axis=-1) == 0).astype(int).ravel()
+        tables = np.zeros((is_right.size, 2, 4), int)
+        tables[np.arange(is_right.size), is_right, rating] = 1
+        coords = {
+            "cell": [str(cell) for cell in range(is_right.size)],
+            "subject": ("cell", np.repeat([*"abc"], items)),
+            "item": ("cell", np.tile(np.arange(items), len(d))),
+            "options": ("cell", [4] * is_right.size),
+        }
+        counts = xr.DataArray(tables, coords, ("cell", "correct", "rating"))
+        found[study] = fit_mle(counts, "alternatives_crossed")["log_m"]
+    return found
+
+
+@pytest.mark.integration
+def test_of_crossed_items_intervals_are_as_wide_as_differences_of_observers_spread():
+    studies = 50
+    plan = plan_trials(
+        trials=[400], m_ratio=(1.0, 1.0), rope=ROPE, options=4, item_sds=(1.0, 0.7), others=1,
+        n=studies, seed=1,
+    )  # fmt: skip
+    log_m = crossed_log_m(np.random.default_rng(2), 400, studies)
+    # Both differences of a study: the error of a standard deviation of 100 is 7 %.
+    differences = log_m[:, [0, 0]] - log_m[:, 1:]
+    expected = stats.norm.isf(0.025) * np.sqrt((differences**2).mean())
+    assert plan["half_width"].item() == pytest.approx(expected, rel=3 * 0.08)
+    assert plan["probability"].sel(verdict="unreliable").item() == 0
+
+
+@pytest.mark.integration
+def test_crossed_items_need_more_questions_where_they_differ_more():
+    ask = {"trials": [200], "m_ratio": 1.0, "options": 4, "others": 2, "n": 10, "seed": 1}
+    easy, hard = (plan_trials(**ask, item_sds=sds)["half_width"].item() for sds in (0, (2.0, 1.0)))
+    alone = plan_trials(trials=[200], m_ratio=1.0, options=4, n=400, seed=1)["half_width"].item()
+    assert easy == pytest.approx(alone, rel=0.25)
+    assert hard > 1.2 * easy
+
+
+@pytest.mark.parametrize(
+    ("wrong", "argument"),
+    [
+        ({"item_sds": 1.0, "m_ratio": 1.0}, "item_sds"),
+        ({"item_sds": (1.0, 2.0, 3.0)}, "item_sds"),
+        ({"item_sds": -1.0}, "item_sds"),
+        ({"others": 2}, "others"),
+        ({"item_sds": 1.0, "c": 0.5}, "c"),
+    ],
+)
+def test_items_that_one_observer_answers_or_that_are_none_are_refused(wrong, argument):
+    with pytest.raises(InputError, match=rf"^{argument}: "):
+        plan_trials(**{"trials": [100], "rope": ROPE, "n": 2, **wrong})
