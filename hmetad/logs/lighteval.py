@@ -24,8 +24,17 @@ from hmetad.base.errors import ChoiceError, FileError
 from hmetad.logs.answer_options import OPTION_METRICS, log_likelihood, option_confidence
 from hmetad.logs.choices import Choices, of_task
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.samples import ANSWERED, Format, Log, LogFile, Sample, chosen_runs, read_format
-from hmetad.logs.statements import as_number, is_missing
+from hmetad.logs.samples import (
+    ANSWERED,
+    Format,
+    Log,
+    LogFile,
+    Sample,
+    chosen_runs,
+    read_format,
+    repeated_answers,
+)
+from hmetad.logs.statements import as_number, fold_word, is_missing
 from hmetad.logs.trials import as_dict, safe_text
 from hmetad.rows.files import read_table
 
@@ -38,6 +47,8 @@ NAME = re.compile(rf"details_(?P<task>.+)_(?P<run>{TIME})\.parquet")
 LONGEST_LITERAL = 200_000
 DEEPEST_LITERAL = 20
 BRACKETS = re.compile(r"[\[\](){}]")
+# Metrics that grade the winner of a vote, of old versions too: "maj@8".
+VOTE = re.compile(r"maj@(?:n:n=)?(?P<number>[0-9]+)")
 SIGNS = re.compile(r"(?:[-+~][ \t]*){10}")
 
 
@@ -55,7 +66,7 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
         - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
         - ``metric``: the metric that says right or wrong, or one for each task. By default acc or
           acc_norm for multiple choice, as `normalise` has it; else the one metric that is 0 or 1,
-          or -1, in all samples;
+          or -1, in all samples. A metric may be named without its parameters: "maj@n";
         - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
           log-likelihood of an option is divided;
         - ``answer_pattern``: as in `read_lm_eval`.
@@ -82,7 +93,8 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
     -----
     Confidence in a multiple choice is the softmax of the log-likelihoods at the option chosen, the
     first of the largest, as in `read_lm_eval`. Where the recorded metric contradicts that option,
-    confidence is left missing, and counted.
+    confidence is left missing, and counted. Of several responses the one chosen is the answer that
+    is found in most of them, the first of several, if the metric is a vote (``maj@n``).
 
     Examples
     --------
@@ -131,6 +143,7 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
         raise FileError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
     rows = read_table(file.path).to_dict("records")
     parts = [parts_of(row, f"{file.path}, row {place}") for place, row in enumerate(rows, 1)]
+    chosen = of_task(choices.metric, file.task)
     for number, (doc, response, metrics) in enumerate(parts):
         options = [safe_text(one) for one in as_values(doc.get("choices"))]
         options = options or [safe_text(one) for one in as_values(doc.get("gold"))]
@@ -148,10 +161,15 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
             found = option_values(scored, options, right, choices)
             metric = OPTION_METRICS[choices.normalise]
         else:
-            found = response_values(response, [options[i] for i in right])
-            chosen = of_task(choices.metric, file.task)
-            metric = only_metric([one for *_, one in parts], file) if chosen is None else chosen
-        yield Sample(f"{file.path}, row {number + 1}", meta, metrics, (metric,), **found)
+            if chosen is None:
+                chosen = only_metric([short_names(one) for *_, one in parts], file)
+            metric, found = chosen, response_values(response, [options[i] for i in right])
+            names = (name for name in metrics if metric in (name, name.partition(":")[0]))
+            if voting := VOTE.match(next(names, "")):
+                winner = voted(found["responses"][: int(voting["number"])], choices.answer)
+                found |= {"chosen": winner, "missing": ""} if winner else {}
+        scores = {**metrics, **short_names(metrics)}
+        yield Sample(f"{file.path}, row {number + 1}", meta, scores, (metric,), **found)
 
 
 def parts_of(
@@ -199,6 +217,27 @@ def response_values(response: dict[str, Any], golds: Sequence[str]) -> dict[str,
         "missing": "several answers" if len(texts) > 1 else "",
         "texts": texts if len(texts) == 1 else [None],
         "responses": responses,
+    }
+
+
+def voted(responses: Sequence[Any], pattern: re.Pattern[str] | None) -> str | None:
+    """Answer that won a vote: of those given most often the first, as the tool has it.
+
+    Without a pattern texts that all differ may have the same answer.
+    """
+    answers = repeated_answers(responses, pattern) or []
+    keys = [None if one is None else fold_word(one) for one in answers]
+    won = max(keys, key=keys.count, default=None)
+    is_known = won is not None and (pattern is not None or keys.count(won) > 1)
+    return answers[keys.index(won)] if is_known else None
+
+
+def short_names(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics by their names without parameters, "maj@n:n=4&…", where these are different."""
+    short = [name.partition(":")[0] for name in metrics]
+    return {
+        one if short.count(one) == 1 else name: value
+        for one, (name, value) in zip(short, metrics.items(), strict=True)
     }
 
 

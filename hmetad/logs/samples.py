@@ -29,7 +29,7 @@ from hmetad.rows.duplicates import file_notices, row_notices
 
 __all__ = [
     *("ANSWERED", "Format", "Log", "LogFile", "Sample", "chosen_runs", "read_format"),
-    "read_log",
+    *("read_log", "repeated_answers"),
 ]
 
 LONGEST_ANSWER = 1000

@@ -16,6 +16,7 @@ from hmetad.base.errors import InputError
 from hmetad.counts.noticed import frame_notices
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.lighteval import read_lighteval
+from hmetad.logs.repeats import agreement
 from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data" / "lighteval"
@@ -98,6 +99,44 @@ def test_generation_tasks_have_text_and_several_responses_agree(write):
     assert trials["answers"].tolist() == [["4", "5", None]]
     assert trials["chosen"].tolist() == [None]
     assert trials.attrs["rejected"] == {"several answers": 1}
+
+
+# As the tool names it: with its parameters, one of them the place of a function in memory.
+VOTE = "maj@n:n={}&strip_strings=True&normalize_pred=<function math_normalizer at 0x7f01>"
+
+
+def test_the_grade_of_a_vote_is_that_of_the_answer_that_won(write):
+    said = [["#### 5", "#### 4", "#### 4", "#### 5"], ["#### 5", "#### 4", "?", "?"]]
+    row, unsaid = (new(logprobs=[], text=x, options=["4"], **{VOTE.format(3): 1}) for x in said)
+    trials = read_lighteval(write([row, unsaid]), answer_pattern="#### ([0-9])")
+    assert trials["chosen"].tolist() == ["4", "5"]
+    assert trials["correct"].tolist() == [True, True]
+    assert trials.attrs["rejected"] == {}
+    unsaid["model_response"]["text"] = said[1][1:]
+    trials = read_lighteval(write([row, unsaid]), answer_pattern="#### ([0-9])")
+    assert trials["chosen"].tolist()[0] == "4"
+    assert trials["chosen"].isna().tolist() == [False, True]
+    assert trials.attrs["rejected"] == {"several answers": 1}
+    # Texts that all differ may have the same answer.
+    unsaid["model_response"]["text"] = said[1]
+    assert read_lighteval(write([row, unsaid]))["chosen"].isna().tolist() == [False, True]
+    agreed = agreement(trials.assign(item=[0, 1]), of="graded")
+    assert agreed[["answer", "correct", "confidence"]].values.tolist()[0] == ["4", True, 0.5]
+
+
+def test_a_metric_is_chosen_without_its_parameters(write):
+    metrics = {VOTE.format(2): 1, "pass@k:k=1&n=2": 0}
+    path = write([new(logprobs=[], text=["4", "4"], options=["4"], **metrics)])
+    with pytest.raises(InputError, match=r"none, for samples with 'maj@n', 'pass@k'"):
+        read_lighteval(path)
+    for metric, right in (("maj@n", True), ("pass@k", False), ("pass@k:k=1&n=2", False)):
+        trials = read_lighteval(path, metric=metric)
+        assert trials["correct"].tolist() == [right]
+        assert trials["chosen"].tolist() == ["4" if right else None]
+    metrics["pass@k:k=2&n=2"] = 1
+    path = write([new(logprobs=[], text=["4", "4"], options=["4"], **metrics)])
+    with pytest.raises(InputError, match=r"metric: .*got 'pass@k'"):
+        read_lighteval(path, metric="pass@k")
 
 
 def test_metrics_lengths_and_several_right_options(write):
