@@ -13,6 +13,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from glob import has_magic
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -28,11 +29,12 @@ from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, InstallError, OutputError, nearest
-from hmetad.base.notice import notice_attrs, notice_of
+from hmetad.base.notice import Notice, notice_attrs, notice_of
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials, guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
-from hmetad.rows.files import read_table
+from hmetad.logs.choices import make_choices
+from hmetad.logs.trial_tables import joined_tables, table_files
 
 with warnings.catch_warnings():
     # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.
@@ -138,7 +140,7 @@ def describe(path: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     path : str or Path
-        A table, as in `hmetad.logs.read_log`: .csv, .tsv, .parquet or .jsonl.
+        A table, as in `hmetad.logs.read_trials`; or a folder or pattern of tables.
 
     Returns
     -------
@@ -164,7 +166,14 @@ def describe(path: str | Path) -> pd.DataFrame:
     >>> found.loc[found["fact"].isin(["response", "labels"]), "guess"].tolist()
     ['resp', ['L', 'R']]
     """
-    return pd.DataFrame(guess_table(read_table(path)), columns=["fact", "guess", "sure", "reason"])
+    table, _ = tables_in(path)
+    return pd.DataFrame(guess_table(table), columns=["fact", "guess", "sure", "reason"])
+
+
+def tables_in(path: str | Path) -> tuple[pd.DataFrame, list[Notice]]:
+    """Tables of a path as one, and a notice of columns that not all of them have."""
+    table, _, missing = joined_tables(table_files(Path(path)), make_choices("table", {}))
+    return table, missing
 
 
 @check_inputs()
@@ -174,8 +183,8 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
     Parameters
     ----------
     name : str or Path
-        A name that `datasets` lists; or a file, such as one of the Confidence Database that is not
-        listed: its columns are then guessed as `describe` says.
+        A name that `datasets` lists; or a file, folder or pattern, such as a set of the Confidence
+        Database that is not listed: its columns are then guessed as `describe` says.
     folder
         As for `load`.
 
@@ -197,13 +206,13 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
         As `load`; and if a file has no stimulus and no correctness, a single stimulus, or words for
         confidence.
     """
-    if name not in registry() and Path(name).is_file():
-        table = read_table(name)
+    if name not in registry() and (Path(name).exists() or has_magic(str(name))):
+        table, missing = tables_in(name)
         guesses = guess_table(table)
         trials = described_trials(table, guessed_record(guesses))
         unsure = ", ".join(dict.fromkeys(one.fact for one in guesses if not one.is_sure))
         found = [notice_of("guessed-columns", listed=unsure)] if unsure else []
-        trials.attrs |= notice_attrs(found)
+        trials.attrs |= notice_attrs([*missing, *found])
         return trials
     if (name := str(name)) not in registry():
         step = nearest(name, registry())

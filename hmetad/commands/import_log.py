@@ -245,7 +245,7 @@ def import_table(asked: Annotated[ImportOptions, [*fields_of("table"), "describe
     hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
     hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" -o trials.csv
     hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
-    hmetad import table unknown.csv --describe
+    hmetad import table "unknown/*.csv" --describe
     """
     if not asked.describe:
         import_trials("table", asked)
@@ -312,7 +312,7 @@ def read_trials(kind: str, asked: ImportOptions) -> "pd.DataFrame":
 def is_read_as(kind: str, name: str) -> bool:
     """Whether a file of a folder of logs or tables is read, as far as its name says."""
     own = kind_of_name(name)
-    return kind != "dataset" and (own != "table" if kind != "table" else own in ("table", None))
+    return own in ("table", None) if kind in ("table", "dataset") else own != "table"
 
 
 def said_remarks(trials: "pd.DataFrame", kind: str, source: Path) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
 
-__all__ = ["read_trials"]
+__all__ = ["joined_tables", "read_trials", "table_files"]
 
 # What to do where a column is missing.
 COLUMNS = ("Name it with columns=.", "Name it with --columns.")
@@ -109,12 +109,7 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     >>> trials["confidence"].tolist(), trials.attrs["rejected"]
     ([0.85, nan], {'confidence: not understood': 1})
     """
-    choices = make_choices("table", options)
-    place, allowed = Path(path), (*TABLES, *TEXTS)
-    if place.is_dir():
-        files = files_of_kind(place, "table", f"a table {', '.join(allowed)}")
-    else:
-        files = [file for file, _ in files_of(place, allowed)]
+    choices, files = make_choices("table", options), table_files(Path(path))
     table, found, missing = joined_tables(files, choices)
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, choices.columns or {})
@@ -143,6 +138,14 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
     trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
     return trials
+
+
+def table_files(place: Path) -> list[Path]:
+    """Tables of a folder or a pattern, or the file itself."""
+    allowed = (*TABLES, *TEXTS)
+    if place.is_dir():
+        return files_of_kind(place, "table", f"a table {', '.join(allowed)}")
+    return [file for file, _ in files_of(place, allowed)]
 
 
 def refuse_spoiled(trials: pd.DataFrame, choices: Choices) -> None:

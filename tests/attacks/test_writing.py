@@ -227,6 +227,7 @@ SAME = "--output: .*got the input"
         ("measures 'raw/*.csv' -o raw/new.csv", "'raw/*.csv' would read"),
         ("measures raw -o link/deep/new.csv", "'raw' would read"),
         ("import table raw -o raw/new.parquet", "'raw' would read"),
+        ("import dataset raw -o raw/new.csv", "'raw' would read"),
         ("import lighteval raw -o raw/details_x_2026-01-01t00.parquet", "'raw' would read"),
         ("fit 'raw/*.csv' -o hard.nc", "the input"),
         ("plan groups --question mean --pilot made.nc -o made.csv", "the input"),

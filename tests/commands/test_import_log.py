@@ -234,6 +234,23 @@ def test_trials_need_a_file_and_guesses_none(tmp_path):
     assert "--columns does not go with --describe" in refused(tmp_path, line)
 
 
+@pytest.mark.parametrize("place", ["raw", "'raw/*.csv'"])
+def test_tables_together_are_guessed_and_their_decimal_commas_are_read(place, tmp_path):
+    rows = [f"{s};{r};0,{c}" for s in "LR" for r in "LRLRL" for c in (5, 75, 9)]
+    (tmp_path / "raw").mkdir()
+    for subject in ("p1", "p2"):
+        lines = ["subj;stim;resp;conf", *(f"{subject};{row}" for row in rows)]
+        (tmp_path / "raw" / f"{subject}.csv").write_text("\n".join(lines))
+    done = run(tmp_path, f"import table {place} --describe --json")
+    found = {one["fact"]: one["guess"] for one in done.answer["rows"]}
+    assert found["subject"] == "subj"
+    assert found["levels"] == [0.5, 0.75, 0.9]
+    run(tmp_path, f"import dataset {place} -o trials.csv")
+    trials = pd.read_csv(tmp_path / "trials.csv")
+    assert len(trials) == 60
+    assert sorted(trials["confidence"].unique()) == [1, 2, 3]
+
+
 def test_a_table_that_nobody_described_is_guessed_with_reasons(tmp_path):
     rows = ["participant,stim,choice,sure,phase"]
     rows += [
