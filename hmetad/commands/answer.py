@@ -138,10 +138,7 @@ class PrintOptions(Options):
         return "json" if self.as_json else self.print_as or "table"
 
     def deliver(
-        self,
-        answer: Answer,
-        written: Sequence[Path],
-        save: Callable[[Path], object] | None = None,
+        self, answer: Answer, written: Sequence[Path], save: Callable[[Path], object] | None = None
     ) -> None:
         """Write an answer as .csv or .json, or by a function, and print it.
 

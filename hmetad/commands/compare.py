@@ -237,9 +237,7 @@ def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
     of_levels = ("within", "pool", "against", "matrix", "rank", "fail_if", "fail_unless")
     of_verdicts = ("null", "bonferroni", "sensitivity", "fail_if", "fail_unless")
     without_verdicts = "without --kind superiority, which has no verdicts"
-    asked.refuse_idle(
-        **dict.fromkeys(of_verdicts, "" if has_verdicts else without_verdicts),
-    )
+    asked.refuse_idle(**dict.fromkeys(of_verdicts, "" if has_verdicts else without_verdicts))
     asked.refuse_idle(
         **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
         kind="" if asked.over or asked.kind == "difference" else "with --over",

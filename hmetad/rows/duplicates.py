@@ -21,21 +21,8 @@ __all__ = [
 ]
 
 ITEM_NAMES = frozenset(
-    [
-        "doc_id",
-        "image",
-        "image_id",
-        "item",
-        "item_id",
-        "problem",
-        "problem_id",
-        "prompt_id",
-        "question",
-        "question_id",
-        "sentence",
-        "word",
-    ]
-)
+    f"{name}{end}" for name in ("image", "item", "problem", "question") for end in ("", "_id")
+) | {"doc_id", "prompt_id", "sentence", "word"}
 TRIAL_NAMES = frozenset(
     f"trial{end}" for end in ("", "s", "_id", "_index", "_n", "_number", "_num", "number", "num")
 )

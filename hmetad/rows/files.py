@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import duckdb
 import numpy as np
@@ -30,6 +30,7 @@ from hmetad.base.files import (
     is_table,
     no_file_error,
 )
+from hmetad.base.lazy import import_on_call
 from hmetad.base.notice import Notice, notice_attrs
 from hmetad.base.spreadsheets import unguard
 from hmetad.rows.database import (
@@ -67,6 +68,7 @@ LINES = {".jsonl": 16 * 2**20}
 LINE = 2 * 2**20
 # How lines begin in which DuckDB says what is wrong in a row.
 EXPLAINED = ("Expected Number", "Value with", "Maximum line size")
+parquet_schema: Any = import_on_call("pyarrow.parquet", "read_schema")
 # Columns that pandas writes for the labels of its rows.
 ROW_LABELS = "__index_level_"
 
@@ -362,9 +364,7 @@ def read_table(
 
 @check_inputs(skip=("paths",))
 def scan_table(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    *,
-    text: Sequence[str] = (),
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, text: Sequence[str] = ()
 ) -> Rows:
     r"""Rows of files of any number and size, to be counted without being read as a whole.
 
@@ -460,8 +460,10 @@ def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str 
             known = Scanned(path, readable, suffix, sep, tuple(names), {})
             if sep == " " or (names and is_irregular(known)):
                 readable, sep = copies.rewritten(readable, sep, len(names)), ","
-    if sep is None:
-        names = queried_names(Scanned(path, readable, suffix, None, (), {}))
+        elif suffix == ".parquet":
+            names = parquet_schema(readable).names
+    if suffix == ".jsonl":
+        names = names_of_lines(Scanned(path, readable, suffix, None, (), {}))
     if not names:
         raise FileError(str(path), "an empty file", "a table with a header")
     check_names(path, names)
@@ -481,32 +483,15 @@ def is_irregular(file: Scanned) -> bool:
     return False
 
 
-def queried_names(file: Scanned) -> list[str]:
-    """Names of the columns of a Parquet or JSON Lines file."""
-    named = of_files([file.readable])
-    if file.suffix == ".parquet":
-        sql = f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({named})"
-    else:
-        options = f"format = 'newline_delimited', maximum_object_size = {file.longest}"
-        objects = f"FROM read_json_objects({named}, {options}) LIMIT {MOST_LINES}"
-        keys = f"SELECT json_keys(json) AS names, row_number() OVER () AS place FROM ({objects})"
-        each = (
-            f"SELECT unnest(names) AS name, place, generate_subscripts(names, 1) AS k FROM ({keys})"
-        )
-        sql = f"SELECT name, 0 FROM ({each}) GROUP BY name ORDER BY min((place, k))"
+def names_of_lines(file: Scanned) -> list[str]:
+    """Names of the columns of a JSON Lines file, in the order in which they come."""
+    options = f"format = 'newline_delimited', maximum_object_size = {file.longest}"
+    objects = f"FROM read_json_objects({of_files([file.readable])}, {options}) LIMIT {MOST_LINES}"
+    keys = f"SELECT json_keys(json) AS names, row_number() OVER () AS place FROM ({objects})"
+    each = f"SELECT unnest(names) AS name, place, generate_subscripts(names, 1) AS k FROM ({keys})"
     with reading_files([file]) as connection:
-        found = connection.execute(sql).fetchall()
-    return top_names(found) if file.suffix == ".parquet" else [name for name, _ in found]
-
-
-def top_names(schema: Sequence[tuple[str, int]]) -> list[str]:
-    """Names of columns in a schema that lists each with the number of its parts, which follow."""
-    names, inside = [], 0
-    for name, parts in schema[1:]:
-        if inside == 0:
-            names.append(name)
-        inside = max(inside - 1, 0) + parts
-    return names
+        sql = f"SELECT name FROM ({each}) GROUP BY name ORDER BY min((place, k))"
+        return [name for (name,) in connection.execute(sql).fetchall()]
 
 
 def check_names(path: Path, names: Sequence[str]) -> None:
