@@ -29,12 +29,11 @@ from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, InstallError, OutputError, nearest
-from hmetad.base.notice import Notice, notice_attrs, notice_of
+from hmetad.base.notice import notice_attrs, notice_of
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials, guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
-from hmetad.logs.choices import make_choices
-from hmetad.logs.trial_tables import joined_tables, table_files
+from hmetad.rows.files import scan_table
 
 with warnings.catch_warnings():
     # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.
@@ -140,7 +139,7 @@ def describe(path: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     path : str or Path
-        A table, as in `hmetad.logs.read_trials`; or a folder or pattern of tables.
+        A table, or a folder or pattern of tables, as in `hmetad.logs.scan_table`.
 
     Returns
     -------
@@ -166,14 +165,13 @@ def describe(path: str | Path) -> pd.DataFrame:
     >>> found.loc[found["fact"].isin(["response", "labels"]), "guess"].tolist()
     ['resp', ['L', 'R']]
     """
-    table, _ = tables_in(path)
-    return pd.DataFrame(guess_table(table), columns=["fact", "guess", "sure", "reason"])
+    return pd.DataFrame(guess_table(table_of(path)), columns=["fact", "guess", "sure", "reason"])
 
 
-def tables_in(path: str | Path) -> tuple[pd.DataFrame, list[Notice]]:
-    """Tables of a path as one, and a notice of columns that not all of them have."""
-    table, _, missing = joined_tables(table_files(Path(path)), make_choices("table", {}))
-    return table, missing
+def table_of(path: str | Path) -> pd.DataFrame:
+    """Tables of a path as one, with numbers for decimal commas."""
+    rows = scan_table(path)
+    return rows.with_points(rows.columns).frame()
 
 
 @check_inputs()
@@ -207,12 +205,12 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
         confidence.
     """
     if name not in registry() and (Path(name).exists() or has_magic(str(name))):
-        table, missing = tables_in(name)
+        table = table_of(name)
         guesses = guess_table(table)
         trials = described_trials(table, guessed_record(guesses))
         unsure = ", ".join(dict.fromkeys(one.fact for one in guesses if not one.is_sure))
         found = [notice_of("guessed-columns", listed=unsure)] if unsure else []
-        trials.attrs |= notice_attrs([*missing, *found])
+        trials.attrs |= notice_attrs(found)
         return trials
     if (name := str(name)) not in registry():
         step = nearest(name, registry())

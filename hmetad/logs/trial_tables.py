@@ -31,7 +31,7 @@ from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
 
-__all__ = ["joined_tables", "read_trials", "table_files"]
+__all__ = ["read_trials"]
 
 # What to do where a column is missing.
 COLUMNS = ("Name it with columns=.", "Name it with --columns.")
@@ -109,7 +109,12 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     >>> trials["confidence"].tolist(), trials.attrs["rejected"]
     ([0.85, nan], {'confidence: not understood': 1})
     """
-    choices, files = make_choices("table", options), table_files(Path(path))
+    choices = make_choices("table", options)
+    place, allowed = Path(path), (*TABLES, *TEXTS)
+    if place.is_dir():
+        files = files_of_kind(place, "table", f"a table {', '.join(allowed)}")
+    else:
+        files = [file for file, _ in files_of(place, allowed)]
     table, found, missing = joined_tables(files, choices)
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, choices.columns or {})
@@ -138,14 +143,6 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
     trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
     return trials
-
-
-def table_files(place: Path) -> list[Path]:
-    """Tables of a folder or a pattern, or the file itself."""
-    allowed = (*TABLES, *TEXTS)
-    if place.is_dir():
-        return files_of_kind(place, "table", f"a table {', '.join(allowed)}")
-    return [file for file, _ in files_of(place, allowed)]
 
 
 def refuse_spoiled(trials: pd.DataFrame, choices: Choices) -> None:
