@@ -35,6 +35,7 @@ SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 SHOWN |= {"lower": "lower", "upper": "upper"}
 POPULATION = {"quantity": "population", "term": "", "mean": "mean"}
 POPULATION |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
+WITHHELD = {"withheld": "withheld for"}
 # Rows of cells that are printed after a population unless all are requested.
 MOST_ROWS = 40
 # Cells of a fit that is made again on another scale, unless that is requested.
@@ -173,12 +174,13 @@ def fit_answer(
     rows = rows_of(hmetad.report.estimate_table(result))
     for row in rows:
         row["withheld"] = ", ".join(x for x, cells in withheld.items() if row["cell"] in cells)
-    cells = Listing(rows, headings | ({"withheld": "withheld for"} if withheld else {}), of_cells)
+    cells = Listing(rows, headings | (WITHHELD if withheld else {}), of_cells)
     listings, population, placed = [cells], [], []
     if hmetad.bayes.spec_of(result).formula:
         population = rows_of(hmetad.report.population_table(result))
         placed = hmetad.report.among_published(result)
-        shown = Listing(population, POPULATION, title)
+        is_some = any(row["withheld"] for row in population)
+        shown = Listing(population, POPULATION | (WITHHELD if is_some else {}), title)
         is_shown = has_cells or len(rows) <= MOST_ROWS
         listings = [shown, cells] if is_shown else [shown]
     return Answer(

@@ -51,7 +51,7 @@ from hmetad.compare.decisions import Decisions, labelled_columns
 
 __all__ = [
     *("IntervalKind", "check_arguments", "decide", "decide_normal", "interval_words", "judge"),
-    *("nearby_intervals", "summarise"),
+    *("nearby_intervals", "summarise", "with_one_dim"),
 ]
 
 IntervalKind = Literal["eti", "hdi"]

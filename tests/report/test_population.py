@@ -170,3 +170,27 @@ def test_a_coefficient_is_labelled_as_the_difference_that_it_is(fitted, tmp_path
     for fit in (fitted, hmetad.load_fit(hmetad.save_fit(fitted, tmp_path / "fit.nc"))):
         made = hmetad.decide(fit["posterior"]["log_m_drug"], rope=(-0.1, 0.1))
         assert made.table()["label"].tolist() == ["on − off"]
+
+
+@pytest.mark.integration
+def test_a_level_without_a_verdict_has_the_same_reason_in_table_page_paragraph_and_norms():
+    coords = {"subject": [*"abcdefgh"], "group": ["x"] * 4 + ["y"] * 4}
+    counts = hmetad.simulate_counts([1.5] * 8, m_ratio=0.9, trials=600, coords=coords, seed=1)
+    counts.values[4:] = counts.values[4:, ..., ::-1]
+    drawn = hmetad.fit(counts, "group_comparison", draws=600, **QUIET)
+    judged = hmetad.decide(hmetad.predict(drawn)["m_ratio"], rope=(0.9, 1.1)).table()
+    table = population_table(drawn)
+    rows = table[table["variable"] == "m_ratio"]
+    assert rows["withheld"].tolist() == judged["withheld"].tolist() == ["", "reversed-scale"]
+    spread = one(table, kind="sd", quantity="SD of log M-ratio by subject")
+    assert spread["withheld"] == "reversed-scale"
+    why = "unreliable: scale of confidence reversed"
+    text = hmetad.report.results_paragraph(drawn)
+    assert f"(y; {why})" in text
+    assert "(x)" in text
+    placed = hmetad.report.among_published(drawn)
+    assert placed[0].startswith("x: M ")
+    assert placed[1] == f"y: {why}."
+    page = next(b for b in fit_report(drawn).blocks if isinstance(b, Table))
+    assert page.columns[-1] == "Withheld for"
+    assert [row[-1] for row in page.rows] == ["", "scale of confidence reversed"]

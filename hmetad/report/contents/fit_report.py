@@ -32,7 +32,13 @@ from hmetad.report.contents.decided import (
 from hmetad.report.contents.estimates import cells_withheld, estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
 from hmetad.report.contents.paragraph import results_paragraph
-from hmetad.report.contents.population import among_published, population_table
+from hmetad.report.contents.population import (
+    WITHHELD,
+    among_published,
+    marked_term,
+    population_table,
+    with_reasons,
+)
 from hmetad.report.contents.tables import (
     INTERVALS,
     codes_in_words,
@@ -273,6 +279,12 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
     rows = tuple(
         (term or "population", *(cells.get((term, name), "") for name in names)) for term in terms
     )
+    headings: tuple[str, ...] = ("Condition", *names)
+    shown = own[own["quantity"] == main]
+    if shown["withheld"].any():
+        why = dict(zip(shown["term"], shown["withheld"].map(codes_in_words), strict=True))
+        headings = (*headings, WITHHELD["withheld"])
+        rows = tuple((*row, why.get(term, "")) for term, row in zip(terms, rows, strict=True))
     caption = "Population by condition." if len(rows) > 1 else "Population."
     counts = fit["observed_data"].to_dataset()["counts"]
     designs = Fitted.of(fit).designs
@@ -284,16 +296,16 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
     said += MEDIAN if "log_m" in spec.formula and are_people else ""
     blocks: list[Block] = [
         Prose("Population", (said,)),
-        Table(caption, ("Condition", *names), rows, name="population"),
+        Table(caption, headings, rows, name="population"),
     ]
     if placed := among_published(fit):
         blocks.append(Prose("", (*placed, PUBLISHED)))
-    shown = own[own["quantity"] == main].rename(columns={"term": "label"})
+    shown = shown.assign(label=[*map(marked_term, shown.to_dict("records"))])
     value, meaning = spec.record.reference or (None, "")
     if len(shown) > 1:
         words = f"{main} of the population." + (f" {meaning}." if meaning else "")
         blocks.append(forest_figure(shown, main, words, "population-figure", reference=value))
-    rest = table[table["kind"] != "population"]
+    rest, columns = with_reasons(table[table["kind"] != "population"])
     if len(rest):
         formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
         caption = "Effects, standard deviations and correlations."
@@ -309,7 +321,7 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
             for name, level in left_out.items()
         )
         named: dict[str, Any] = {"formats": formats, "note": note, "name": "population-terms"}
-        blocks.append(table_from_frame(rest, caption, columns=TERMS, **named))
+        blocks.append(table_from_frame(rest, caption, columns=TERMS | columns, **named))
     return blocks
 
 
@@ -360,7 +372,7 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     record = spec_of(fit).record
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
-    columns |= {"withheld": "Withheld for"} if withheld else {}
+    columns |= WITHHELD if withheld else {}
     note = BACKWARD if "meta-d-sign" in withheld else ""
     caption = "Estimates of every cell."
     table = table_from_frame(frame, caption, columns=columns, note=note, name="estimates")

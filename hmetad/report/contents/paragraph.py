@@ -23,7 +23,7 @@ from hmetad.report.contents.estimates import (
     convergence_by_variable,
     convergence_record,
 )
-from hmetad.report.contents.population import population_table
+from hmetad.report.contents.population import marked_term, population_table
 from hmetad.report.contents.tables import method_text, reasons_withheld, with_words
 from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
@@ -211,14 +211,14 @@ def population_sentences(table: pd.DataFrame) -> Iterator[str]:
     values = table[table["kind"] == "population"]
     for quantity, rows in values.groupby("quantity", sort=False):
         if len(rows) <= MOST:
-            told = "; ".join(f"{estimate(row)}{of_term(row['term'])}" for row in records(rows))
+            told = "; ".join(f"{estimate(row)}{of_term(marked_term(row))}" for row in records(rows))
             yield f"In the population, {quantity} was {told}."
     for kind in ("effect", "sd", "correlation"):
         rows = table[table["kind"] == kind]
         if 0 < len(rows) <= MOST:
             is_share = kind == "correlation"
             listed = [
-                f"{row['quantity']}{of_term(row['term'])} = {estimate(row, is_share=is_share)}"
+                f"{row['quantity']}{of_term(marked_term(row))} = {estimate(row, is_share=is_share)}"
                 for row in records(rows)
             ]
             # Within a sentence words begin small, but for SD.

@@ -5,6 +5,7 @@ Fit (DataTree) → data frame, one row per quantity.
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,13 +22,19 @@ from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import average_conditions, predict
 from hmetad.bayes.predicted_estimates import predict_estimates
+from hmetad.compare.cells import codes_on_draws
+from hmetad.compare.verdicts import with_one_dim
 from hmetad.norms import describe
+from hmetad.report.contents.tables import codes_in_words
 from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import reference_level
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
-__all__ = ["among_published", "moved_populations", "population_table"]
+__all__ = [
+    *("WITHHELD", "among_published", "marked_term", "moved_populations", "population_table"),
+    "with_reasons",
+]
 
 # What a row says, and the draws of its quantity.
 type Row = tuple[dict[str, str], xr.DataArray]
@@ -36,11 +43,13 @@ SAMPLES = ("chain", "draw")
 SCALES = {"log": "log of ", "logit": "logit of ", "fisher_z": "Fisher's z of "}
 # What the population moves by, in its own posterior SDs, and is reported for.
 CLEAR_MOVE = 0.5
+ENDS = ("mean", "lower", "upper")
+WITHHELD = {"withheld": "Withheld for"}
 # Conditions that are told one by one, whatever the columns.
 MOST = 8
 COLUMNS = (
     *("kind", "quantity", "term"),
-    *("mean", "sd", "lower", "upper", "rhat", "ess_bulk", "ess_tail", "variable"),
+    *("mean", "sd", "lower", "upper", "rhat", "ess_bulk", "ess_tail", "withheld", "variable"),
 )
 
 
@@ -67,8 +76,9 @@ def population_table(
         with columns of numbers at their means; ``"effect"``, coefficients on the scale of the
         parameter; ``"sd"``, standard deviations between the members of a group;
         ``"correlation"``, of their effects. quantity and term in words; mean, sd, lower and upper
-        of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary); variable of
-        the posterior. Criteria of confidence are left out.
+        of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary); withheld: why
+        `decide` gives no verdict on it, as codes; variable of the posterior. Criteria of confidence
+        are left out.
 
     Raises
     ------
@@ -97,7 +107,29 @@ def population_table(
         step = "hmetad.report.estimate_table has the estimates of its cells."
         raise ModelError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
     outside = (1 - ci_prob) / 2
-    return pd.DataFrame([{**row, **summary(draws, outside)} for row, draws in rows])[list(COLUMNS)]
+    table = [{"withheld": reasons(x), **said, **summary(x, outside)} for said, x in rows]
+    return pd.DataFrame(table)[list(COLUMNS)]
+
+
+def reasons(draws: xr.DataArray) -> str:
+    """Codes of why there is no verdict on one quantity (chain, draw)."""
+    return codes_on_draws(with_one_dim(draws)[0])[0]
+
+
+def unreliable(row: Mapping[Any, Any]) -> str:
+    """Why a row of the table has no verdict, in words; empty where there is one."""
+    return f"unreliable: {codes_in_words(row['withheld'])}" if row["withheld"] else ""
+
+
+def marked_term(row: Mapping[Any, Any]) -> str:
+    """Term of a row, and why it has no verdict."""
+    return "; ".join(filter(None, (row["term"], unreliable(row))))
+
+
+def with_reasons(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Rows of the table with reasons in words, and the column for these, if there are any."""
+    is_some = bool(rows["withheld"].any())
+    return rows.assign(withheld=rows["withheld"].map(codes_in_words)), WITHHELD if is_some else {}
 
 
 def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
@@ -109,7 +141,7 @@ def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
         *(draws.values.mean(), draws.values.std(ddof=1)),
         *np.quantile(draws.values, [outside, 1 - outside]),
     )
-    return dict(zip(COLUMNS[3:-1], (*numbers, *checks), strict=True))
+    return dict(zip(COLUMNS[3:-2], (*numbers, *checks), strict=True))
 
 
 def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
@@ -184,10 +216,11 @@ def elements(
     if not own:
         yield {**said, "term": called, "variable": str(values.name)}, values
         return
-    for level in values[own[0]].values:
+    for level, codes in zip(values[own[0]].values, codes_on_draws(values), strict=True):
         place = f"{called}: {labels.get(str(level), level)}"
         place += f" − {labels.get(first, first)}" if first else ""
-        yield {**said, "term": place, "variable": str(values.name)}, values.sel({own[0]: level})
+        named = {"term": place, "variable": str(values.name), "withheld": codes}
+        yield {**said, **named}, values.sel({own[0]: level})
 
 
 def pairs(said: dict[str, str], values: xr.DataArray, labels: Mapping[str, str]) -> Iterator[Row]:
@@ -256,7 +289,8 @@ def among_published(fit: xr.DataTree) -> list[str]:
     -------
     list of str
         Empty where the fit is not of meta-d′ with two alternatives, people are not what it pools,
-        or there are more than eight conditions. See `hmetad.norms`.
+        or there are more than eight conditions. See `hmetad.norms`. Of a condition without a
+        verdict it says why there is none.
 
     Examples
     --------
@@ -276,7 +310,7 @@ def among_published(fit: xr.DataTree) -> list[str]:
         return []
     return [
         (f"{row['term']}: " if row["term"] else "")
-        + describe(row["mean"], row["lower"], row["upper"])
+        + (f"{why}." if (why := unreliable(row)) else describe(*(row[x] for x in ENDS)))
         for row in rows.to_dict("records")
     ]
 
@@ -306,5 +340,6 @@ def moved_populations(fit: xr.DataTree, other: xr.DataTree) -> list[str]:
             )
             place = f"{own['term']}: " if own["term"] else ""
             words = f"{place}M of the population is {one}, and {two} with {other.attrs['choice']}"
-            found.append(f"{words}: it moves by {moves:.1f} posterior SDs. Report both.")
+            step = unreliable(own).capitalize() or "Report both"
+            found.append(f"{words}: it moves by {moves:.1f} posterior SDs. {step}.")
     return found
