@@ -58,11 +58,11 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1511,
-    "bayes": 5753,
+    "bayes": 5758,
     "commands": 2585,
     "compare": 2102,
     "counts": 3126,
-    "likelihood": 3897,
+    "likelihood": 3915,
     "logs": 2809,
     "measures": 2763,
     "mle": 2209,
@@ -70,7 +70,7 @@ MOST_LINES = {
     "report": 3489,
     "rows": 1392,
     "simulate": 1244,
-    "specs": 1693,
+    "specs": 1727,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

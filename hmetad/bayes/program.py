@@ -194,13 +194,16 @@ def build_program(counts: xr.DataArray, spec: ModelSpec, *, integrates: bool = T
     if not isinstance(spec, ModelSpec):
         raise SourceError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
     counts = checked_counts(counts, spec)
-    crossing = crossing_of(counts, spec) if integrates and spec.record.compiled_kernel else None
+    crossing = crossing_of(counts, spec) if integrates else None
     if crossing is not None:
         counts, spec = checked_counts(crossing.counts, crossing.spec), crossing.spec
     designs = designs_of(counts, spec)
     layout = layout_of(counts, spec, designs, crossing.integrated if crossing else None)
     if crossing is None and SPREAD in spec.formula:
-        allowed = "(1 | item) alone, of items that several observers answered, with one in dprime"
+        allowed = (
+            "(1 | item) alone, with one in dprime, no other effects of items, and formulas of all "
+            "parameters"
+        )
         if not integrates:
             allowed = f"no {SPREAD}, which PyMC's model does not have: hmetad.fit integrates it out"
         raise ModelError(f"formula of {SPREAD}", repr(spec.formula[SPREAD]), allowed)

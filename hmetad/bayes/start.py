@@ -70,7 +70,10 @@ def starting_point(
     modes = penalised_modes(table, spec.record, given)
     estimates, between = modes.without_penalty, None
     is_sparse = float(counts.sum()) / counts.sizes["cell"] < FEW_TRIALS
-    if is_sparse and not layout.own:
+    if layout.integrated is not None:
+        # Without a penalty, the gap of a rating that an observer never gave is anywhere.
+        estimates = {name: (modes.values[name], own[1]) for name, own in estimates.items()}
+    elif is_sparse and not layout.own:
         designs = {name: formula.design for name, formula in layout.formulas.items()}
         estimates, between = linearised_estimates(table, spec, designs, given), BETWEEN
     values: dict[str, Floats] = {}

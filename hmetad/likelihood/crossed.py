@@ -114,7 +114,7 @@ class CrossedLikelihood:
         Columns of the parameters that each effect is added to.
     answers : Answers
     grid : Grid
-    options : int, optional
+    options : array of int, shape (observers,), optional
         Of a choice with normal noise: probabilities are then read from tables.
     """
 
@@ -125,7 +125,7 @@ class CrossedLikelihood:
         targets: Sequence[Integers],
         answers: Answers,
         grid: Grid,
-        options: int | None = None,
+        options: Integers | None = None,
     ) -> None:
         self.family, self.ratings, self.options = family, ratings, options
         self.targets, self.answers, self.grid = targets, answers, grid
@@ -191,12 +191,12 @@ class Outcomes:
     parameters : array, shape (observers, nodes, columns)
         Columns as in `hmetad.likelihood.tape.column_shapes`.
     ratings : int
-    options : int, optional
+    options : array of int, shape (observers,), optional
         As in `CrossedLikelihood`.
     """
 
     def __init__(
-        self, family: Family, parameters: Floats, ratings: int, options: int | None
+        self, family: Family, parameters: Floats, ratings: int, options: Integers | None
     ) -> None:
         self.shape, self.tape = parameters.shape, tape_of(family, ratings)
         observers, nodes, columns = parameters.shape
@@ -209,8 +209,7 @@ class Outcomes:
         if options is None:
             log_p, slopes = kernel_of(family).log_outcomes(at, ratings, True)
         else:
-            tables = margin_tables.tables_of(options)
-            log_p, slopes = margin_tables.log_outcomes(at, ratings, tables)
+            log_p, slopes = margin_tables.tabled_outcomes(at, ratings, options)
         self.slopes = slopes.reshape(len(at), -1, at.shape[1])
         by_observer = log_p.reshape(observers, nodes, -1).transpose(0, 2, 1)
         # Rows of an observer and an outcome, (observers * outcomes, nodes).

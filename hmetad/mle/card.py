@@ -85,7 +85,7 @@ def fit_card(
     refuse_priors(spec)
     own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
     check_same_names(own.coords, [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"])
-    crossing = crossing_of(own, spec) if spec.record.compiled_kernel else None
+    crossing = crossing_of(own, spec)
     if crossing is not None:
         own, spec = checked_counts(crossing.counts, crossing.spec), crossing.spec
     designs, given = designs_of(own, spec), given_of(own, spec)

@@ -2,7 +2,8 @@
 
 Count table and ModelSpec → Crossing, or None; a Crossing → the table of observers, the model of it,
 and what each observer answered to each level. A factor is integrated out if its levels have an
-intercept alone in d′ and one of where confidence is placed, are crossed with the observers, and
+intercept in d′ and one in where confidence is placed, crossed with observers or nested in them.
+With an intercept in d′ alone, it is integrated out if its levels are crossed with the observers and
 have few answers each. Others are sampled.
 """
 
@@ -14,11 +15,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import DamagedError
+from hmetad.base.errors import DamagedError, TooFewError, TooManyError
 from hmetad.counts.resample import counts_together
 from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
 from hmetad.likelihood.family import Family
-from hmetad.likelihood.tape import column_shapes
+from hmetad.likelihood.tape import column_shapes, kernel_of
 from hmetad.specs.design import cell_table, group_labels
 from hmetad.specs.formula import parse_formula, quote
 from hmetad.specs.spec import SPREAD, ModelSpec
@@ -40,8 +41,10 @@ TWO = ((5, (21, 21)), (20, (33, 25)), (math.inf, (41, 33)))
 REACH = 5.5
 # Nodes of each effect for single trials, whose probabilities are smooth in the effects.
 OF_TRIALS = 17
-# Of more answers a level, the posterior of its effects is narrower than nodes can be.
+# Of more answers a level, one effect is sampled in less time.
 MOST_ANSWERS = 200
+# Nodes of all observers, whose outcomes and slopes take a gigabyte.
+MOST_NODES = 500_000
 
 
 @dataclass(frozen=True)
@@ -87,14 +90,13 @@ class Crossing:
         """
         family, ratings = self.spec.record, self.counts.sizes["rating"]
         is_tabled = family.compiled_kernel == "alternatives" and family.chosen["noise"] == "normal"
-        options = {int(x) for x in given["options"]} if is_tabled else set()
+        options = given["options"].astype(np.int64) if is_tabled else None
         targets = [
             columns_of(family, "log_gap" if name == SPREAD else name, ratings)
             for name in self.parameters
         ]
-        number = options.pop() if len(options) == 1 else None
         grid = self.grid(of_trials=of_trials)
-        return CrossedLikelihood(family, ratings, targets, self.answers, grid, number)
+        return CrossedLikelihood(family, ratings, targets, self.answers, grid, options)
 
     def grid(self, *, of_trials: bool) -> Grid:
         """Nodes for the levels' posteriors, which are narrower with more answers a level."""
@@ -109,29 +111,70 @@ class Crossing:
 
 
 def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
-    """The factor of a model that is integrated out, if there is one in these cells."""
-    cells = cell_table(counts)
+    """The factor of a model that is integrated out, if there is one in these cells.
+
+    Raises
+    ------
+    InputError
+        If there is one answer to each of its levels, or observers have too many cells.
+    """
+    cells, family = cell_table(counts), spec.record
+    is_compiled = family.compiled_kernel and hasattr(kernel_of(family), "log_outcomes")
+    # What has no formula has a value in every cell, whose levels then share more than effects.
+    if not is_compiled or not {*spec.parameters} <= {*spec.formula}:
+        return None
     for factor, parameters in intercepts_alone(spec).items():
         parts = factor.split(":")
         if not {*parts} <= {*cells.columns} or len(cells[parts].drop_duplicates()) < 2:
             continue
         model = without_factor(spec, factor)
         own = [parse_formula(formula) for formula in model.formula.values()]
-        named = {name for one in own for name in one.common.columns}
         grouping = [g for one in own for g in one.group_terms]
+        named = {name for one in own for name in one.common.columns}
         named |= {name for g in grouping for name in g.expression.columns}
         named |= {name for g in grouping for columns in g.factors for name in columns}
-        named |= {"options"} & {*cells.columns}
-        if not grouping and not named - {"options"}:
+        if not named <= {*cells.columns}:
             continue
+        named |= {"options"} & {*cells.columns}
         pooled, observer = counts_together(counts, sorted(named))
         labels, level = np.unique(group_labels(cells, parts), return_inverse=True)
-        pairs = np.unique(np.stack([level, observer]), axis=1)
-        is_crossed = min(np.bincount(pairs[0]).max(), np.bincount(pairs[1]).max()) > 1
-        if is_crossed and counts.to_numpy().sum() <= MOST_ANSWERS * len(labels):
-            answers = answers_of(counts, level, observer)
-            return Crossing(factor, parameters, labels, answers, pooled, model, spec.formula)
+        answers = answers_of(counts, level, observer)
+        crossing = Crossing(factor, parameters, labels, answers, pooled, model, spec.formula)
+        refuse_single_answers(crossing)
+        if is_integrated(crossing, level, observer):
+            return crossing
     return None
+
+
+def refuse_single_answers(crossing: Crossing) -> None:
+    """Raise where nothing is answered twice: effects would follow from the shape of ratings."""
+    answers, factor = crossing.answers, crossing.factor
+    if np.diff(answers.first).max() <= 1 and answers.numbers.max(initial=1) == 1:
+        step = (
+            f"Let several observers answer the same levels of {factor}, or each observer answer a "
+            f"level several times; or leave (1 | {factor}) out of the formulas."
+        )
+        got = f"one answer to each {factor}, from which its effects cannot be told"
+        raise TooFewError("counts", got, f"several answers to a {factor}", step)
+
+
+def is_integrated(
+    crossing: Crossing, level: NDArray[np.int64], observer: NDArray[np.int64]
+) -> bool:
+    """Whether a factor is integrated out, by the level and the observer of each cell."""
+    answers, has_spread = crossing.answers, SPREAD in crossing.parameters
+    number = len(crossing.counts) * len(crossing.grid(of_trials=False).nodes)
+    if number > MOST_NODES and has_spread:
+        step = (
+            "Cut numbers, such as the length of an item, into a few classes; or give log_spread "
+            f'the formula "0": effects of {crossing.factor} on d′ are then sampled.'
+        )
+        got = f"{len(crossing.counts):,} cells of observers, with {number:,} nodes of effects"
+        raise TooManyError("counts", got, f"at most {MOST_NODES:,} nodes", step)
+    pairs = np.unique(np.stack([level, observer]), axis=1)
+    is_crossed = min(int(np.bincount(row).max()) for row in pairs) > 1
+    has_few = float(answers.numbers.sum()) <= MOST_ANSWERS * len(crossing.levels)
+    return has_spread or (is_crossed and has_few and number <= MOST_NODES)
 
 
 def columns_of(family: Family, variable: str, ratings: int) -> NDArray[np.int64]:

@@ -140,9 +140,9 @@ class ModelSpec:
     def refuse_unfit_tables(self) -> None:
         """Raise where formulas, names or priors are not those of the likelihood."""
         for parameter, formula in self.formula.items():
-            if parameter not in self.formula_parameters:
-                legal = ", ".join(self.formula_parameters)
-                hint = nearest(parameter, self.formula_parameters)
+            if parameter not in self.formula_names:
+                legal = ", ".join(self.formula_names)
+                hint = nearest(parameter, self.formula_names)
                 raise CardError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
         try:
@@ -180,7 +180,12 @@ class ModelSpec:
     @property
     def formula_parameters(self) -> tuple[str, ...]:
         """Names of those parameters that can have a formula."""
-        own = tuple(p.name for p in self.record.parameters if p.has_formula)
+        return tuple(p.name for p in self.record.parameters if p.has_formula)
+
+    @property
+    def formula_names(self) -> tuple[str, ...]:
+        """What formulas can be of: those parameters, and log_spread, which items alone have."""
+        own = self.formula_parameters
         return (*own, SPREAD) if "log_gap" in own else own
 
     def extra_dims(self, parameter: str) -> tuple[str, ...]:
@@ -246,7 +251,11 @@ def with_changes(
         formula = {bare.record.parameter_of_interest: formula}
     new_formulas = formula or {}
     refuse_wrong_kinds({"formula": new_formulas})
-    old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_parameters}
+    old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_names}
+    if new_formulas.get(SPREAD, "").strip() == "0":
+        # Without effects of items on confidence.
+        old_formulas.pop(SPREAD, None)
+        new_formulas = {n: f for n, f in new_formulas.items() if n != SPREAD}
     of_m, now = (one.record.parameter_of_interest for one in (spec, bare))
     is_same = bare.likelihood == spec.likelihood
     # M on another scale is pooled as before.

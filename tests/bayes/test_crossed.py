@@ -69,7 +69,7 @@ def test_items_are_integrated_out_and_observers_are_not(counts):
     [
         FORMULA | {"m": "1 + (1 | subject) + (1 | item)"},
         FORMULA | {"dprime": "1 + (1 | subject)"},
-        {"m": "1", "dprime": "1 + (1 | item)", "log_gap": "1"},
+        {"m": "1", "dprime": "1 + (1 | item)", "log_gap": "1", "log_spread": "0"},
     ],
     ids=["an effect on M", "no effect of items", "one observer"],
 )
@@ -77,8 +77,9 @@ def test_what_has_other_effects_or_one_observer_is_sampled(counts, formula):
     assert crossing_of(counts, model(formula)) is None
 
 
-def test_items_with_many_answers_are_sampled(counts):
-    assert crossing_of(counts * 100, model(BOTH)) is None
+def test_one_effect_of_items_with_many_answers_is_sampled(counts):
+    assert crossing_of(counts * 100, model(FORMULA | {"log_spread": "0"})) is None
+    assert crossing_of(counts * 100, model(BOTH)) is not None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ What is said of signs depends on the scale and on who is pooled.
 
 import numpy as np
 import pytest
+from sampled_items import sampled_items
 
 import hmetad
 from hmetad import (
@@ -207,7 +208,7 @@ def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_ne
 
 
 def test_items_of_an_observer_are_looked_at_together():
-    card = hmetad.load_model("crossed_items")
+    card = sampled_items()
     counts = hmetad.simulate_counts(**{**card.example, "trials": 6}, seed=1)
     quiet = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 50, "tune": 50}
     # One observer has too few trials of one item to show how confidence tells right from wrong.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from sampled_items import sampled_items
 
 import hmetad
 from hmetad.base.errors import InputError
@@ -41,23 +42,23 @@ def counts():
 
 @pytest.fixture(scope="module")
 def whole(counts):
-    return fit(counts, "crossed_items", keep_cells=True, **QUIET)
+    return fit(counts, sampled_items(), keep_cells=True, **QUIET)
 
 
 @pytest.fixture(scope="module")
 def without(counts):
-    return fit(counts, "crossed_items", keep_cells=False, **QUIET)
+    return fit(counts, sampled_items(), keep_cells=False, **QUIET)
 
 
 def of_card(card, **formula):
-    """A fit without draws, of a card."""
-    spec = load_model(card)
+    """A fit without draws, of a card or a model."""
+    spec = load_model(card) if isinstance(card, str) else card
     spec = with_changes(spec, formula=formula) if formula else spec
     return Fitted.of(xr.DataTree(xr.Dataset(attrs={"spec": spec.to_json()})))
 
 
 def test_factors_are_those_of_the_formulas_as_they_are_written():
-    assert of_card("crossed_items").factors == [("subject",), ("item",)]
+    assert of_card(sampled_items()).factors == [("subject",), ("item",)]
     assert of_card("group").shrunk_over["m_ratio"] == "subject"
     assert of_card("individual").shrunk_over == {}
     nested = of_card("group", log_m="1 + (1 | lab/subject) + (1 | item)")
@@ -67,7 +68,7 @@ def test_factors_are_those_of_the_formulas_as_they_are_written():
 
 def test_what_is_left_out_follows_from_the_rest(whole, without):
     kept, all_of_it = without["posterior"].to_dataset(), whole["posterior"].to_dataset()
-    assert not set(load_model("crossed_items").record.results) & {*kept}
+    assert not set(sampled_items().record.results) & {*kept}
     for name, values in kept.items():
         np.testing.assert_array_equal(values, all_of_it[name])
     cells, expected = (predict(one, group_terms=True) for one in (without, whole))
@@ -171,7 +172,7 @@ def numbers(draws):
 def test_cells_are_left_out_by_default_beyond_a_size(counts, monkeypatch):
     assert limit("cells-not-kept") == 2
     monkeypatch.setattr("hmetad.bayes.kept_cells.limit", lambda _: 1e-3)
-    spec = load_model("crossed_items")
+    spec = sampled_items()
     # 12 numbers of 8 bytes for each of 28 cells, in a megabyte.
     most = 10**6 // (28 * 12 * 8 * 4)
     assert keeps_cells(None, counts, spec, numbers(most))
@@ -180,7 +181,7 @@ def test_cells_are_left_out_by_default_beyond_a_size(counts, monkeypatch):
 
 
 def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypatch):
-    program = build_program(counts, load_model("crossed_items"))
+    program = build_program(counts, sampled_items())
     clock = iter(np.arange(0, 100, 0.25))
     monkeypatch.setattr("hmetad.bayes.chains.time.perf_counter", lambda: next(clock))
     assert np.isfinite(program.log_density(program.first_point)[0])

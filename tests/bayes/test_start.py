@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymc.initial_point import make_initial_point_fns_per_chain
+from sampled_items import sampled_items
 
 from hmetad.bayes.chains import initial_points
 from hmetad.bayes.model import initial_values, pymc_model
@@ -14,7 +15,6 @@ from hmetad.measures.sdt import sdt
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
 from hmetad.specs.loading import load_model
-from hmetad.specs.spec import with_changes
 
 
 @pytest.mark.integration
@@ -133,7 +133,7 @@ def test_cells_of_one_trial_start_at_the_estimates_of_their_groups():
         "item": np.tile([f"{i:02d}" for i in range(40)], 30),
     }
     counts = simulate_counts(d, m_ratio=0.8, trials=2, coords=coords, seed=2)
-    spec = with_changes(load_model("crossed_items"), formula={"c": "1 + (1|subject)"})
+    spec = sampled_items(c="1 + (1|subject)")
     start = build_program(counts, spec).start
     (block,) = [b for b in start.parametrisations["dprime"].blocks if b.block.factor == "subject"]
     pooled = counts.groupby("subject").sum()

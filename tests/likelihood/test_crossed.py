@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import roots_legendre
+from scipy.stats import norm
 
 from hmetad.likelihood import load_likelihood
 from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Effects, Grid
@@ -37,8 +39,8 @@ GOLDEN = {
 CASES = [*GOLDEN]
 
 
-def answers_of(items):
-    entries = [(i, j * 2 * K + o, n) for i, one in enumerate(items) for (j, o), n in one.items()]
+def answers_of(items, outcomes=2 * K):
+    entries = [(i, j * outcomes + o, n) for i, one in enumerate(items) for (j, o), n in one.items()]
     item, rows, numbers = (np.array(x) for x in zip(*entries, strict=True))
     first = np.concatenate([[0], np.cumsum(np.bincount(item))])
     return Answers(first, rows, numbers.astype(float))
@@ -50,7 +52,7 @@ def likelihood_of(options, effects, *, has_tables, nodes=81):
     grid = Grid(places, places if len(effects.sds) > 1 else np.zeros(1))
     # Columns: options, d′, M, log gaps.
     targets = [np.array([1]), np.array([3, 4])][: len(effects.sds)]
-    tables = options if has_tables else None
+    tables = np.full(2, options) if has_tables else None
     return CrossedLikelihood(family, K, targets, answers_of(ITEMS), grid, tables)
 
 
@@ -135,3 +137,66 @@ def test_tables_are_the_exact_kernel(options):
     assert np.quantile(abs(log_p - exact), 0.99) < 2e-8
     by = [0, 1, *range(4, at.shape[1])]
     assert np.quantile(abs(slopes - exact_slopes)[..., by], 0.99) < 1e-6
+
+
+# Two alternatives: c, and gaps of both responses, of the two observers.
+C = np.array([0.3, -0.2])
+GAPS = np.array([[[0.4, 0.6], [0.3, 0.8]], [[0.5, 0.5], [0.7, 0.4]]])
+# (observer, stimulus, response, rating), from 0 on: one stimulus an item, or both.
+OF_TWO = (
+    {(0, 0, 0, 2): 1, (1, 0, 1, 0): 1},
+    {(0, 1, 1, 1): 1, (1, 1, 0, 2): 1},
+    {(0, 0, 1, 1): 1, (0, 1, 1, 2): 2, (1, 1, 0, 0): 1, (1, 0, 0, 0): 1},
+)
+
+
+def likelihood_of_two(items, **choices):
+    family = load_likelihood("meta-d", scale="m", **choices)
+    rows = [{(j, (2 * s + r) * K + k): n for (j, s, r, k), n in one.items()} for one in items]
+    places = np.linspace(-7, 7, 81)
+    # Columns: d′, c, M, log gaps of both responses.
+    targets = [np.array([0]), np.arange(3, 7)]
+    grid = Grid(places, places)
+    return CrossedLikelihood(family, K, targets, answers_of(rows, 4 * K), grid)
+
+
+def probability(d, c, m, kappa, gaps, outcome):
+    """P(response, rating | stimulus) by normal areas; gaps (2, K - 1, ...), outward."""
+    stimulus, response, rating = outcome
+    mean, side = (stimulus - 0.5) * d, 2 * response - 1
+    edges = [*np.cumsum(gaps[response], axis=0), np.inf]
+    inner, outer = ([0, *edges][rating + end] for end in (0, 1))
+    start = side * (kappa - m * mean)
+    share = (norm.sf(start + inner) - norm.sf(start + outer)) / norm.sf(start)
+    return norm.sf(side * (c - mean)) * share
+
+
+def test_two_alternatives_are_a_choice_among_two_options_without_bias():
+    """Golden values hold with c = 0 and equal criteria on both sides, whatever the stimulus."""
+    items = [
+        {(j, i % 2, i % 2 if o >= K else 1 - i % 2, o % K): n for (j, o), n in one.items()}
+        for i, one in enumerate(ITEMS)
+    ]
+    gaps = np.repeat(np.log(np.diff(CRITERIA) / R2), 2, axis=0).reshape(2, -1)
+    at = np.column_stack([R2 * D, np.zeros(2), M, gaps])
+    found = likelihood_of_two(items).value(at, TWO)
+    np.testing.assert_allclose(found, GOLDEN[2, TWO], atol=2e-8)
+
+
+@pytest.mark.parametrize("rule", ["relative", "absolute"])
+def test_two_alternatives_with_a_bias_are_those_of_quadrature(rule):
+    at = np.column_stack([R2 * D, C, M, np.log(GAPS).reshape(2, -1)])
+    found = likelihood_of_two(OF_TWO, meta_criterion=rule).value(at, TWO)
+    (sd, sd_spread), rho = TWO.sds, TWO.correlation
+    # Gauss and Legendre's rule of 200 nodes from -8 to 8 in each effect.
+    x, weights = roots_legendre(200)
+    b, e = 8 * x[:, None], 8 * x
+    density = np.outer(8 * weights * norm.pdf(8 * x), 8 * weights * norm.pdf(8 * x))
+    spread = np.exp(sd_spread * (rho * b + math.sqrt(1 - rho**2) * e))
+    for own, item in zip(found, OF_TWO, strict=True):
+        product = density.copy()
+        for (j, *outcome), n in item.items():
+            kappa = (M[j] if rule == "relative" else 1) * C[j]
+            gaps = GAPS[j][..., None, None] * spread
+            product *= probability(R2 * D[j] + sd * b, C[j], M[j], kappa, gaps, outcome) ** n
+        assert own == pytest.approx(math.log(product.sum()), abs=1e-9)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sampled_items import sampled_items
 
 from hmetad.base.errors import InputError
 from hmetad.likelihood.family import TWO_ALTERNATIVES
@@ -15,7 +16,7 @@ COORDS = {"subject": [*"aaabbb"], "item": [*"xyzxyz"]}
 
 
 def said(counts, **formula):
-    spec = with_changes(load_model("crossed_items"), formula=formula or None)
+    spec = sampled_items(**formula)
     return identification_notices(counts, spec, designs_of(counts, spec))
 
 
@@ -148,7 +149,7 @@ def test_effects_of_people_of_what_is_constant_in_them_are_noticed_with_the_form
 def test_an_item_is_no_person_in_whom_an_effect_may_differ():
     coords = {"item": [*"xxyyzz"], "condition": ["x", "y"] * 3}
     counts = simulate_counts([1.5] * 6, m_ratio=0.8, trials=200, coords=coords, seed=1)
-    spec = with_changes(load_model("crossed_items"), formula={"log_m": "1 + condition + (1|item)"})
+    spec = sampled_items(log_m="1 + condition + (1|item)")
     spec = with_changes(spec, formula=dict.fromkeys(("dprime", "c", "log_gap"), "1 + (1|item)"))
     codes = {one.code for one in identification_notices(counts, spec, designs_of(counts, spec))}
     assert "same-effect" not in codes

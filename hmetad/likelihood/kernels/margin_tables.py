@@ -19,9 +19,10 @@ from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.kernels.alternatives import GAPS, META, SQRT2, D, step_of
 from hmetad.likelihood.tails import LOG_SQRT_2PI, log_probabilities_by_outcomes
 
-__all__ = ["Tables", "log_outcomes", "tables_of"]
+__all__ = ["Tables", "log_outcomes", "tabled_outcomes", "tables_of"]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 # Of right answers: d - y from FIRST_LEAD on. Of wrong ones: y from 0 to LAST_EDGE, d from FIRST_D
 # to LAST_D. Beyond these log areas go on in a straight line.
@@ -84,6 +85,22 @@ def wrong_table(m: int, x: Floats, step: float) -> Floats:
     by_y = summed(others_by_y, ndtr(x - both)) / area + by_d
     twice = summed(by_others, (both - x) * by_right) - summed(others_by_y, by_right)
     return np.stack([np.log(area), by_y, by_d, twice / area - by_y * by_d], axis=-1)
+
+
+def tabled_outcomes(at: Floats, levels: int, options: Integers) -> tuple[Floats, Floats]:
+    """Log P of all outcomes, and derivatives, of cells that are in order of their observers.
+
+    `options` are the numbers of options of the observers, who have equally many cells.
+    """
+    numbers = np.unique(options)
+    if len(numbers) == 1:
+        return log_outcomes(at, levels, tables_of(int(numbers[0])))
+    log_p = np.empty((len(at), 1, 2, levels))
+    slopes = np.empty((*log_p.shape, at.shape[1]))
+    for number in numbers:
+        own = np.repeat(options == number, len(at) // len(options))
+        log_p[own], slopes[own] = log_outcomes(at[own], levels, tables_of(int(number)))
+    return log_p, slopes
 
 
 @compiled

@@ -30,7 +30,7 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = ["AXES", "evaluate", "expected_information", "log_likelihood"]
+__all__ = ["AXES", "evaluate", "expected_information", "log_likelihood", "log_outcomes"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -298,6 +298,17 @@ def add_gradient(
             slopes[-1] += by_z * (at[D] / 2 - at[C])
         j += 1
         a += 2
+
+
+@compiled
+def log_outcomes(at: Floats, levels: int, _: bool) -> tuple[Floats, Floats]:
+    """Log P of all outcomes, (cells, 2, 2, levels), and its derivatives in a further dim."""
+    cells, numbers = at.shape
+    log_p, is_asked = np.empty((cells, 2, 2, levels)), np.ones((2, 2, levels))
+    jacobian = np.empty((cells, 2, 2, levels, numbers))
+    for i in range(cells):
+        fill_outcomes(at[i], is_asked, log_p[i], jacobian[i])
+    return log_p, jacobian
 
 
 @compiled
