@@ -138,11 +138,6 @@ class CompareOptions(PrintOptions):
     output: Output = None
 
     @property
-    def has_page(self) -> bool:
-        """Whether a page is written."""
-        return self.output is not None and self.output.suffix in REPORTS
-
-    @property
     def levels(self) -> list[str]:
         """Columns whose levels are compared, or held equal."""
         return [*filter(None, (self.over, *self.within, *self.pool))]
@@ -260,7 +255,8 @@ def repeats_decisions(asked: CompareOptions, fits: Fits) -> bool:
         return asked.sensitivity
     # Four more fits of thousands of cells would take an hour or more.
     are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
-    return asked.has_page and has_fits and are_small
+    has_page = Path(asked.output or "").suffix in REPORTS
+    return has_page and has_fits and are_small
 
 
 def source_of(fit: "xr.DataTree", asked: CompareOptions) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -251,7 +252,8 @@ def import_table(asked: Annotated[ImportOptions, [*fields_of("table"), "describe
         import_trials("table", asked)
         return
     for name in sorted(asked.typed - {"path", "describe", "print_as", "as_json"}):
-        step = f"Its trials are written by: hmetad import dataset {asked.path} -o trials.csv."
+        path = quote(str(asked.path))
+        step = f"Its trials are written by: hmetad import dataset {path} -o trials.csv."
         raise ConflictError(option_name(name), "--describe", next_step=step)
     found = rows_of(hmetad.datasets.describe(asked.path))
     asked.give(Answer((Listing(found, GUESSES, str(asked.path)),)))

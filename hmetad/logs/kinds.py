@@ -189,8 +189,7 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
     if kind == "table" and not files:
         files = [file for file in there if is_table(file.name, TEXTS)]
     if not files:
-        got = "a folder without logs" if path.is_dir() else "no such file"
-        raise FileError(str(path), got, f"{allowed}, or a folder of them")
+        raise FileError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
     return files
 
 

@@ -506,14 +506,11 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
 
 def text_format(path: Path, delimiter: str | None = None) -> tuple[str | None, str]:
-    """Delimiter of a text table, None of another, and the suffix that tells the format."""
+    """Delimiter of a text table, None of another, and the suffix that tells the format.
+
+    By then it is sure that there is a file to read.
+    """
     sep = sniffed_delimiter(path, delimiter)
-    suffix = table_suffix(path, is_text=sep is not None)
-    return SEPARATORS.get(suffix) if sep is None else sep, suffix
-
-
-def table_suffix(path: Path, *, is_text: bool = False) -> str:
-    """Suffix that tells the format, once it is sure that there is a file to read."""
     if path.is_dir():
         raise no_file_error(path, "a file", "Name the table in it.")
     if not path.is_file():
@@ -521,10 +518,10 @@ def table_suffix(path: Path, *, is_text: bool = False) -> str:
         step = f"In that folder: {', '.join(tables[:5])}." if tables else ""
         raise no_file_error(path, "a table of trials", step)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
-    known = (*SEPARATORS, *TEXTS) if is_text else TABLES
+    known = TABLES if sep is None else (*SEPARATORS, *TEXTS)
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
         raise FileError(
             str(path), f"suffix {path.suffix!r}", allowed, f"Convert it: {conversion_step(path)}"
         )
-    return suffixes[-1]
+    return SEPARATORS.get(suffixes[-1]) if sep is None else sep, suffixes[-1]

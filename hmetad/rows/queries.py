@@ -192,16 +192,13 @@ class Rows:
         """The same rows, some columns of files of texts as they stand: "NA" is a label there."""
         return replace(self, texts=self.texts | {self.names.get(x, x) for x in columns})
 
-    def first_rows(self, columns: Sequence[str], most: int = MOST_FIRST) -> pd.DataFrame:
-        """Some of the first rows."""
-        return self.read(columns, most)
-
     def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
         """All rows of some columns, or of all, in memory."""
-        return self.read(self.columns if columns is None else dict.fromkeys(columns), None)
+        every = self.columns if columns is None else dict.fromkeys(columns)
+        return self.first_rows(every, None)
 
-    def read(self, columns: Iterable[Any], most: int | None) -> pd.DataFrame:
-        """Rows of some columns, in memory."""
+    def first_rows(self, columns: Iterable[Any], most: int | None = MOST_FIRST) -> pd.DataFrame:
+        """Some of the first rows of some columns, or all rows, in memory."""
         wanted = list(columns)
         own = self.own_names(wanted)
         found = self.source.finished(self.cleaned(self.source.head(own, most)), self.texts)
