@@ -57,20 +57,20 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1511,
-    "bayes": 5758,
+    "base": 1514,
+    "bayes": 5822,
     "commands": 2585,
     "compare": 2102,
     "counts": 3126,
-    "likelihood": 3915,
+    "likelihood": 3923,
     "logs": 2806,
     "measures": 2763,
-    "mle": 2209,
+    "mle": 2251,
     "plots": 1740,
     "report": 3489,
     "rows": 1388,
     "simulate": 1244,
-    "specs": 1727,
+    "specs": 1792,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

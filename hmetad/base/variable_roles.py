@@ -13,8 +13,9 @@ from hmetad.base.errors import ChoiceError
 __all__ = ["FACTOR_DIM", "Identity", "Role", "factor_of_dim", "identity_of", "is_dim_of"]
 
 Role = Literal[
-    "cell", "hyperparameter", "coefficient", "sd", "partial", "offset", "effect", "correlation"
-]
+    "cell", "hyperparameter", "coefficient", "sd", "partial", "offset", "effect", "correlation",
+    "loading",
+]  # fmt: skip
 
 # End of the name of the dim of the groups of a factor.
 FACTOR_DIM = "__factor_dim"
@@ -45,6 +46,8 @@ class Identity(NamedTuple):
     @property
     def name(self) -> str:
         """Name of a variable of a formula, before a card renames it."""
+        if self.role == "loading":
+            return f"log_loading_{self.parameter}|{self.factor}"
         return self.stem + ENDS.get(self.role, "")
 
     @property

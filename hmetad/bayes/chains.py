@@ -28,7 +28,6 @@ from hmetad.base.lazy import import_without
 from hmetad.base.threads import in_threads
 from hmetad.bayes.centring import learn_centring
 from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
-from hmetad.bayes.crossed import whitening_of
 from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand, unwarp, warped
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results
@@ -355,13 +354,13 @@ def nutpie_model(program: Program) -> "CompiledPyMCModel | PyFuncModel":
 def crossed_model(program: Program) -> "PyFuncModel":
     """The same where a factor is integrated out, moved in values that are near standard normal."""
     size, packed = program.arrays.size, program.packed
-    whitening = whitening_of(program.crossed_density, warped(program.first_point, packed))
+    whitening = program.whitening
 
     def evaluator() -> Callable[[Floats], tuple[float, Floats]]:
         density = program.crossed_density()
 
         def evaluate(values: Floats) -> tuple[float, Floats]:
-            value, gradient = density.at_moved(whitening.moved(values))
+            value, gradient, _ = density.at_moved(whitening.moved(values))
             return value, gradient @ whitening.factor
 
         return evaluate
@@ -528,6 +527,8 @@ def variables(program: Program, values: Floats) -> Iterator[tuple[str, tuple[str
     for free in layout.free:
         if free.role != "offset":
             own = values[:, free.first : free.first + free.size]
+            if free.role == "loading":
+                own = own - own.mean(axis=1, keepdims=True)
             yield free.name, free.dims, own.reshape(number, *free.shape)
     blocks = [block for formula in layout.formulas.values() for block in formula.blocks]
     first = layout.size

@@ -7,6 +7,7 @@ are moved to the nodes of a grid of item effects; `hmetad.likelihood.crossed` ad
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.optimize import minimize
 from hmetad.base.threads import in_threads, usable_cpus
 from hmetad.bayes.density import CELLS, add_rest, parameters_at, pull_back, unwarp
 from hmetad.likelihood.crossed import CrossedLikelihood, Effects
+from hmetad.specs.crossing import elpd_of_levels
 from hmetad.specs.layout import IntegratedLayout
 
 __all__ = ["CrossedDensity", "Whitening", "whitening_of"]
@@ -49,26 +51,36 @@ class CrossedDensity:
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         """Log posterior density of free values, and its gradient."""
+        return self.parts(x)[:2]
+
+    def parts(self, x: Floats) -> tuple[float, Floats, Floats]:
+        """The same, and the log-likelihood of items."""
         shared, values, work, parameters = parameters_at(x, self.packed)
         layout, partial = self.layout, self.layout.partial
         rho = 0.0 if partial is None else 2 * float(values[partial.first]) - 1
-        effects = Effects(tuple(float(values[sd.first]) for sd in layout.sds), rho)
-        found, by_parameters, by_sds, by_rho = self.likelihood.value_and_slopes(parameters, effects)
+        logs = [values[own.elements] for own in layout.loadings]
+        loadings = np.stack(logs, axis=1) if logs else None
+        effects = Effects(tuple(float(values[sd.first]) for sd in layout.sds), rho, loadings)
+        found, by_parameters, by_sds, by_rho, by_logs = self.likelihood.value_and_slopes(
+            parameters, effects
+        )
         slopes, gradient = np.zeros(len(values)), np.empty(len(x))
+        for own, by_log in zip(layout.loadings, by_logs.T, strict=False):
+            slopes[own.elements] = by_log
         slopes[[sd.first for sd in layout.sds]] = by_sds
         if partial is not None:
             slopes[partial.first] = 2 * by_rho
         by_cell = np.zeros(self.packed[CELLS])
         shared += add_rest(x, values, work, self.packed, by_parameters, slopes, by_cell, gradient)
-        return shared + by_cell.sum() + found.sum(), gradient
+        return shared + by_cell.sum() + found.sum(), gradient, found
 
-    def at_moved(self, u: Floats) -> tuple[float, Floats]:
+    def at_moved(self, u: Floats) -> tuple[float, Floats, Floats]:
         """The same of what chains move."""
         x = np.empty(len(u))
         jacobian = unwarp(u, self.packed, x)
-        value, gradient = self(x)
+        value, gradient, found = self.parts(x)
         pull_back(u, x, self.packed, gradient)
-        return value + jacobian, gradient
+        return value + jacobian, gradient, found
 
 
 @dataclass(frozen=True)
@@ -81,35 +93,45 @@ class Whitening:
         Where the density of what chains move is highest.
     factor : array, shape (free, free)
         What they move is centre + factor @ values.
+    elpd : array, shape (levels,)
+        Log predictive density of each level of the factor that is integrated out, by the rest.
     """
 
     centre: Floats
     factor: Floats
+    elpd: Floats
 
     def moved(self, values: Floats) -> Floats:
         """What chains move."""
         return self.centre + self.factor @ values
 
 
-def whitening_of(make: Callable[[], CrossedDensity], start: Floats) -> Whitening:
+def whitening_of(
+    make: Callable[[], CrossedDensity], start: Floats, factor: Floats | None = None
+) -> Whitening:
     """Whitening by the curvature of the log density at its highest point, found from a start.
 
-    `make` makes the density for a thread.
+    `make` makes the density for a thread; a factor is a first guess of the whitening's.
     """
-    density = make()
+    density, scale = make(), np.eye(len(start)) if factor is None else factor
 
-    def fall(u: Floats) -> Any:
-        value, gradient = density.at_moved(u)
-        return -value, -gradient
+    def fall(z: Floats) -> Any:
+        value, gradient, _ = density.at_moved(start + scale @ z)
+        return -value, -gradient @ scale
 
     search: Any = minimize
-    centre = search(fall, start, jac=True, method="L-BFGS-B", options=CLIMB).x
+    found = search(fall, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=CLIMB)
+    centre = start + scale @ found.x
 
-    def slopes(steps: Floats) -> Floats:
+    def around(steps: Floats) -> list[tuple[Floats, Floats]]:
         own = make()
-        return np.array([-own.at_moved(centre + step)[1] for step in steps])
+        return [own.at_moved(centre + step)[1:] for step in steps]
 
     parts = np.array_split(NUDGE * np.eye(len(centre)), usable_cpus())
-    curvature = (np.concatenate(in_threads(slopes, parts)) - fall(centre)[1]) / NUDGE
+    slopes, moved = map(np.array, zip(*chain(*in_threads(around, parts)), strict=True))
+    _, slope, of_items = density.at_moved(centre)
+    curvature = (slope - slopes) / NUDGE
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-    return Whitening(centre, vectors / np.sqrt(np.maximum(values, SMALLEST_CURVATURE)))
+    factor = vectors / np.sqrt(np.maximum(values, SMALLEST_CURVATURE))
+    elpd = elpd_of_levels(of_items, (moved - of_items) / NUDGE, factor)
+    return Whitening(centre, factor, elpd)

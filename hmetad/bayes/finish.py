@@ -84,6 +84,8 @@ def finish(tree: xr.DataTree, program: Program, attrs: Mapping[str, str]) -> xr.
     flags = {} if fitted.statistics.attrs.get(ENOUGH) else sampling_flags(fitted)
     # What cells are suspected of says whose divergences may be.
     fitted = fitted.saying(fit_notices(fitted, counts))
+    if program.compared is not None:
+        fitted = fitted.saying(program.compared.notices(spec))
     fitted = fitted.saying(convergence_notices(fitted, flags))
     return with_variable_notices(fitted, flags)
 

@@ -19,6 +19,7 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Literal
@@ -34,7 +35,7 @@ from hmetad.bayes.chains import OPTIONS, Request, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
-from hmetad.bayes.program import Program, build_program
+from hmetad.bayes.program import Program, build_program, with_best_loadings
 from hmetad.bayes.rounds import LARGE
 from hmetad.bayes.separate_cells import draws_by_default, sample_cells_by_chains
 from hmetad.likelihood.priors import Prior
@@ -154,6 +155,7 @@ def fit(
     spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
     # PyMC's sampler draws the effects of items as all others.
     program = build_program(counts, spec, integrates="nuts_sampler" not in sample_kwargs)
+    program = with_best_loadings(program)
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
     options = checked_options(sample_kwargs, size)
     if program.crossing is not None and "tune" not in sample_kwargs:
@@ -170,6 +172,7 @@ def fit(
     by = "importance" if sample is sample_by_importance else "nuts"
     attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
     attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
+    attrs |= asdict(program.compared) if program.compared else {}
     request = Request(
         options,
         kept,

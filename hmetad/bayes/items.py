@@ -79,10 +79,16 @@ def drawn_effects(fitted: Fitted) -> list[Effects]:
     layout = fitted.layout.integrated
     assert layout is not None
     sds = np.stack([fitted.flat(fitted.posterior[sd.name]) for sd in layout.sds], axis=-1)
-    rho = np.zeros(len(sds))
+    rho, logs = np.zeros(len(sds)), [None] * len(sds)
     if layout.correlation is not None:
         rho = fitted.flat(fitted.posterior[layout.correlation.name])
-    return [Effects(tuple(own), float(r)) for own, r in zip(sds.tolist(), rho, strict=True)]
+    if layout.loadings:
+        drawn = [fitted.flat(fitted.posterior[own.name]) for own in layout.loadings]
+        logs = [*np.stack(drawn, axis=-1)]
+    return [
+        Effects(tuple(own), float(r), theirs)
+        for own, r, theirs in zip(sds.tolist(), rho, logs, strict=True)
+    ]
 
 
 def drawn_parameters(fitted: Fitted) -> Floats:

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
 from hmetad.base.errors import ModelError, SourceError
 from hmetad.base.labels import check_same_names
-from hmetad.bayes.crossed import CrossedDensity
-from hmetad.bayes.density import ProgramArrays, evaluate, pack
+from hmetad.bayes.crossed import CrossedDensity, Whitening, whitening_of
+from hmetad.bayes.density import ProgramArrays, evaluate, pack, unwarp, warped
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.bayes.start import Start, starting_point
 from hmetad.bayes.warp import Known, known_of_coefficients, scale_of_sd, warp_of
@@ -29,7 +30,7 @@ from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.likelihood.tails import LOG_SQRT_2PI
 from hmetad.likelihood.tape import MOMENTS, column_shapes, tape_of
-from hmetad.specs.crossing import Crossing, crossing_of
+from hmetad.specs.crossing import Comparison, Crossing, crossing_of
 from hmetad.specs.design import Design, checked_counts, designs_of, given_of
 from hmetad.specs.layout import (
     LINK_EXP,
@@ -45,13 +46,15 @@ from hmetad.specs.layout import (
 )
 from hmetad.specs.spec import SPREAD, ModelSpec
 
-__all__ = ["Program", "build_program", "unfold"]
+__all__ = ["Program", "build_program", "unfold", "with_best_loadings", "with_loadings"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
 # Chains begin at this or above it where a prior allows positive values only.
 SMALLEST_START = 0.01
+# Standard deviation of loadings where the search for their highest density begins.
+FIRST_SD_OF_LOADINGS = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,10 @@ class Program:
         Where chains begin, if that is known.
     crossing : Crossing, optional
         The factor that is integrated out, and what the cells answered to each of its levels.
+    known_whitening : Whitening, optional
+        That of the density where a factor is integrated out, if it is known.
+    compared : Comparison, optional
+        What the data say of loadings of the cells on that factor.
     """
 
     counts: xr.DataArray
@@ -83,6 +90,8 @@ class Program:
     layout: Layout
     known_start: Start | None = None
     crossing: Crossing | None = None
+    known_whitening: Whitening | None = None
+    compared: Comparison | None = None
 
     @cached_property
     def likelihood(self) -> Family:
@@ -140,6 +149,13 @@ class Program:
         assert self.layout.integrated is not None
         likelihood = self.crossing.likelihood(self.given)
         return CrossedDensity(self.packed, self.layout.integrated, likelihood)
+
+    @cached_property
+    def whitening(self) -> Whitening:
+        """What chains move where a factor is integrated out."""
+        if self.known_whitening is not None:
+            return self.known_whitening
+        return whitening_of(self.crossed_density, warped(self.first_point, self.packed))
 
     @property
     def full_spec(self) -> ModelSpec:
@@ -210,6 +226,38 @@ def build_program(counts: xr.DataArray, spec: ModelSpec, *, integrates: bool = T
     spec = replace(spec, priors=layout.priors)
     given = given_of(counts, spec)
     return Program(counts, spec, designs, given, layout, crossing=crossing)
+
+
+def with_loadings(program: Program) -> Program:
+    """The program in which cells follow the effects of the factor by loadings."""
+    assert program.crossing is not None
+    crossing = replace(program.crossing, has_loadings=True)
+    layout = layout_of(program.counts, program.spec, program.designs, crossing.integrated)
+    assert layout.integrated is not None
+    equal = {own.name: np.zeros(own.shape) for own in layout.integrated.loadings}
+    return replace(
+        program,
+        spec=replace(program.spec, priors=layout.priors),
+        layout=layout,
+        known_start=replace(program.start, values=program.start.values | equal),
+        crossing=crossing,
+    )
+
+
+def with_best_loadings(program: Program) -> Program:
+    """The program with what data say of loadings, and with these where they predict better."""
+    if program.crossing is None or not program.crossing.may_have_loadings:
+        return program
+    own, loaded = program.whitening, with_loadings(program)
+    # Loadings come last: the rest begins where its density without them is highest.
+    x, size = np.zeros(loaded.layout.size), program.layout.size
+    unwarp(own.centre, program.packed, x[:size])
+    factor = block_diag(own.factor, FIRST_SD_OF_LOADINGS * np.eye(len(x) - size))
+    whitening = whitening_of(loaded.crossed_density, warped(x, loaded.packed), factor)
+    compared = Comparison.of(own.elpd, whitening.elpd)
+    if program.spec.loadings and compared.is_clear:
+        return replace(loaded, known_whitening=whitening, compared=compared)
+    return replace(program, known_whitening=own, compared=compared)
 
 
 def unfold(arrays: ProgramArrays, x: Floats) -> Floats:
@@ -385,7 +433,7 @@ class Writer:
 
     def add_integrated(self, own: IntegratedLayout) -> None:
         """Priors of the effects that are integrated out."""
-        for variable in own.sds:
+        for variable in (*own.sds, *own.loadings):
             self.add_prior(variable)
         if own.partial is not None and own.correlation is not None:
             assert own.correlation.prior is not None

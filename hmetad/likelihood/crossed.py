@@ -90,10 +90,26 @@ class Grid:
 
 @dataclass(frozen=True)
 class Effects:
-    """Standard deviations of the one or two effects of an item, and their correlation."""
+    """Standard deviations of the one or two effects of an item, and their correlation.
+
+    Parameters
+    ----------
+    sds : tuple of float
+    correlation : float, optional
+    log_loadings : array, shape (observers, effects), optional
+        Logarithms of how far each observer follows an effect; their mean is subtracted.
+    """
 
     sds: tuple[float, ...]
     correlation: float = 0.0
+    log_loadings: Floats | None = None
+
+    @property
+    def loadings(self) -> Floats:
+        """How far observers follow effects, (observers, effects); (1, effects) where all are 1."""
+        if self.log_loadings is None:
+            return np.ones((1, len(self.sds)))
+        return np.exp(self.log_loadings - self.log_loadings.mean(axis=0))
 
     def moves(self, grid: Grid) -> list[Floats]:
         """Standardised effects at the nodes, (nodes,) each."""
@@ -136,8 +152,9 @@ class CrossedLikelihood:
         """All outcomes of observers (observers, columns) at all nodes."""
         at_nodes = np.repeat(parameters[:, None], len(self.grid.nodes), axis=1)
         moves = effects.moves(self.grid)
-        for sd, move, columns in zip(effects.sds, moves, self.targets, strict=True):
-            at_nodes[:, :, columns] += (sd * move)[:, None]
+        theirs = zip(effects.sds, moves, effects.loadings.T, self.targets, strict=True)
+        for sd, move, loadings, columns in theirs:
+            at_nodes[:, :, columns] += loadings[:, None, None] * (sd * move)[:, None]
         return Outcomes(self.family, at_nodes, self.ratings, self.options)
 
     def of_items(self, log_p: Floats, pulls: Floats) -> Floats:
@@ -160,25 +177,27 @@ class CrossedLikelihood:
 
     def value_and_slopes(
         self, parameters: Floats, effects: Effects
-    ) -> tuple[Floats, Floats, Floats, float]:
+    ) -> tuple[Floats, Floats, Floats, float, Floats]:
         """Log-likelihood of each item; slopes of their sum.
 
-        These are by parameters, of their shape, by standard deviations (effects,) and by the
-        correlation.
+        These are by parameters, of their shape, by standard deviations (effects,), by the
+        correlation, and by log loadings (observers, effects).
         """
         outcomes = self.outcomes(parameters, effects)
         pulls = np.zeros(outcomes.log_p.shape)
         found = self.of_items(outcomes.log_p, pulls)
         by_nodes = outcomes.pull(pulls)
-        pulled = [by_nodes[:, :, columns].sum(axis=(0, 2)) for columns in self.targets]
-        moves = effects.moves(self.grid)
-        by_sds = np.array([own @ move for own, move in zip(pulled, moves, strict=True)])
+        # Of each effect, (observers, nodes).
+        pulled = np.stack([by_nodes[:, :, columns].sum(axis=2) for columns in self.targets])
+        loadings, moves = effects.loadings, np.stack(effects.moves(self.grid))
+        moved = loadings * np.einsum("kjq,kq->jk", pulled, moves)
+        by_sds, by_logs = moved.sum(axis=0), moved * effects.sds
         by_correlation, (first, second) = 0.0, self.grid.nodes.T
         if len(effects.sds) > 1:
             rho = effects.correlation
             turned = first - rho / math.sqrt(1 - rho * rho) * second
-            by_correlation = effects.sds[1] * float(pulled[1] @ turned)
-        return found, by_nodes.sum(axis=1), by_sds, by_correlation
+            by_correlation = effects.sds[1] * float((loadings[:, 1] * (pulled[1] @ turned)).sum())
+        return found, by_nodes.sum(axis=1), by_sds, by_correlation, by_logs - by_logs.mean(axis=0)
 
 
 class Outcomes:

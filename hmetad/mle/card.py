@@ -4,7 +4,7 @@ Count table and ModelSpec → Dataset with dims cell and unit. A unit is what is
 cell, or the cells that formulas tie together, such as the difficulties of a person.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from hmetad.counts.tables import cell_labels, choice_z, high_ratio_notices
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.measures.table_checks import CLEAR_Z, at_chance, reversed_scale
-from hmetad.mle.crossed import crossed_units, maximise_crossed
+from hmetad.mle.crossed import best_crossed
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import LARGEST_ERROR, Maxima, Units, maximise_units, units_of
@@ -85,6 +85,7 @@ def fit_card(
     refuse_priors(spec)
     own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
     check_same_names(own.coords, [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"])
+    compared = None
     crossing = crossing_of(own, spec)
     if crossing is not None:
         own, spec = checked_counts(crossing.counts, crossing.spec), crossing.spec
@@ -94,8 +95,8 @@ def fit_card(
     modes = penalised_modes(table, spec.record, given).values
     found: list[tuple[Units, Maxima]]
     if crossing is not None:
-        units = crossed_units(crossing, designs, given)
-        found = [(units, maximise_crossed(units, units.coefficients(modes)[0]))]
+        units, maxima, compared = best_crossed(crossing, designs, given, modes)
+        found = [(units, maxima)]
     else:
         parts = units_of(spec, designs, given, table, TOGETHER)
         seeds = np.random.SeedSequence(seed).spawn(sum(len(units.places) for units in parts))
@@ -125,6 +126,9 @@ def fit_card(
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     said = [*identification_notices(own, spec, designs), *edge_notices(own, spec, fits)]
+    if compared is not None:
+        result.attrs |= asdict(compared)
+        said += compared.notices(spec)
     if {"m_ratio", "dprime"} <= {*result}:
         said += high_ratio_notices(clearly_high(result), own)
         said += sign_notices(result, own)

@@ -2,23 +2,27 @@
 
 Crossing → the units of `hmetad.mle.units` with the integrated likelihood, as one unit, and their
 maximum. Coefficients are those of the observers, and of the items the logarithms of the standard
-deviations and Fisher's z of the correlation.
+deviations, Fisher's z of the correlation, and the logarithms of the observers' loadings. These have
+their prior: of a few items their likelihood often rises to an edge.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag, helmert
 from scipy.optimize import minimize
 
 from hmetad.base.threads import in_threads, usable_cpus
 from hmetad.likelihood.crossed import Effects
 from hmetad.mle.units import DIFFERENCE, Maxima, Units, inverse_of, units_of
-from hmetad.specs.crossing import Crossing
+from hmetad.specs.crossing import Comparison, Crossing, elpd_of_levels
 from hmetad.specs.design import Design
+from hmetad.specs.spec import LOADING
 
-__all__ = ["CrossedUnits", "crossed_units", "maximise_crossed"]
+__all__ = ["CrossedUnits", "best_crossed", "crossed_units", "maximise_crossed"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -30,6 +34,7 @@ SEARCH = {"maxiter": 500, "maxcor": 30, "ftol": 1e-12, "gtol": 1e-3}
 # Curvature of coefficients of the observers at the start, at least; that of the items' is this many
 # items.
 SMALLEST, SHARE = 1.0, 0.5
+PRECISION = LOADING.parameters["sigma"] ** -2
 
 
 @dataclass(frozen=True)
@@ -43,34 +48,45 @@ class CrossedUnits(Units):
         """Quantities of the observers that are no parameters, (observers,) each."""
         return {name: values[0] for name, values in self.given.items()}
 
-    def density(self, coefficients: Floats, likelihood: Any) -> tuple[float, Floats]:
-        """ℓ and its gradient (coefficients,), by the likelihood of a thread."""
+    def density(self, coefficients: Floats, likelihood: Any) -> tuple[float, Floats, Floats]:
+        """ℓ and log prior of loadings; gradient (coefficients,); ℓ of items.
+
+        By the likelihood of a thread.
+        """
         assert self.crossing is not None
-        effects, number = len(self.crossing.parameters), len(coefficients)
-        first = number - (1 if effects == 1 else 3)
-        sds = np.exp(coefficients[first : first + effects])
-        rho = float(np.tanh(coefficients[-1])) if effects > 1 else 0.0
+        number = len(self.crossing.parameters)
+        # Log loadings that sum to 0, of one coefficient less than there are observers.
+        contrasts = helmert(len(self.crossing.counts)) if self.crossing.has_loadings else None
+        last = len(coefficients) - (0 if contrasts is None else number * len(contrasts))
+        first = last - (2 * number - 1)
+        sds = np.exp(coefficients[first : first + number])
+        rho = float(np.tanh(coefficients[last - 1])) if number > 1 else 0.0
+        own = coefficients[last:].reshape(number, -1)
+        loadings = None if contrasts is None else (own @ contrasts).T
         parameters = self.parameters(coefficients[None], np.zeros(1, np.int64))[0]
-        found, slopes, by_sds, by_rho = likelihood.value_and_slopes(
-            parameters, Effects(tuple(sds.tolist()), rho)
+        found, slopes, by_sds, by_rho, by_logs = likelihood.value_and_slopes(
+            parameters, Effects(tuple(sds.tolist()), rho, loadings)
         )
         gradient = np.einsum("cp,cpk->k", slopes, self.matrix[0])
-        gradient[first : first + effects] = by_sds * sds
-        if effects > 1:
-            gradient[-1] = by_rho * (1 - rho * rho)
-        return float(found.sum()), gradient
+        gradient[first : first + number] = by_sds * sds
+        if number > 1:
+            gradient[last - 1] = by_rho * (1 - rho * rho)
+        if contrasts is not None:
+            gradient[last:] = (contrasts @ by_logs).T.ravel() - PRECISION * own.ravel()
+        return float(found.sum()) - PRECISION / 2 * float((own**2).sum()), gradient, found
 
-    def slopes_at(self, points: Floats) -> Floats:
-        """Gradients (points, coefficients), in as many threads as there are cores."""
+    def around(self, points: Floats) -> tuple[Floats, Floats]:
+        """Gradients (points, coefficients) and ℓ of items (points, items), in threads."""
         crossing = self.crossing
         assert crossing is not None
 
-        def some(part: Floats) -> list[Floats]:
+        def some(part: Floats) -> list[tuple[Floats, Floats]]:
             likelihood = crossing.likelihood(self.quantities_given)
-            return [self.density(point, likelihood)[1] for point in part]
+            return [self.density(point, likelihood)[1:] for point in part]
 
         parts = np.array_split(points, usable_cpus())
-        return np.array([row for part in in_threads(some, parts) for row in part])
+        gradients, of_items = zip(*chain(*in_threads(some, parts)), strict=True)
+        return np.array(gradients), np.array(of_items)
 
 
 def crossed_units(
@@ -79,42 +95,77 @@ def crossed_units(
     """Observers of a crossing as one unit."""
     table = crossing.counts.to_numpy().astype(float)
     [own] = units_of(crossing.spec, designs, given, table, 1, is_one=True)
-    factor, extra = crossing.factor, 1 if len(crossing.parameters) == 1 else 3
+    factor, number = crossing.factor, len(crossing.parameters)
     names = [f"log_sd_{parameter}|{factor}" for parameter in crossing.parameters]
-    names += [f"z_correlation|{factor}"] if extra == 3 else []
-    matrix = np.concatenate([own.matrix, np.zeros((*own.matrix.shape[:-1], extra))], axis=-1)
+    names += [f"z_correlation|{factor}"] * (number - 1)
+    if crossing.has_loadings:
+        each = [f"log_loading_{parameter}|{factor}" for parameter in crossing.parameters]
+        names += [name for name in each for _ in range(len(table) - 1)]
+    matrix = np.concatenate([own.matrix, np.zeros((*own.matrix.shape[:-1], len(names)))], axis=-1)
     return CrossedUnits(
         **{**vars(own), "matrix": matrix, "names": (*own.names, *names)}, crossing=crossing
     )
 
 
-def maximise_crossed(units: CrossedUnits, start: Floats) -> Maxima:
-    """The maximum of the likelihood of items, from coefficients (coefficients,) of the observers.
-
-    Pooled over items the observers have a curvature that whitens the search.
-    """
-    assert units.crossing is not None
-    effects, levels = len(units.crossing.parameters), len(units.crossing.levels)
-    of_items = np.array([np.log(START)] * effects + [0.0] * (effects - 1))
-    first = np.concatenate([start[: len(start) - len(of_items)], of_items])
-    curvature = Units.information(units, first[None], np.zeros(1, np.int64))[0]
+def best_crossed(
+    crossing: Crossing, designs: dict[str, Design], given: dict[str, Floats], values: Any
+) -> tuple[CrossedUnits, Maxima, Comparison | None]:
+    """Units and their maximum, with loadings where these predict items clearly better."""
+    units = crossed_units(crossing, designs, given)
+    # Pooled over items the observers have a curvature that whitens the search.
+    start = units.coefficients(values)
+    effects, number = len(crossing.parameters), start.shape[1]
+    last = np.arange(number - (2 * effects - 1), number)
+    start[0, last] = [np.log(START)] * effects + [0.0] * (effects - 1)
+    curvature = Units.information(units, start, np.zeros(1, np.int64))[0]
     # Pooled counts say nothing of the items.
-    last = np.arange(len(first) - len(of_items), len(first))
-    curvature[last, last] = SHARE * levels
-    values, vectors = np.linalg.eigh(curvature)
-    factor = vectors / np.sqrt(np.maximum(values, SMALLEST))
-    likelihood = units.crossing.likelihood(units.quantities_given)
+    curvature[last, last] = SHARE * len(crossing.levels)
+    equal = maximise_crossed(units, start[0], curvature)
+    if not crossing.may_have_loadings:
+        return units, equal.maxima, None
+    loaded = crossed_units(replace(crossing, has_loadings=True), designs, given)
+    further = len(loaded.names) - number
+    curvature = block_diag(equal.curvature, SHARE * len(crossing.levels) * np.eye(further))
+    free = maximise_crossed(loaded, np.append(equal.maxima.points, np.zeros(further)), curvature)
+    compared = Comparison.of(equal.elpd, free.elpd)
+    if crossing.spec.loadings and compared.is_clear:
+        return loaded, free.maxima, compared
+    return units, equal.maxima, compared
+
+
+class CrossedMaximum(NamedTuple):
+    """A maximum, the curvature there (coefficients, coefficients), and elpd by item."""
+
+    maxima: Maxima
+    curvature: Floats
+    elpd: Floats
+
+
+def maximise_crossed(units: CrossedUnits, start: Floats, curvature: Floats) -> CrossedMaximum:
+    """The maximum of the likelihood of items, from coefficients and about their curvature."""
+    assert units.crossing is not None
+    factor, likelihood = whitener(curvature), units.crossing.likelihood(units.quantities_given)
 
     def fall(z: Floats) -> tuple[float, Floats]:
-        value, gradient = units.density(first + factor @ z, likelihood)
+        value, gradient, _ = units.density(start + factor @ z, likelihood)
         return -value, -factor.T @ gradient
 
     search: Any = minimize
-    found = search(fall, np.zeros(len(first)), jac=True, method="L-BFGS-B", options=SEARCH)
-    point = first + factor @ found.x
-    value, gradient = units.density(point, likelihood)
-    around = units.slopes_at(point + DIFFERENCE * np.eye(len(point)))
-    bend = (gradient - around) / DIFFERENCE
-    covariance, is_open = inverse_of((bend + bend.T)[None] / 2)
+    found = search(fall, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=SEARCH)
+    point = start + factor @ found.x
+    _, gradient, of_items = units.density(point, likelihood)
+    slopes, moved = units.around(point + DIFFERENCE * np.eye(len(point)))
+    bend = (gradient - slopes) / DIFFERENCE
+    bend = (bend + bend.T) / 2
+    covariance, is_open = inverse_of(bend[None])
+    value = of_items.sum()
     converged = np.array([bool(np.isfinite(value) and found.success)])
-    return Maxima(point[None], np.array([value]), covariance, is_open, converged)
+    maxima = Maxima(point[None], np.array([value]), covariance, is_open, converged)
+    scores = (moved - of_items) / DIFFERENCE
+    return CrossedMaximum(maxima, bend, elpd_of_levels(of_items, scores, whitener(bend)))
+
+
+def whitener(curvature: Floats) -> Floats:
+    """Factor of the inverse of a curvature; what data leave open has a small one."""
+    values, vectors = np.linalg.eigh(curvature)
+    return vectors / np.sqrt(np.maximum(values, SMALLEST))

@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.errors import DamagedError, TooFewError, TooManyError
+from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.resample import counts_together
 from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
 from hmetad.likelihood.family import Family
@@ -25,8 +26,8 @@ from hmetad.specs.formula import parse_formula, quote
 from hmetad.specs.spec import SPREAD, ModelSpec
 
 __all__ = [
-    *("ANSWERS", "Crossing", "answers_table", "crossing_of", "read_answers", "unpooled_counts"),
-    "without_factor",
+    *("ANSWERS", "Comparison", "Crossing", "answers_table", "crossing_of", "elpd_of_levels"),
+    *("read_answers", "unpooled_counts", "without_factor"),
 ]
 
 type Floats = NDArray[np.float64]
@@ -41,6 +42,10 @@ TWO = ((5, (21, 21)), (20, (33, 25)), (math.inf, (41, 33)))
 REACH = 5.5
 # Nodes of each effect for single trials, whose probabilities are smooth in the effects.
 OF_TRIALS = 17
+# Observers of a level from which loadings are identified: three covariances give three.
+LEAST_OBSERVERS = 3
+# Standard errors by which loadings have to predict better.
+CLEAR = 2.0
 # Of more answers a level, one effect is sampled in less time.
 MOST_ANSWERS = 200
 # Nodes of all observers, whose outcomes and slopes take a gigabyte.
@@ -66,6 +71,8 @@ class Crossing:
         Model of them, without the factor.
     formula : mapping of str to str
         Formulas with the factor.
+    has_loadings : bool, optional
+        Whether each observer follows the effects by loadings, whose logarithms have a mean of 0.
     """
 
     factor: str
@@ -75,11 +82,20 @@ class Crossing:
     counts: xr.DataArray
     spec: ModelSpec
     formula: Mapping[str, str]
+    has_loadings: bool = False
 
     @property
-    def integrated(self) -> tuple[str, tuple[str, ...]]:
-        """Factor and parameters, as `hmetad.specs.layout.layout_of` takes them."""
-        return self.factor, self.parameters
+    def integrated(self) -> tuple[str, tuple[str, ...], bool]:
+        """Factor, parameters and loadings, as `hmetad.specs.layout.layout_of` takes them."""
+        return self.factor, self.parameters, self.has_loadings
+
+    @property
+    def may_have_loadings(self) -> bool:
+        """Whether enough observers answered to the same levels: two give one covariance alone."""
+        level = np.repeat(np.arange(len(self.levels)), np.diff(self.answers.first))
+        observer = self.answers.rows // int(np.prod(self.counts.shape[1:]))
+        level, _ = np.unique(np.stack([level, observer]), axis=1)
+        return bool(np.median(np.bincount(level)) >= LEAST_OBSERVERS)
 
     def likelihood(
         self, given: Mapping[str, Floats], *, of_trials: bool = False
@@ -108,6 +124,54 @@ class Crossing:
             widths, reach = (ONE[0], 1), ONE[1]
         first, second = (np.linspace(-reach, reach, width) for width in widths)
         return Grid(first, second if len(self.parameters) > 1 else np.zeros(1))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Expected log predictive densities of levels without and with loadings, as attrs have them.
+
+    Parameters
+    ----------
+    elpd_equal, elpd_loadings : float
+        Sums over the levels, each left out of the data.
+    elpd_difference, elpd_difference_se : float
+        The second less the first, and its standard error over the levels.
+    """
+
+    elpd_equal: float
+    elpd_loadings: float
+    elpd_difference: float
+    elpd_difference_se: float
+
+    @classmethod
+    def of(cls, without: Floats, with_loadings: Floats) -> "Comparison":
+        """The same by level, (levels,)."""
+        each = with_loadings - without
+        se = float(np.sqrt(len(each) * each.var()))
+        return cls(float(without.sum()), float(with_loadings.sum()), float(each.sum()), se)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether loadings predict clearly better."""
+        return self.elpd_difference > CLEAR * self.elpd_difference_se
+
+    def notices(self, spec: ModelSpec) -> list[Notice]:
+        """Notice of what the data say of loadings, where they or the model decide for a side."""
+        if spec.loadings and not self.is_clear:
+            return []
+        without = "loadings.better" if self.is_clear else "loadings.equal"
+        size = f"{self.elpd_difference:.1f} ± {self.elpd_difference_se:.1f}"
+        return [notice_of("loadings.chosen" if spec.loadings else without, difference=size)]
+
+
+def elpd_of_levels(log_likelihood: Floats, scores: Floats, factor: Floats) -> Floats:
+    """Log predictive density of each level left out of the data, to first order, (levels,).
+
+    At a maximum with log likelihoods (levels,), their slopes by coefficients (coefficients,
+    levels), and the inverse of the curvature, factor @ factor.T. Without a level the maximum moves
+    by that times its slopes. Source: Giordano et al. (2019), the infinitesimal jackknife.
+    """
+    return log_likelihood - ((scores.T @ factor) ** 2).sum(axis=1)
 
 
 def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
@@ -247,7 +311,11 @@ def answers_table(crossing: Crossing) -> xr.Dataset:
     return xr.Dataset(
         {name: ("entry", values.astype(np.int32)) for name, values in entries.items()},
         {"level": crossing.levels},
-        {"factor": crossing.factor, "parameters": " ".join(crossing.parameters)},
+        {
+            "factor": crossing.factor,
+            "parameters": " ".join(crossing.parameters),
+            "has_loadings": int(crossing.has_loadings),
+        },
     )
 
 
@@ -282,7 +350,8 @@ def read_answers(table: xr.Dataset, counts: xr.DataArray, spec: ModelSpec) -> Cr
     first = np.concatenate([[0], np.cumsum(np.bincount(level, minlength=table.sizes["level"]))])
     answers = Answers(first, cell * outcomes + outcome, number.astype(float))
     model = without_factor(spec, factor)
-    return Crossing(factor, parameters, levels, answers, counts, model, spec.formula)
+    has_loadings = bool(table.attrs.get("has_loadings", 0))
+    return Crossing(factor, parameters, levels, answers, counts, model, spec.formula, has_loadings)
 
 
 def unpooled_counts(crossing: Crossing) -> xr.DataArray:

@@ -19,7 +19,14 @@ from hmetad.likelihood.family import SIGMA, Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.specs.design import Block, Design, Labels
 from hmetad.specs.formula import parse_formula
-from hmetad.specs.spec import CORRELATION, SPREAD, ModelSpec, free_priors, refuse_unknown_priors
+from hmetad.specs.spec import (
+    CORRELATION,
+    LOADING,
+    SPREAD,
+    ModelSpec,
+    free_priors,
+    refuse_unknown_priors,
+)
 
 __all__ = [
     *("LINK_EXP", "LINK_FOLDED", "LINK_IDENTITY", "LINK_LOGISTIC", "BlockLayout", "FormulaLayout"),
@@ -136,6 +143,8 @@ class IntegratedLayout:
         Of each effect.
     partial, correlation : Variable or None
         Of two effects.
+    loadings : tuple of Variable, optional
+        Of each effect the logarithms of how far the cells follow it, with any mean.
     """
 
     factor: str
@@ -143,6 +152,7 @@ class IntegratedLayout:
     sds: tuple[Variable, ...]
     partial: Variable | None
     correlation: Variable | None
+    loadings: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -230,7 +240,7 @@ def layout_of(
     counts: xr.DataArray,
     spec: ModelSpec,
     designs: Mapping[str, Design],
-    integrated: tuple[str, tuple[str, ...]] | None = None,
+    integrated: tuple[str, tuple[str, ...], bool] | None = None,
 ) -> Layout:
     """Variables of a model on the cells of a count table.
 
@@ -242,7 +252,8 @@ def layout_of(
     designs : mapping of str to Design
         Its formulas, evaluated on the cells.
     integrated : tuple, optional
-        Factor that is integrated out, and parameters on which its levels have an effect.
+        Factor that is integrated out, parameters on which its levels have an effect, and whether
+        cells have loadings.
 
     Returns
     -------
@@ -368,7 +379,9 @@ def add_block(draft: Draft, parameter: Parameter, block: Block) -> BlockLayout:
     return BlockLayout(block, tuple(sds), tuple(effects), offset, partial, correlation)
 
 
-def add_integrated(draft: Draft, factor: str, parameters: tuple[str, ...]) -> IntegratedLayout:
+def add_integrated(
+    draft: Draft, factor: str, parameters: tuple[str, ...], has_loadings: bool
+) -> IntegratedLayout:
     """Variables of a factor that is integrated out."""
     spreads = [SIGMA if p == SPREAD else draft.spec.record.parameter(p).sigma for p in parameters]
     sds = tuple(
@@ -379,7 +392,12 @@ def add_integrated(draft: Draft, factor: str, parameters: tuple[str, ...]) -> In
     if len(parameters) > 1:
         partial = draft.add(Identity("partial", "", "1", factor), ())
         correlation = draft.add(Identity("correlation", "", "1", factor), (), CORRELATION)
-    return IntegratedLayout(factor, parameters, sds, partial, correlation)
+    of_loadings = [Identity("loading", parameter, "", factor) for parameter in parameters]
+    # A prior of loadings is legal where data decide against them.
+    named = [draft.spec.named(one.name) for one in of_loadings]
+    draft.defaults.update({name: LOADING for name in named if name in draft.spec.priors})
+    loadings = tuple(draft.add(one, ("cell",), LOADING) for one in of_loadings if has_loadings)
+    return IntegratedLayout(factor, parameters, sds, partial, correlation, loadings)
 
 
 def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:

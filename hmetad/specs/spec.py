@@ -21,12 +21,24 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula, term_names
 
 __all__ = [
-    *("CORRELATION", "SPREAD", "ModelSpec", "as_priors", "formula_variables", "free_priors"),
+    *(
+        "CORRELATION",
+        "LOADING",
+        "SPREAD",
+        "ModelSpec",
+        "as_priors",
+        "formula_variables",
+        "free_priors",
+    ),
     *("refuse_unknown_fields", "refuse_unknown_priors", "spec_of", "variables_with_prior"),
     "with_changes",
 ]
 
 CORRELATION = Prior("LKJ", eta=2)
+# Logarithm of how far an observer follows an effect of items, before the mean of all is subtracted,
+# which fixes the scale. J - 1 free values would do, but no choice of them treats observers alike;
+# of J values only the prior moves the mean, which is exactly standard normal once whitened.
+LOADING = Prior("Normal", mu=0, sigma=0.5)
 # Logarithm of a factor of all criteria of a cell, 0 but for effects of items.
 SPREAD = "log_spread"
 # Fields of a card that hold text, and those that hold tables.
@@ -73,6 +85,9 @@ class ModelSpec:
         Only those that differ from the defaults, by variable of the posterior.
     example : mapping
         A small design, as arguments of `simulate_counts`.
+    loadings : bool
+        Of observers crossed with items whose effects are integrated out: whether each observer
+        follows these effects by loadings of its own where that predicts items clearly better.
     **own_choices : str
         Choices by name, as in cards: ``meta_criterion="absolute"``.
 
@@ -106,6 +121,7 @@ class ModelSpec:
     names: Mapping[str, str]
     priors: Mapping[str, Prior]
     example: Mapping[str, Any]
+    loadings: bool
 
     def __init__(
         self,
@@ -121,11 +137,13 @@ class ModelSpec:
         example: Mapping[str, Any] | None = None,
         factors: Sequence[str] = (),
         between: Sequence[str] = (),
+        loadings: bool = False,
         **own_choices: str,
     ) -> None:
         texts = {"name": name, "title": title, "question": question, "reference": reference}
         tables = {"formula": formula, "names": names, "priors": priors, "example": example}
         given: dict[str, object] = {**texts, "factors": factors, "between": between}
+        given["loadings"] = loadings
         given |= {key: {} if table is None else table for key, table in tables.items()}
         refuse_wrong_kinds(given)
         made = {**(choices or {}), **own_choices}
@@ -373,6 +391,8 @@ def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
         elif name in ("factors", "between"):
             allowed, is_list = "a list of columns, as text", isinstance(value, list | tuple)
             is_right = is_list and all(isinstance(x, str) for x in value)
+        elif name == "loadings":
+            allowed, is_right = "true or false", isinstance(value, bool)
         else:
             allowed = f"a table: [{name}] in a card, a dict in Python"
             is_right = isinstance(value, Mapping)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.special import roots_legendre
 from scipy.stats import norm
 
@@ -29,6 +30,9 @@ ITEMS = (
 )
 ONE, TWO = Effects((0.9 * R2,)), Effects((0.9 * R2, 0.6), -0.3)
 NONE = Effects((0.0,))
+# Two observers that follow difficulty and confidence to different degrees.
+LOG_LOADINGS = np.array([[0.4, -0.1], [-0.2, 0.5]])
+LOADED = replace(TWO, log_loadings=LOG_LOADINGS)
 GOLDEN = {
     (4, NONE): [-2.0899678300, -3.7570993752, -7.1028269427, -7.4738951833],
     (4, ONE): [-1.6954041912, -3.5851486259, -5.7588410141, -7.8176125518],
@@ -70,7 +74,72 @@ def test_items_are_those_of_adaptive_quadrature(options, effects, has_tables):
     np.testing.assert_allclose(found, GOLDEN[options, effects], atol=2e-8)
 
 
-@pytest.mark.parametrize(("options", "effects"), [CASES[1], CASES[4]])
+@pytest.mark.parametrize("options", [2, 4])
+def test_items_with_loadings_are_those_of_brute_force(options):
+    likelihood = likelihood_of(options, LOADED, has_tables=True)
+    found = likelihood.value(parameters_of(options), LOADED)
+    np.testing.assert_allclose(
+        found[:3], [brute_force(own, options) for own in ITEMS[:3]], atol=5e-8
+    )
+
+
+def brute_force(item, options):
+    """log ∫∫ φ₂(b, ε) Π P(o | d + λ b, y exp(κ ε)) with probabilities by SciPy's normal alone."""
+    places, weights = np.polynomial.hermite_e.hermegauss(61)
+    weights = weights / weights.sum()
+    loadings = np.exp(LOG_LOADINGS - LOG_LOADINGS.mean(axis=0))
+    total = 0.0
+    for x, first in zip(places, weights, strict=True):
+        moves = 0.9 * x, 0.6 * (-0.3 * x + math.sqrt(1 - 0.09) * places)
+        terms = weights.copy()
+        for (observer, outcome), number in item.items():
+            d = D[observer] + loadings[observer, 0] * moves[0]
+            spread = np.exp(loadings[observer, 1] * moves[1])
+            terms *= chance(outcome, d, M[observer], CRITERIA[observer], spread, options) ** number
+        total += first * terms.sum()
+    return math.log(total)
+
+
+def chance(outcome, d, m_ratio, criteria, spread, options):
+    """P of right or wrong with a rating, where criteria are multiplied by each spread."""
+    is_right, k = outcome >= K, outcome % K
+    tail = right_tail if is_right else wrong_tail
+    share = tail(np.zeros(1), d, options) / tail(np.zeros(1), m_ratio * d, options)
+    above = tail(criteria[k] * spread, m_ratio * d, options)
+    beyond = tail(criteria[k + 1] * spread, m_ratio * d, options) if k + 1 < K else 0.0
+    return share * (above - beyond)
+
+
+GRID = np.linspace(-12, 12, 1201)
+
+
+def right_tail(y, d, options):
+    """P(the right option leads all others by more than y)."""
+    x = GRID[:, None]
+    return trapezoid(norm.pdf(x) * norm.cdf(x + d - y) ** (options - 1), GRID, axis=0)
+
+
+def wrong_tail(y, d, options):
+    """P(a wrong option leads all others by more than y)."""
+    x = GRID[:, None]
+    lead = norm.cdf(x - y - d) * norm.cdf(x - y) ** (options - 2)
+    return trapezoid((options - 1) * norm.pdf(x) * lead, GRID, axis=0)
+
+
+@pytest.mark.parametrize("effects", [ONE, TWO], ids=["one effect", "two effects"])
+def test_equal_loadings_are_none(effects):
+    likelihood = likelihood_of(4, effects, has_tables=True)
+    equal = replace(effects, log_loadings=np.full((2, len(effects.sds)), 0.7))
+    at = parameters_of(4)
+    for own, other in zip(
+        likelihood.value_and_slopes(at, effects),
+        likelihood.value_and_slopes(at, equal),
+        strict=True,
+    ):
+        np.testing.assert_allclose(own, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("options", "effects"), [CASES[1], CASES[4], (4, LOADED)])
 def test_slopes_are_those_of_the_value(options, effects):
     likelihood = likelihood_of(options, effects, has_tables=True)
     at = parameters_of(options)
@@ -78,7 +147,8 @@ def test_slopes_are_those_of_the_value(options, effects):
     def total(moved, own):
         return likelihood.value(moved, own).sum()
 
-    _, by_parameters, by_sds, by_correlation = likelihood.value_and_slopes(at, effects)
+    slopes = likelihood.value_and_slopes(at, effects)
+    _, by_parameters, by_sds, by_correlation, by_logs = slopes
     step = 1e-5
     for i, j in np.ndindex(2, at.shape[1] - 1):
         nudge = np.zeros(at.shape)
@@ -95,6 +165,14 @@ def test_slopes_are_those_of_the_value(options, effects):
         up, down = (replace(effects, correlation=effects.correlation + s) for s in (step, -step))
         slope = (total(at, up) - total(at, down)) / (2 * step)
         assert by_correlation == pytest.approx(slope, abs=1e-7)
+    for place in np.ndindex(2, 2) if effects.log_loadings is not None else ():
+        nudge = np.zeros((2, 2))
+        nudge[place] = step
+        up, down = (
+            replace(effects, log_loadings=effects.log_loadings + x) for x in (nudge, -nudge)
+        )
+        slope = (total(at, up) - total(at, down)) / (2 * step)
+        assert by_logs[place] == pytest.approx(slope, abs=1e-7)
 
 
 def test_a_remembered_box_that_is_too_small_grows():
