@@ -1,6 +1,7 @@
 """Posteriors beyond `hmetad.fit`: what a model predicts, its priors, other choices."""
 
 from hmetad.bayes.estimates import fit_estimates as fit_estimates
+from hmetad.bayes.items import item_effects as item_effects
 from hmetad.bayes.kept_cells import posterior_bytes as posterior_bytes
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predict import average_conditions as average_conditions

@@ -76,6 +76,8 @@ HUGE = 1e300
 JITTER = 1.0
 # Gradients of a draw: trees of these depths are what groups and crossed items need.
 GRADIENTS = (2**4 - 1, 2**5 - 1)
+# Of a whitened posterior; and of the search for its highest point.
+OF_WHITENED, OF_CLIMB = 2**3 - 1, 150
 # The median of so many evaluations; the first one may compile, or read a cache.
 EVALUATIONS = 3
 # What takes less is not announced.
@@ -130,6 +132,7 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
         plan = replace(plan, judges_early=True)
     if plan.has_bar and (told := duration_sentence(program, plan)):
         print(told, file=sys.stderr)
+    begun = time.perf_counter()
     program, drawn, posterior, said = sample_enough(program, request, plan)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
@@ -137,6 +140,8 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
         divergences_by_cell(program, drawn.steps)
     )
     said |= {"tuning_steps": plan.tune, "target_accept": drawn.target}
+    # As ArviZ calls it.
+    said["sampling_time"] = time.perf_counter() - begun
     return tree_of(program, posterior, statistics, "nutpie", said | {SAMPLED: drawn.x.shape[1]})
 
 
@@ -403,14 +408,23 @@ def duration_sentence(program: Program, plan: Plan) -> str:
         begun = time.perf_counter()
         program.log_density(place)
         taken.append(time.perf_counter() - begun)
-    draws, chains = plan.draws + plan.tune, plan.chains
-    rounds = math.ceil(chains / max(1, plan.cores))
-    seconds = [draws * rounds * number * float(np.median(taken)) for number in GRADIENTS]
-    if seconds[1] < SHORT:
+    draws, rounds = plan.draws + plan.tune, math.ceil(plan.chains / max(1, plan.cores))
+    numbers, shortest = [rounds * draws * number for number in GRADIENTS], SHORT
+    size = f"{program.counts.sizes['cell']:,} cells"
+    if program.crossing is not None:
+        # Of the search for the highest point, of the curvature there, and of draws until they are
+        # enough: of the first look at the earliest.
+        before = OF_CLIMB + program.layout.size / max(1, plan.cores)
+        judged = (plan.tune + (plan.look or plan.draws), draws)
+        numbers = [before + rounds * number * OF_WHITENED for number in judged]
+        size, shortest = f"{size} over {len(program.crossing.levels):,} items", 0.0
+    seconds = [number * float(np.median(taken)) for number in numbers]
+    if seconds[1] < shortest:
         return ""
     unit, word = (HOUR, "hours") if seconds[0] > HOUR else (MINUTE, "minutes")
+    unit, word = (1.0, "seconds") if seconds[1] < SHORT else (unit, word)
     least, most = (max(n, round(x / unit)) for n, x in zip((1, 2), seconds, strict=True))
-    size = f"Sampling {program.counts.sizes['cell']:,} cells, {chains} chains of {draws:,} draws"
+    size = f"Sampling {size}, {plan.chains} chains of {draws:,} draws"
     return f"{size}: some {least} to {most} {word} where cores are free."
 
 

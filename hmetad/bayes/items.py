@@ -1,7 +1,8 @@
 """What a fit says of the items that it integrated out.
 
-Fitted → log-likelihood of every item, which leaving items out needs; and the probabilities of
-outcomes over items, which the counts of an observer have, for those of the average item are others.
+Fitted → log-likelihood of every item, which leaving items out needs; the probabilities of outcomes
+over items, which the counts of an observer have, for those of the average item are others; the
+posterior of the effects of items; and how well these foretell who is right.
 """
 
 import math
@@ -10,15 +11,27 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_posterior
+from hmetad.base.errors import ModelError
 from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
-from hmetad.likelihood.crossed import Effects
+from hmetad.counts.tables import type2_counts
+from hmetad.likelihood.crossed import CrossedLikelihood, Effects
 from hmetad.likelihood.tape import column_shapes
 from hmetad.specs.crossing import Crossing
+from hmetad.specs.spec import SPREAD
 
-__all__ = ["item_log_likelihood", "log_probabilities"]
+__all__ = [
+    "auroc2_by_items",
+    "crossing_in",
+    "item_effects",
+    "item_log_likelihood",
+    "log_probabilities",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -26,15 +39,158 @@ type Floats = NDArray[np.float64]
 DRAWS = 1000
 # Draws that are worked on together, in a thread.
 TOGETHER = 50
+# Draws at which effects of items are computed, about; and items that are worked on together.
+OF_EFFECTS, LEVELS = 200, 2000
+# Digits to which effects of items that were answered alike agree.
+DIGITS = 9
+
+
+@check_inputs(fit=with_posterior)
+def item_effects(fit: xr.DataTree) -> xr.Dataset:
+    r"""Posterior means and SDs of the effects of items that a fit integrated out.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned, with a card such as
+        ``"alternatives_crossed"``.
+
+    Returns
+    -------
+    Dataset
+        Dim of the items: ``dprime``, in the unit of d′, above 0 for easy items; ``log_spread``, in
+        logarithms of the criteria, above 0 where everybody is less confident; each with ``_sd``.
+
+    Raises
+    ------
+    InputError
+        If the fit integrated nothing out.
+
+    Notes
+    -----
+    With the parameters θ of a draw, the posterior of an item's effects is known on a grid of nodes.
+    Means and variances are those of the mixture of about 200 draws.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> item_effects(fit(simulate_counts([1.5], seed=1), progressbar=False, quiet=True))
+    Traceback (most recent call last):
+    hmetad.InputError: fit: Fit the card alternatives_crossed. Expected items that were integrated \
+out, got effects that were not.
+    """
+    fitted = Fitted.of(fit)
+    crossing = crossing_in(fitted)
+    thinned = at_some_draws(fitted, OF_EFFECTS)
+    parameters, effects, answers = *drawn_at(thinned), answers_matrix(crossing)
+
+    def moments(place: int) -> Floats:
+        likelihood = crossing.likelihood(fitted.given)
+        log_p, values = at_nodes(likelihood, parameters[place], effects[place])
+        both = np.column_stack([values, values**2])
+        parts = [answers[i : i + LEVELS] for i in range(0, answers.shape[0], LEVELS)]
+        weights = likelihood.grid.log_weights
+        return np.concatenate([shares(own @ log_p + weights) @ both for own in parts])
+
+    found = np.mean(in_threads(moments, range(len(effects))), axis=0)
+    mean, square = np.split(found.T, 2)
+    columns = dict(zip(crossing.parameters, mean, strict=True))
+    sds = zip(crossing.parameters, np.sqrt(np.maximum(square - mean**2, 0)), strict=True)
+    columns |= {f"{name}_sd": sd for name, sd in sds}
+    given = {name: (crossing.factor, own) for name, own in columns.items()}
+    return xr.Dataset(given, {crossing.factor: crossing.levels})
+
+
+def auroc2_by_items(fitted: Fitted) -> dict[str, Floats]:
+    """AUROC2 (observers,) of each effect of items, estimated without the observer's own answers.
+
+    At posterior means of the parameters of observers. An effect that makes everybody less confident
+    stands for low confidence.
+    """
+    crossing = crossing_in(fitted)
+    likelihood, answers = crossing.likelihood(fitted.given), answers_matrix(crossing)
+    parameters, drawn = drawn_at(fitted)
+    sds = tuple(np.mean([one.sds for one in drawn], axis=0).tolist())
+    effects = Effects(sds, float(np.mean([one.correlation for one in drawn])))
+    log_p, values = at_nodes(likelihood, parameters.mean(axis=0), effects)
+    signs = np.array([-1 if name == SPREAD else 1 for name in crossing.parameters])
+    is_right, found = right_outcomes(fitted), np.empty((len(fitted.counts), len(signs)))
+    together = answers @ log_p + likelihood.grid.log_weights
+    for observer in range(len(found)):
+        place = slice(observer * len(is_right), (observer + 1) * len(is_right))
+        own = answers[:, place]
+        scores = shares(together - own @ log_p[place]) @ (values * signs)
+        for k, score in enumerate(scores.T.round(DIGITS)):
+            found[observer, k] = area_under(score, own @ is_right, own @ (1 - is_right))
+    return dict(zip(crossing.parameters, found.T, strict=True))
+
+
+def crossing_in(fitted: Fitted) -> Crossing:
+    """The factor that a fit integrated out; raise where there is none."""
+    if fitted.crossing is None:
+        step, allowed = "Fit the card alternatives_crossed.", "items that were integrated out"
+        raise ModelError("fit", "effects that were not", allowed, step)
+    return fitted.crossing
+
+
+def area_under(score: Floats, right: Floats, wrong: Floats) -> float:
+    """Probability that a score is higher where an answer is right; NaN without both kinds."""
+    _, place = np.unique(score, return_inverse=True)
+    right, wrong = np.bincount(place, right), np.bincount(place, wrong)
+    pairs = right.sum() * wrong.sum()
+    return float(right @ (wrong.cumsum() - wrong / 2) / pairs) if pairs else math.nan
+
+
+def right_outcomes(fitted: Fitted) -> Floats:
+    """1 for each outcome of a trial that is right, (outcomes,)."""
+    counts = fitted.counts
+    number = math.prod(counts.shape[1:])
+    each = xr.DataArray(
+        np.eye(number, dtype=int).reshape(number, *counts.shape[1:]),
+        {"cell": [*map(str, range(number))], **fitted.labels},
+        counts.dims,
+    )
+    right = type2_counts(each).sel(correct="right").sum("rating")
+    return right.to_numpy().astype(float)
+
+
+def answers_matrix(crossing: Crossing) -> csr_array:
+    """How often observers gave which outcome to items, (items, observers * outcomes)."""
+    own, shape = crossing.answers, (len(crossing.levels), crossing.counts.size)
+    return csr_array((own.numbers, own.rows, own.first), shape=shape)
+
+
+def at_nodes(
+    likelihood: CrossedLikelihood, parameters: Floats, effects: Effects
+) -> tuple[Floats, Floats]:
+    """Log P of outcomes (observers * outcomes, nodes), and the effects (nodes, effects) there."""
+    values = np.stack(effects.moves(likelihood.grid), axis=1) * effects.sds
+    return likelihood.outcomes(parameters, effects).log_p, values
+
+
+def shares(log_weights: Floats) -> Floats:
+    """Weights that sum to 1 in each row."""
+    found = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def at_some_draws(fitted: Fitted, number: int) -> Fitted:
+    """The fit at about so many of its draws, evenly spaced."""
+    step = -(-fitted.number // number)
+    return fitted.at(fitted.posterior.isel(draw=slice(None, None, step)))
+
+
+def drawn_at(fitted: Fitted) -> tuple[Floats, list[Effects]]:
+    """Parameters of observers and effects of items, at every draw."""
+    return drawn_parameters(fitted), drawn_effects(fitted)
 
 
 def item_log_likelihood(fitted: Fitted) -> xr.DataArray:
     """log p(answers to an item | observers), dims (chain, draw, factor), at some of the draws."""
-    crossing = fitted.crossing
-    assert crossing is not None
-    step = -(-fitted.number // DRAWS)
-    thinned = fitted.at(fitted.posterior.isel(draw=slice(None, None, step)))
-    parameters, effects = drawn_parameters(thinned), drawn_effects(thinned)
+    crossing = crossing_in(fitted)
+    thinned = at_some_draws(fitted, DRAWS)
+    parameters, effects = drawn_at(thinned)
 
     def compute(places: range) -> Floats:
         likelihood = crossing.likelihood(fitted.given)
@@ -65,7 +221,7 @@ def log_probabilities(fitted: Fitted, draws: xr.Dataset) -> xr.DataArray:
 def over_items(fitted: Fitted, crossing: Crossing) -> Floats:
     """log P of the outcomes of a trial over items, (draws, cells, *outcome)."""
     likelihood = crossing.likelihood(fitted.given, of_trials=True)
-    parameters, effects = drawn_parameters(fitted), drawn_effects(fitted)
+    parameters, effects = drawn_at(fitted)
     weights = likelihood.grid.log_weights
     rows = [
         np.logaddexp.reduce(likelihood.outcomes(own, one).log_p + weights, axis=1)

@@ -17,12 +17,13 @@ import typer
 
 import hmetad
 from hmetad.base.errors import FormulaError, NumberError, OutputError
+from hmetad.base.files import write_together
 from hmetad.base.untrusted import read_attr
 from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
 from hmetad.commands.fits import DRAWS_FILE, fits_otherwise, notices_command
 from hmetad.commands.options import Chains, Seed, given_options, sampling_options
 from hmetad.commands.trials import CellOptions, cell_heading, count_file
-from hmetad.report.terminal import say
+from hmetad.report.terminal import csv_table, say
 from hmetad.text.names import symbol
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ SHOWN |= {"lower": "lower", "upper": "upper"}
 POPULATION = {"quantity": "population", "term": "", "mean": "mean"}
 POPULATION |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
 WITHHELD = {"withheld": "withheld for"}
+# Columns of observers crossed with items; a terminal has room for the intervals of M.
+CROSSED = {"share_right": "correct", "dprime": "d′", "m_ratio": "M-ratio"}
+CROSSED |= {"m_ratio_lower": "lower", "m_ratio_upper": "upper", "pooled_m_ratio": "pooled M"}
+CROSSED |= {"pooled_m_ratio_lower": "lower", "pooled_m_ratio_upper": "upper", "auroc2": "AUROC2"}
+CROSSED |= {"auroc2_dprime": "by difficulty", "auroc2_log_spread": "by confidence"}
 # Rows of cells that are printed after a population unless all are requested.
 MOST_ROWS = 40
 # Cells of a fit that is made again on another scale, unless that is requested.
@@ -68,6 +74,8 @@ class FitOptions(CellOptions):
     sensitivity : flag
         If somebody in a population of log M has M ≤ 0, also fit M normal between people, and report
         the population under both where they differ. Default: with up to 1,000 cells.
+    items : FILE
+        Effects of the items that observers share, from models such as alternatives_crossed: .csv.
     output : FILE
         The fit: .nc.
     """
@@ -80,6 +88,7 @@ class FitOptions(CellOptions):
     target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
     cells: bool = False
     sensitivity: bool | None = None
+    items: Path | None = None
     output: Fit = Path("fit.nc")
 
 
@@ -125,6 +134,7 @@ def fit(asked: FitOptions) -> None:
       --formula "all=1 + task + (1 + task | subject)" -o group.nc
     """
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model or "individual"))
+    of_items = output_file(asked.items, [".csv"], asked.file)
     # A card that is not there is said before trials are read.
     named = hmetad.load_model(asked.model) if asked.model else None
     counts = count_file(asked, asked.by, asked.covariates, asked.correct)
@@ -146,8 +156,12 @@ def fit(asked: FitOptions) -> None:
     hidden = result["posterior"].sizes["cell"] if len(answer.listings) == 1 else 0
     if asked.format == "table" and answer.more["population"] and hidden:
         say(f"{hidden:,} cells are not printed: --cells prints them, and --json has them.")
-    for sentence in (*moved, *answer.more["among_published"]):
+    for sentence in (*answer.more["about"], *moved, *answer.more["among_published"]):
         say(sentence)
+    for file in of_items:
+        items = hmetad.bayes.item_effects(result).to_dataframe().reset_index()
+        write_together({file: csv_table(rows_of(items))})
+        say(f"Written: {file}")
 
 
 def moved_by_scale(asked: FitOptions, result: "xr.DataTree", path: Path) -> list[str]:
@@ -171,7 +185,14 @@ def fit_answer(
     headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
     of_cells = f"{title} of {symbol(main)}"
     withheld = {x: {*cells} for x, cells in hmetad.report.cells_withheld(result).items()}
-    rows = rows_of(hmetad.report.estimate_table(result))
+    table, about = hmetad.report.estimate_table(result), list[str]()
+    is_crossed = "crossed_answers" in result.children
+    if is_crossed:
+        table = hmetad.report.crossed_table(result)
+        about = hmetad.report.crossed_sentences(result, table)
+        headings = {"cell": heading, **{x: own for x, own in CROSSED.items() if x in table}}
+        of_cells += f"; {result['posterior'].attrs['sampling_time']:.0f} s"
+    rows = rows_of(table)
     for row in rows:
         row["withheld"] = ", ".join(x for x, cells in withheld.items() if row["cell"] in cells)
     cells = Listing(rows, headings | (WITHHELD if withheld else {}), of_cells)
@@ -179,10 +200,14 @@ def fit_answer(
     if hmetad.bayes.spec_of(result).formula:
         population = rows_of(hmetad.report.population_table(result))
         placed = hmetad.report.among_published(result)
-        is_some = any(row["withheld"] for row in population)
-        shown = Listing(population, POPULATION | (WITHHELD if is_some else {}), title)
+        # Observers with values of their own are no population.
+        own = {row["cell"] for row in rows if is_crossed}
+        told = [row for row in population if row["term"] not in own]
+        is_some = any(row["withheld"] for row in told)
+        shown = Listing(told, POPULATION | (WITHHELD if is_some else {}), title)
         is_shown = has_cells or len(rows) <= MOST_ROWS
         listings = [shown, cells] if is_shown else [shown]
+        listings = [cells, shown] if is_crossed else listings
     return Answer(
         tuple(listings),
         hmetad.notices(result),
@@ -193,6 +218,7 @@ def fit_answer(
             "rows": rows,
             "model": spec.name,
             "population": population,
+            "about": about,
             "among_published": placed,
             "convergence": hmetad.report.convergence_record(result),
         },

@@ -1,5 +1,7 @@
 """Reports of results as pages, and results as plain tables."""
 
+from hmetad.report.contents.crossed import crossed_sentences as crossed_sentences
+from hmetad.report.contents.crossed import crossed_table as crossed_table
 from hmetad.report.contents.decided import decisions_report as decisions_report
 from hmetad.report.contents.estimates import cells_withheld as cells_withheld
 from hmetad.report.contents.estimates import convergence_record as convergence_record

@@ -197,6 +197,7 @@ def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
         named = {name for one in own for name in one.common.columns}
         named |= {name for g in grouping for name in g.expression.columns}
         named |= {name for g in grouping for columns in g.factors for name in columns}
+        # Columns that are not there are refused where formulas are read.
         if not named <= {*cells.columns}:
             continue
         named |= {"options"} & {*cells.columns}

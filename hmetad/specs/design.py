@@ -525,7 +525,10 @@ class Evaluation:
         for name in sorted({*names} - known):
             steps = (
                 f"{nearest(name, known)} Others come by {way}."
-                for way in ("count_trials(by=..., covariates=...)", "--by and --covariates")
+                for way in (
+                    f"count_trials(by={{{name!r}: column}}, covariates=...)",
+                    f"--by {name}=COLUMN and --covariates",
+                )
             )
             raise ColumnError(self.argument, repr(name), "columns of the cells", *steps)
         for name in sorted(names):

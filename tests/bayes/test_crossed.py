@@ -1,11 +1,19 @@
 """Observers crossed with items: what is integrated out, the density of it, and what fits say."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
+from sklearn.metrics import roc_auc_score
 
 import hmetad
+from hmetad.bayes.chains import Request, duration_sentence
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import area_under, auroc2_by_items, drawn_at
 from hmetad.bayes.program import build_program, with_loadings
+from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.crossing import crossing_of
 from hmetad.specs.loading import load_model
 from hmetad.specs.spec import with_changes
@@ -108,9 +116,23 @@ def test_gradient_is_that_of_the_density(counts, formula, has_loadings):
         assert own == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
+def test_the_time_of_a_fit_is_announced_however_short_it_is(counts):
+    plan = Request({"draws": 1000, "tune": 200, "chains": 4, "cores": 2, "random_seed": 1}).plan
+    said = duration_sentence(build_program(counts, model(BOTH)), plan)
+    begin = "Sampling 3 cells over 40 items, 4 chains of 1,200 draws: some "
+    end = r"\d+ to \d+ (seconds|minutes) where cores are free\."
+    assert re.fullmatch(begin + end, said)
+
+
+@pytest.fixture(scope="module")
+def drawn(counts):
+    return hmetad.fit(counts, model(BOTH), draws=100, tune=100, chains=2, **QUIET)
+
+
+# 200 draws are few for Pareto's k.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 @pytest.mark.integration
-def test_a_fit_has_a_row_for_each_observer_and_is_read_back(counts, tmp_path):
-    drawn = hmetad.fit(counts, model(BOTH), draws=100, tune=100, chains=2, **QUIET)
+def test_a_fit_has_a_row_for_each_observer_and_is_read_back(drawn, tmp_path):
     posterior = drawn["posterior"]
     assert posterior["m_ratio"]["subject"].values.tolist() == ["m0", "m1", "m2"]
     names = {"dprime_1|item_sigma", "log_spread_1|item_sigma", "1|item_corr"}
@@ -119,6 +141,86 @@ def test_a_fit_has_a_row_for_each_observer_and_is_read_back(counts, tmp_path):
     own = hmetad.loo(drawn)
     assert own.n_data_points == ITEMS
     assert hmetad.loo(again, by="item").elpd == pytest.approx(own.elpd, abs=1e-3)
+
+
+@pytest.mark.integration
+def test_a_fit_without_the_answers_of_items_is_refused(drawn, tmp_path):
+    with pytest.raises(hmetad.InputError, match="crossed_answers"):
+        hmetad.save_fit(drawn.filter(lambda one: one.name != "crossed_answers"), tmp_path / "x.nc")
+
+
+@pytest.mark.integration
+def test_the_same_items_are_fitted_again_under_other_choices(drawn):
+    choice = "ratings taken together in pairs"
+    assert choice in hmetad.bayes.other_choices(drawn)
+    again = hmetad.sensitivity(drawn, [choice], **QUIET | {"draws": 20, "tune": 50})[choice]
+    assert again["crossed_answers"]["number"].sum() == OBSERVERS * ITEMS
+    assert again["observed_data"]["counts"].sizes["rating"] == RATINGS // 2
+
+
+@pytest.mark.integration
+def test_pymc_has_no_model_of_effects_that_are_integrated_out(drawn, counts):
+    with pytest.raises(hmetad.InputError, match="integrated out"):
+        hmetad.bayes.rebuild_model(drawn)
+    for function in (hmetad.build_model, hmetad.bayes.draw_prior):
+        with pytest.raises(hmetad.InputError, match="log_spread, which PyMC's model does not have"):
+            function(counts, model(BOTH))
+
+
+@pytest.mark.integration
+def test_effects_of_items_are_those_of_quadrature_at_every_draw(drawn, counts):
+    """By the readable probabilities, at nodes of Gauss and Hermite."""
+    places, weights = np.polynomial.hermite_e.hermegauss(80)
+    z1, z2 = (x.ravel() for x in np.meshgrid(places, places, indexing="ij"))
+    prior = np.outer(weights, weights).ravel()
+    one = drawn.assign(posterior=xr.DataTree(drawn["posterior"].to_dataset().isel(draw=[5])))
+    found, moments = hmetad.bayes.item_effects(one).sel(item="q07"), []
+    family = load_likelihood("alternatives", scale="m")
+    answers = counts.isel(cell=counts["item"] == "q07").to_numpy()
+    for own, effects in zip(*drawn_at(Fitted.of(one)), strict=True):
+        (of_dprime, of_spread), rho = effects.sds, effects.correlation
+        easy, spread = of_dprime * z1, of_spread * (rho * z1 + np.sqrt(1 - rho**2) * z2)
+        weights = prior.copy()
+        for (options, dprime, m, *gaps), answer in zip(own, answers, strict=True):
+            known = {"options": np.full(len(z1), options), "m_ratio": np.full(len(z1), m)}
+            known |= {"dprime": dprime + easy, "log_gap": np.array(gaps) + spread[:, None]}
+            log_p = family.outcomes(known)
+            weights *= np.exp((log_p * answer).sum(axis=(-2, -1)))
+        moments.append([np.average([x, x**2], axis=1, weights=weights) for x in (easy, spread)])
+    (easy, easy2), (spread, spread2) = np.mean(moments, axis=0)
+    assert found["dprime"].item() == pytest.approx(easy, abs=1e-4)
+    assert found["log_spread"].item() == pytest.approx(spread, abs=1e-4)
+    assert found["dprime_sd"].item() == pytest.approx(np.sqrt(easy2 - easy**2), abs=1e-4)
+    assert found["log_spread_sd"].item() == pytest.approx(np.sqrt(spread2 - spread**2), abs=1e-4)
+
+
+@pytest.mark.integration
+def test_what_items_foretell_does_not_depend_on_the_observers_own_answers(drawn):
+    fitted = Fitted.of(drawn)
+    found = auroc2_by_items(fitted)
+    assert {*found} == {"dprime", "log_spread"}
+    assert 0.5 < np.median(found["dprime"]) < 1
+    # Whatever observer 0 rated, with the same right and wrong answers.
+    answers = drawn["crossed_answers"].to_dataset()
+    is_first, outcome = answers["cell_index"] == 0, answers["outcome_index"]
+    turned = outcome // RATINGS * RATINGS + (outcome + 1) % RATINGS
+    answers["outcome_index"] = outcome.where(~is_first, turned)
+    observed = drawn["observed_data"].to_dataset()
+    observed["counts"][0] = np.roll(observed["counts"][0], 1, axis=-1)
+    groups = {"crossed_answers": xr.DataTree(answers), "observed_data": xr.DataTree(observed)}
+    changed = auroc2_by_items(Fitted.of(drawn.assign(groups)))
+    for name, areas in found.items():
+        assert changed[name][0] == pytest.approx(areas[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_areas_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    score, right, wrong = rng.integers(0, 6, 40), rng.integers(0, 3, 40), rng.integers(0, 2, 40)
+    truth, repeated = np.repeat([1, 0], 40), np.tile(score, 2)
+    expected = roc_auc_score(truth, repeated, sample_weight=np.concatenate([right, wrong]))
+    assert area_under(score, right, wrong) == pytest.approx(expected)
+    assert np.isnan(area_under(score, right, 0 * wrong))
 
 
 UNEQUAL = np.array([-0.9, 0.0, 0.9])

@@ -162,3 +162,9 @@ def test_cells_of_observers_are_refused_where_they_are_too_many(monkeypatch):
     assert of_cards(counts) is not None
     monkeypatch.setattr("hmetad.specs.crossing.MOST_NODES", 18 * 81 - 1)
     assert of_cards(counts, **formula, log_spread="0") is None
+
+
+def test_a_column_that_the_card_names_and_cells_lack_is_asked_for(counts):
+    renamed = counts.rename(subject="model")
+    with pytest.raises(hmetad.InputError, match=r"formula of m: .*by=\{'subject': column\}"):
+        hmetad.fit_mle(renamed, "alternatives_crossed")

@@ -24,6 +24,7 @@ from hmetad.counts.resample import counts_together
 from hmetad.mle.measure import measure
 from hmetad.plots import fits as drawn_fits
 from hmetad.plots.fits import Kind, describe_fit
+from hmetad.report.contents.crossed import crossed_blocks
 from hmetad.report.contents.decided import (
     changed_verdicts,
     decision_blocks,
@@ -251,6 +252,7 @@ def fit_blocks(
     fitted, spec = Fitted.of(fit), spec_of(fit)
     predicted = predicted_counts(fit, by=() if fitted.has_cells else fitted.columns_of_levels)
     return [
+        *crossed_blocks(fit),
         *population_blocks(fit, labels),
         *notice_block(with_notices(predicted, said)),
         *data_blocks(fit),
@@ -268,6 +270,10 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
         return []
     table = population_table(fit, labels=labels)
     own = table[table["kind"] == "population"]
+    fitted = Fitted.of(fit)
+    if fitted.crossing is not None:
+        # Observers with values of their own stand above.
+        own = own[~own["term"].isin(fitted.counts["cell"].values)]
     names, main = list(dict.fromkeys(own["quantity"])), symbol(spec.record.plotted)
     cells = {
         (row["term"], row["quantity"]): interval_cell(
@@ -287,17 +293,16 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
         rows = tuple((*row, why.get(term, "")) for term, row in zip(terms, rows, strict=True))
     caption = "Population by condition." if len(rows) > 1 else "Population."
     counts = fit["observed_data"].to_dataset()["counts"]
-    designs = Fitted.of(fit).designs
+    designs = fitted.designs
     factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
     are_people = len(factors) == 1 and is_people_name(*factors)
     grouping = " and ".join(labels.get(factor, factor) for factor in factors)
     groups = "the participants" if are_people else f"the levels of {grouping}"
     said = (SAMPLED.format(groups=groups) if factors else "") + INTERVALS
     said += MEDIAN if "log_m" in spec.formula and are_people else ""
-    blocks: list[Block] = [
-        Prose("Population", (said,)),
-        Table(caption, headings, rows, name="population"),
-    ]
+    blocks: list[Block] = [Prose("Population", (said,))]
+    if rows:
+        blocks.append(Table(caption, headings, rows, name="population"))
     if placed := among_published(fit):
         blocks.append(Prose("", (*placed, PUBLISHED)))
     shown = shown.assign(label=[*map(marked_term, shown.to_dict("records"))])

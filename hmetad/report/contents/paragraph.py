@@ -18,6 +18,7 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together, without_columns
 from hmetad.mle.meta_d import fit_mle
+from hmetad.report.contents.crossed import crossed_sentences, crossed_table
 from hmetad.report.contents.estimates import (
     cells_withheld,
     convergence_by_variable,
@@ -102,6 +103,7 @@ def results_paragraph(
         *undetermined_sentences(fit),
         method_text(fit, spec),
         sampling_sentence(fit),
+        *(crossed_sentences(fit, crossed_table(fit)) if Fitted.of(fit).crossing else ()),
         *(population_sentences(population_table(fit, labels=labels)) if spec.formula else ()),
         *(sentence for one in made for sentence in decision_sentences(one)),
     ]
@@ -134,9 +136,11 @@ def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
 
 def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]:
     """Numbers of trials, people, cells and ratings, and of rows that were left out, and why."""
-    counts, cells = Fitted.of(fit).counts, fit["posterior"].sizes["cell"]
+    fitted, cells = Fitted.of(fit), fit["posterior"].sizes["cell"]
+    counts, crossing = fitted.counts, fitted.crossing
     words = {name: f"levels of {labels.get(name, name)}" for name in grouping_columns(fit)}
     levels = [f"{len(np.unique(counts[x])):,} {PEOPLE.get(x, words[x])}" for x in words]
+    levels += [f"{len(crossing.levels):,} levels of {crossing.factor}"] if crossing else []
     of_whom = f"of {' and '.join(levels)} " if levels else ""
     yield (
         f"The data were {int(counts.sum()):,} trials {of_whom}"

@@ -28,7 +28,7 @@ from hmetad.norms import describe
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import reference_level
-from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.specs.spec import SPREAD, ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
 __all__ = [
@@ -102,7 +102,7 @@ def population_table(
     if has_estimates(fit):
         rows = [*estimates_rows(fit, words)]
     elif spec.formula:
-        rows = [*population_rows(fit, spec, words), *variable_rows(fit, spec, words)]
+        rows = [*population_rows(fit, spec, words), *variable_rows(Fitted.of(fit), words)]
     else:
         step = "hmetad.report.estimate_table has the estimates of its cells."
         raise ModelError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
@@ -173,12 +173,11 @@ def conditions(fit: xr.DataTree) -> pd.DataFrame | None:
     return average_conditions(fit, keep=fitted.predictors if are_few else ())
 
 
-def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
+def variable_rows(fitted: Fitted, labels: Mapping[str, str]) -> Iterator[Row]:
     """Coefficients, standard deviations and correlations, as the posterior has them."""
-    fitted = Fitted.of(fit)
-    posterior, formulas = fitted.posterior, fitted.layout.formulas
-    single = [p.name for p in spec.record.parameters if p.name in formulas and not p.dims]
-    single.sort(key=lambda name: name != spec.record.parameter_of_interest)
+    record, posterior, formulas = fitted.record, fitted.posterior, fitted.layout.formulas
+    single = [p.name for p in record.parameters if p.name in formulas and not p.dims]
+    single.sort(key=lambda name: name != record.parameter_of_interest)
     for name in single:
         said = {"kind": "effect", "quantity": f"Effect on {symbol(name)}"}
         terms = zip(formulas[name].design.common, formulas[name].coefficients, strict=True)
@@ -201,6 +200,16 @@ def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) 
             values = fitted.drawn("correlation", name, block.written, block.factor)
             said = {"kind": "correlation", "quantity": f"Correlation of {by}"}
             yield from pairs(said, values, labels)
+    items = fitted.layout.integrated
+    if items is not None:
+        names = ["log criteria" if name == SPREAD else symbol(name) for name in items.parameters]
+        by = f"by {labels.get(items.factor, items.factor)}"
+        for name, variable in zip(names, items.sds, strict=True):
+            said = {"kind": "sd", "quantity": f"SD of {name} {by}"}
+            yield from elements(said, posterior[variable.name], "1", labels)
+        if items.correlation is not None:
+            said = {"kind": "correlation", "quantity": f"Correlation of {' and '.join(names)} {by}"}
+            yield from elements(said, posterior[items.correlation.name], "1", labels)
 
 
 def elements(

@@ -1,0 +1,119 @@
+"""What a fit says of observers who answered the same items: M with items apart, and pooled.
+
+Fit (DataTree) whose effects of items were integrated out → data frame, a row per observer;
+sentences on the difference; blocks of a page.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy.stats import binomtest, norm
+
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import with_posterior
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import auroc2_by_items, crossing_in
+from hmetad.counts.tables import type2_counts, without_columns
+from hmetad.measures.type2 import auroc2
+from hmetad.mle.meta_d import fit_mle
+from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
+from hmetad.specs.spec import SPREAD
+
+__all__ = ["AREAS", "ESTIMATES", "crossed_blocks", "crossed_sentences", "crossed_table"]
+
+# Columns that have an interval, and areas under ROCs of what may stand for confidence.
+ESTIMATES = {"share_right": "Accuracy", "dprime": "d′", "m_ratio": "M-ratio"}
+ESTIMATES |= {"pooled_m_ratio": "Pooled M"}
+AREAS = {"auroc2": "AUROC2", "auroc2_dprime": "by difficulty", f"auroc2_{SPREAD}": "by confidence"}
+ENDS = ("", "_lower", "_upper")
+# M of the pooled table that is so near is the same.
+SAME = 0.02
+NOTE = (
+    "Accuracy with Wilson intervals; d′ and M-ratio are posterior means at the average item with "
+    "95 % equal-tailed intervals; pooled M by maximum likelihood, of the table pooled over items, "
+    "with normal intervals. By difficulty, by confidence: AUROC2 of the effects of items on d′ and "
+    "on criteria instead of confidence, estimated without the answers of the observer."
+)
+
+
+@check_inputs(fit=with_posterior)
+def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
+    """Observers who answered the same items, a row each: M with items apart, and pooled.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned with a card such as ``"alternatives_crossed"``.
+
+    Returns
+    -------
+    DataFrame
+        That of `estimate_table`, at the average item. More columns: share_right, the proportion of
+        correct answers, with its Wilson interval; pooled_m_ratio, as `hmetad.fit_mle` has it for
+        the table pooled over items, with a normal interval; auroc2 of confidence. auroc2_dprime and
+        auroc2_log_spread are those of the effects of items in place of confidence, estimated
+        without the observer's own answers, at posterior means of the parameters of the others.
+
+    Raises
+    ------
+    InputError
+        If the fit integrated nothing out.
+    """
+    fitted = Fitted.of(fit)
+    crossing_in(fitted)
+    counts = without_columns(fitted.counts)
+    right = type2_counts(counts).sum("rating").transpose("cell", "correct")
+    pairs = zip(right.sel(correct="right").values, right.sum("correct").values, strict=True)
+    tests = [binomtest(int(k), int(n)) for k, n in pairs]
+    accuracy = [(one.statistic, *one.proportion_ci(method="wilson")) for one in tests]
+    pooled = fit_mle(counts)
+    m, width = pooled["m_ratio"].to_numpy(), norm.ppf(0.975) * pooled["m_ratio_se"].to_numpy()
+    named = {f"share_right{ENDS[k]}": np.array(accuracy)[:, k] for k in range(3)}
+    named |= {f"pooled_m_ratio{ENDS[k]}": m + (0, -1, 1)[k] * width for k in range(3)}
+    areas = {f"auroc2_{name}": own for name, own in auroc2_by_items(fitted).items()}
+    return estimate_table(fit).assign(**named, auroc2=auroc2(counts).to_numpy(), **areas)
+
+
+def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
+    """What the difference between M with items apart and pooled means, and what items alone say."""
+    fitted = Fitted.of(fit)
+    item, layout = crossing_in(fitted).factor, fitted.layout.integrated
+    assert layout is not None
+    means = [f"{fitted.posterior[sd.name].mean().item():.2f}" for sd in layout.sds]
+    of_dprime, of_spread = means[0], f" (SD of log criteria {means[-1]})" * (len(means) > 1)
+    middle = {name: np.nanmedian(table[name]) for name in (*ESTIMATES, *AREAS) if name in table}
+    own, pooled = middle["m_ratio"], middle["pooled_m_ratio"]
+    why = "the two differ little, for confidence follows the answer"
+    if pooled > own + SAME:
+        why = (
+            f"pooled, part of what confidence tells is which {item} is hard (SD of d′ {of_dprime})"
+        )
+    elif pooled < own - SAME:
+        why = f"confidence also follows the {item}, alike for all and whoever is right{of_spread}"
+    others = f"{middle['auroc2_dprime']:.2f} by how hard it is for others"
+    if of_spread:
+        others += f" and {middle[f'auroc2_{SPREAD}']:.2f} by how confident they are"
+    return [
+        f"M is {own:.2f} at the average {item}, and {pooled:.2f} pooled over {item} (medians of "
+        f"{len(table)}): {why}.",
+        f"AUROC2 of confidence is {middle['auroc2']:.2f}; from the {item} alone it would be "
+        f"{others}, estimated without the observer's own answers (medians).",
+    ]
+
+
+def crossed_blocks(fit: xr.DataTree) -> list[Block]:
+    """Observers in a page, if items were integrated out: what the difference means, and a table."""
+    if Fitted.of(fit).crossing is None:
+        return []
+    frame = crossed_table(fit)
+    shown: dict[str, list[Any]] = {"Observer": frame["cell"].tolist()}
+    for name, words in ESTIMATES.items():
+        parts = frame[[f"{name}{end}" for end in ENDS]].to_numpy()
+        shown[words] = [interval_cell(own, "z.2f") for own in parts]
+    shown |= {words: frame[name].tolist() for name, words in AREAS.items() if name in frame}
+    caption = "Observers with items apart, and pooled over items."
+    table = table_from_frame(pd.DataFrame(shown), caption, note=NOTE, name="observers")
+    return [Prose("Observers", tuple(crossed_sentences(fit, frame))), table]
