@@ -58,8 +58,8 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1514,
-    "bayes": 5822,
-    "commands": 2585,
+    "bayes": 5917,
+    "commands": 2606,
     "compare": 2102,
     "counts": 3126,
     "likelihood": 3923,
@@ -67,10 +67,10 @@ MOST_LINES = {
     "measures": 2763,
     "mle": 2251,
     "plots": 1740,
-    "report": 3489,
+    "report": 3584,
     "rows": 1388,
     "simulate": 1244,
-    "specs": 1792,
+    "specs": 1795,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

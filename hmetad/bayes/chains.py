@@ -409,7 +409,7 @@ def duration_sentence(program: Program, plan: Plan) -> str:
         program.log_density(place)
         taken.append(time.perf_counter() - begun)
     draws, rounds = plan.draws + plan.tune, math.ceil(plan.chains / max(1, plan.cores))
-    numbers, shortest = [rounds * draws * number for number in GRADIENTS], SHORT
+    numbers, shortest = [float(rounds * draws * number) for number in GRADIENTS], SHORT
     size = f"{program.counts.sizes['cell']:,} cells"
     if program.crossing is not None:
         # Of the search for the highest point, of the curvature there, and of draws until they are
