@@ -58,8 +58,8 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1514,
-    "bayes": 5917,
-    "commands": 2606,
+    "bayes": 5923,
+    "commands": 2611,
     "compare": 2102,
     "counts": 3126,
     "likelihood": 3923,

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from nutpie.compiled_pyfunc import PyFuncModel
 
 __all__ = [
-    *("OPTIONS", "Request", "labelled_posterior", "posterior_of", "sample_enough"),
+    *("OPTIONS", "Request", "announce", "labelled_posterior", "posterior_of", "sample_enough"),
     *("sample_together", "tree_of"),
 ]
 
@@ -130,9 +130,8 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     plan = request.plan.suited_to(program.arrays.size)
     if program.crossing is not None:
         plan = replace(plan, judges_early=True)
-    if plan.has_bar and (told := duration_sentence(program, plan)):
-        print(told, file=sys.stderr)
-    begun = time.perf_counter()
+    if program.crossing is None:
+        announce(program, plan)
     program, drawn, posterior, said = sample_enough(program, request, plan)
     if plan.has_bar and (told := rounds_sentence(plan, drawn)):
         print(told, file=sys.stderr)
@@ -140,8 +139,6 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
         divergences_by_cell(program, drawn.steps)
     )
     said |= {"tuning_steps": plan.tune, "target_accept": drawn.target}
-    # As ArviZ calls it.
-    said["sampling_time"] = time.perf_counter() - begun
     return tree_of(program, posterior, statistics, "nutpie", said | {SAMPLED: drawn.x.shape[1]})
 
 
@@ -397,6 +394,12 @@ def initial_points(program: Program) -> Callable[[int], Floats]:
     return begin
 
 
+def announce(program: Program, plan: Plan) -> None:
+    """Print how long sampling will take, where progress is shown."""
+    if plan.has_bar and (told := duration_sentence(program, plan)):
+        print(told, file=sys.stderr)
+
+
 def duration_sentence(program: Program, plan: Plan) -> str:
     """Sentence on how long it will take, by the time of a gradient; empty where that is short.
 
@@ -412,9 +415,10 @@ def duration_sentence(program: Program, plan: Plan) -> str:
     numbers, shortest = [float(rounds * draws * number) for number in GRADIENTS], SHORT
     size = f"{program.counts.sizes['cell']:,} cells"
     if program.crossing is not None:
-        # Of the search for the highest point, of the curvature there, and of draws until they are
-        # enough: of the first look at the earliest.
+        # Of the search for the highest point, perhaps also with loadings, of the curvature there,
+        # and of draws until they are enough: of the first look at the earliest.
         before = OF_CLIMB + program.layout.size / max(1, plan.cores)
+        before *= 3 if program.crossing.may_have_loadings else 1
         judged = (plan.tune + (plan.look or plan.draws), draws)
         numbers = [before + rounds * number * OF_WHITENED for number in judged]
         size, shortest = f"{size} over {len(program.crossing.levels):,} items", 0.0

@@ -31,7 +31,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
 from hmetad.base.errors import ChoiceError, TooFewError
 from hmetad.base.threads import at_most, usable_cpus
-from hmetad.bayes.chains import OPTIONS, Request, sample_together
+from hmetad.bayes.chains import OPTIONS, Request, announce, sample_together
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
@@ -155,7 +155,6 @@ def fit(
     spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
     # PyMC's sampler draws the effects of items as all others.
     program = build_program(counts, spec, integrates="nuts_sampler" not in sample_kwargs)
-    program = with_best_loadings(program)
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
     options = checked_options(sample_kwargs, size)
     if program.crossing is not None and "tune" not in sample_kwargs:
@@ -170,15 +169,18 @@ def fit(
         sizes = options | {"tune": 0}
     kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
     by = "importance" if sample is sample_by_importance else "nuts"
-    attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
-    attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
-    attrs |= asdict(program.compared) if program.compared else {}
     request = Request(
         options,
         kept,
         may_use_chains=method == "auto",
         may_go_on="draws" not in sample_kwargs,
     )
+    if program.crossing is not None:
+        announce(program, request.plan)
+        program = with_best_loadings(program)
+    attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
+    attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
+    attrs |= asdict(program.compared) if program.compared else {}
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
         tree = sample(program, request)

@@ -112,7 +112,9 @@ def auroc2_by_items(fitted: Fitted) -> dict[str, Floats]:
     likelihood, answers = crossing.likelihood(fitted.given), answers_matrix(crossing)
     parameters, drawn = drawn_at(fitted)
     sds = tuple(np.mean([one.sds for one in drawn], axis=0).tolist())
-    effects = Effects(sds, float(np.mean([one.correlation for one in drawn])))
+    logs = [one.log_loadings for one in drawn if one.log_loadings is not None]
+    rho = float(np.mean([one.correlation for one in drawn]))
+    effects = Effects(sds, rho, np.mean(logs, axis=0) if logs else None)
     log_p, values = at_nodes(likelihood, parameters.mean(axis=0), effects)
     signs = np.array([-1 if name == SPREAD else 1 for name in crossing.parameters])
     is_right, found = right_outcomes(fitted), np.empty((len(fitted.counts), len(signs)))

@@ -5,6 +5,7 @@ File and a model card or formula → file of the fit, and estimates by cell or o
 
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -145,11 +146,13 @@ def fit(asked: FitOptions) -> None:
         refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
     given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
+    begun = time.perf_counter()
     result = hmetad.bayes.thin_draws(hmetad.fit(counts, spec, formula=formulas, **options))
+    seconds = time.perf_counter() - begun
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options), has_cells=asked.cells)
     moved = moved_by_scale(asked, result, path)
-    answer = replace(answer, more={**answer.more, "moved": moved})
+    answer = replace(answer, more={**answer.more, "moved": moved, "seconds": seconds})
     if asked.cells and asked.format == "csv":
         answer = replace(answer, listings=answer.listings[::-1])
     asked.give(replace(answer, whole=notices_command([path])), [path])
@@ -158,6 +161,8 @@ def fit(asked: FitOptions) -> None:
         say(f"{hidden:,} cells are not printed: --cells prints them, and --json has them.")
     for sentence in (*answer.more["about"], *moved, *answer.more["among_published"]):
         say(sentence)
+    if answer.more["about"]:
+        say(f"The fit took {seconds:.0f} seconds.")
     for file in of_items:
         items = hmetad.bayes.item_effects(result).to_dataframe().reset_index()
         write_together({file: csv_table(rows_of(items))})
@@ -169,7 +174,8 @@ def moved_by_scale(asked: FitOptions, result: "xr.DataTree", path: Path) -> list
     is_low = any(one.code == "meta-d-sign" for one in hmetad.notices(result))
     is_small = result["posterior"].sizes["cell"] <= MOST_AGAIN
     is_wanted = is_small if asked.sensitivity is None else asked.sensitivity
-    models = hmetad.bayes.other_choices(result) if is_low and is_wanted else {}
+    on_log = hmetad.bayes.spec_of(result).record.parameter_of_interest == "log_m"
+    models = hmetad.bayes.other_choices(result) if is_low and is_wanted and on_log else {}
     on_m = [name for name, one in models.items() if one.record.parameter_of_interest == "m"]
     others = fits_otherwise(result, path, on_m) if on_m else {}
     return [x for other in others.values() for x in hmetad.report.moved_populations(result, other)]
@@ -191,7 +197,6 @@ def fit_answer(
         table = hmetad.report.crossed_table(result)
         about = hmetad.report.crossed_sentences(result, table)
         headings = {"cell": heading, **{x: own for x, own in CROSSED.items() if x in table}}
-        of_cells += f"; {result['posterior'].attrs['sampling_time']:.0f} s"
     rows = rows_of(table)
     for row in rows:
         row["withheld"] = ", ".join(x for x, cells in withheld.items() if row["cell"] in cells)
