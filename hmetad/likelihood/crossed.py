@@ -41,7 +41,9 @@ type Integers = NDArray[np.int64]
 # Logarithm of the share of an item's posterior that a border of its box may have, and of a share
 # that is left out.
 BORDER, NEGLIGIBLE = -20.0, -32.0
-MARGIN = 2
+# Squared distance of nodes, in SDs of a posterior, from which on it is summed between them as well;
+# nodes around that it is read off there, and the most steps from node to node.
+WIDE, POINTS, MOST_STEPS = 2.25, 6, 32
 
 
 @dataclass(frozen=True)
@@ -270,11 +272,14 @@ def add_items(
             if not math.isfinite(top):
                 break
             inner = inner_box(own, top, box)
+            steps = steps_between(own, top)
+            # Between nodes values are read off those around.
+            reach = 1 if steps[0] * steps[1] == 1 else POINTS // 2
             is_cut = (
-                (inner[0] == box[0] and box[0] > 0)
-                or (inner[1] == box[1] and box[1] < height)
-                or (inner[2] == box[2] and box[2] > 0)
-                or (inner[3] == box[3] and box[3] < width)
+                (inner[0] < box[0] + reach and box[0] > 0)
+                or (inner[1] > box[1] - reach and box[1] < height)
+                or (inner[2] < box[2] + reach and box[2] > 0)
+                or (inner[3] > box[3] - reach and box[3] < width)
             )
             if not is_cut:
                 break
@@ -284,15 +289,25 @@ def add_items(
             found[item] = -math.inf
             box[0], box[1], box[2], box[3] = 0, height, 0, width
             continue
-        total = exponentials(own, top)
-        found[item] = top + math.log(total)
-        if pulls.size:
+        if reach == 1:
+            total = exponentials(own, top)
             rising, across = inner[0] - box[0], inner[2] - box[2]
             kept = own[rising : inner[1] - box[0], across : inner[3] - box[2]]
             at = inner[0] * width + inner[2]
+        else:
+            first_way = between_nodes(len(own), inner[0] - box[0], inner[1] - box[0], steps[0])
+            second_way = between_nodes(own.shape[1], inner[2] - box[2], inner[3] - box[2], steps[1])
+            fine = first_way @ np.ascontiguousarray(own) @ second_way.T
+            top = fine.max()
+            total = exponentials(fine, top) / (steps[0] * steps[1])
+            kept = first_way.T @ fine @ second_way / (steps[0] * steps[1])
+            at = box[0] * width + box[2]
+        found[item] = top + math.log(total)
+        if pulls.size:
             add_pulls(rows[start:stop], numbers[start:stop] / total, width, at, kept, pulls)
-        box[0], box[1] = max(inner[0] - MARGIN, 0), min(inner[1] + MARGIN, height)
-        box[2], box[3] = max(inner[2] - MARGIN, 0), min(inner[3] + MARGIN, width)
+        margin = reach + 1
+        box[0], box[1] = max(inner[0] - margin, 0), min(inner[1] + margin, height)
+        box[2], box[3] = max(inner[2] - margin, 0), min(inner[3] + margin, width)
 
 
 @compiled
@@ -329,6 +344,46 @@ def inner_box(values: Floats, top: float, box: Integers) -> tuple[int, int, int,
                 first, last = min(first, a), max(last, a + 1)
                 left, right = min(left, b), max(right, b + 1)
     return box[0] + first, box[0] + last, box[2] + left, box[2] + right
+
+
+@compiled
+def steps_between(values: Floats, top: float) -> tuple[int, int]:
+    """Steps from node to node that a posterior needs, by its curvature around the highest node."""
+    rows, columns = values.shape
+    i = j = 0
+    for a in range(rows):
+        for b in range(columns):
+            if values[a, b] == top:
+                i, j = a, b
+    return steps_along(values[:, j], i), steps_along(values[i], j)
+
+
+@compiled
+def steps_along(values: Floats, highest: int) -> int:
+    """Steps from node to node along a line of them."""
+    if len(values) < POINTS:
+        return 1
+    i = min(max(highest, 1), len(values) - 2)
+    bend = 2 * values[i] - values[i - 1] - values[i + 1]
+    return min(math.ceil(math.sqrt(bend)), MOST_STEPS) if bend > WIDE else 1
+
+
+@compiled
+def between_nodes(count: int, first: int, last: int, steps: int) -> Floats:
+    """Lagrange's weights of so many nodes, (places, count), from before `first` to after `last`."""
+    begin, points = max(first - 1, 0), min(POINTS, count)
+    places = (min(last, count - 1) - begin) * steps + 1
+    weights = np.zeros((places, count))
+    for row in range(places):
+        place = begin + row / steps
+        start = min(max(int(place) - points // 2 + 1, 0), count - points)
+        for node in range(start, start + points):
+            weight = 1.0
+            for other in range(start, start + points):
+                if other != node:
+                    weight *= (place - other) / (node - other)
+            weights[row, node] = weight
+    return weights
 
 
 @summed

@@ -38,7 +38,7 @@ ANSWERS = "crossed_answers"
 EFFECTS = ("dprime", SPREAD)
 # Nodes of one effect. Of two, nodes of each for so many answers a level, and how far they reach.
 ONE = 81, 6.5
-TWO = ((5, (21, 21)), (20, (33, 25)), (math.inf, (41, 33)))
+TWO = ((5, (21, 21)), (20, (33, 25)), (100, (41, 33)), (math.inf, (65, 49)))
 REACH = 5.5
 # Nodes of each effect for single trials, whose probabilities are smooth in the effects.
 OF_TRIALS = 17
