@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1514,
-    "bayes": 5923,
+    "bayes": 5936,
     "commands": 2611,
     "compare": 2102,
     "counts": 3126,
-    "likelihood": 3923,
+    "likelihood": 3962,
     "logs": 2806,
     "measures": 2763,
-    "mle": 2251,
+    "mle": 2256,
     "plots": 1740,
     "report": 3584,
     "rows": 1388,
     "simulate": 1244,
-    "specs": 1795,
+    "specs": 1819,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

@@ -355,8 +355,7 @@ def nutpie_model(program: Program) -> "CompiledPyMCModel | PyFuncModel":
 
 def crossed_model(program: Program) -> "PyFuncModel":
     """The same where a factor is integrated out, moved in values that are near standard normal."""
-    size, packed = program.arrays.size, program.packed
-    whitening = program.whitening
+    size, packed, whitening = program.arrays.size, program.packed, program.whitening
 
     def evaluator() -> Callable[[Floats], tuple[float, Floats]]:
         density = program.crossed_density()

@@ -30,7 +30,7 @@ from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.likelihood.tails import LOG_SQRT_2PI
 from hmetad.likelihood.tape import MOMENTS, column_shapes, tape_of
-from hmetad.specs.crossing import Comparison, Crossing, crossing_of
+from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, crossing_of
 from hmetad.specs.design import Design, checked_counts, designs_of, given_of
 from hmetad.specs.layout import (
     LINK_EXP,
@@ -143,6 +143,18 @@ class Program:
         """The density for calls one after the other."""
         return self.crossed_density()
 
+    def with_enough_nodes(self) -> "Program":
+        """The program, or one with more nodes if these change its highest log density."""
+        assert self.crossing is not None
+        finer = self.crossing.finer
+        if finer is None:
+            return self
+        other = replace(self, crossing=finer, known_start=self.start)
+        here, there = (
+            one.density_of_items.at_moved(self.whitening.centre)[0] for one in (self, other)
+        )
+        return self if abs(there - here) <= ENOUGH else other.with_enough_nodes()
+
     def crossed_density(self) -> CrossedDensity:
         """Its density where a factor is integrated out, for one thread."""
         assert self.crossing is not None
@@ -245,8 +257,15 @@ def with_loadings(program: Program) -> Program:
 
 
 def with_best_loadings(program: Program) -> Program:
-    """The program with what data say of loadings, and with these where they predict better."""
-    if program.crossing is None or not program.crossing.may_have_loadings:
+    """The program with enough nodes and with what data say of loadings.
+
+    It has loadings where these predict better.
+    """
+    if program.crossing is None:
+        return program
+    may_have_loadings = program.crossing.may_have_loadings
+    program = program.with_enough_nodes()
+    if not may_have_loadings:
         return program
     own, loaded = program.whitening, with_loadings(program)
     # Loadings come last: the rest begins where its density without them is highest.

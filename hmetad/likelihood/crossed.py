@@ -44,6 +44,8 @@ BORDER, NEGLIGIBLE = -20.0, -32.0
 # Squared distance of nodes, in SDs of a posterior, from which on it is summed between them as well;
 # nodes around that it is read off there, and the most steps from node to node.
 WIDE, POINTS, MOST_STEPS = 2.25, 6, 32
+# Part of an effect that is not another's, where a search takes their correlation for 1.
+SMALLEST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class CrossedLikelihood:
         by_correlation, (first, second) = 0.0, self.grid.nodes.T
         if len(effects.sds) > 1:
             rho = effects.correlation
-            turned = first - rho / math.sqrt(1 - rho * rho) * second
+            turned = first - rho / max(math.sqrt(1 - rho * rho), SMALLEST) * second
             by_correlation = effects.sds[1] * float((loadings[:, 1] * (pulled[1] @ turned)).sum())
         return found, by_nodes.sum(axis=1), by_sds, by_correlation, by_logs - by_logs.mean(axis=0)
 
@@ -272,7 +274,7 @@ def add_items(
             if not math.isfinite(top):
                 break
             inner = inner_box(own, top, box)
-            steps = steps_between(own, top)
+            steps = steps_between(own)
             # Between nodes values are read off those around.
             reach = 1 if steps[0] * steps[1] == 1 else POINTS // 2
             is_cut = (
@@ -347,14 +349,9 @@ def inner_box(values: Floats, top: float, box: Integers) -> tuple[int, int, int,
 
 
 @compiled
-def steps_between(values: Floats, top: float) -> tuple[int, int]:
+def steps_between(values: Floats) -> tuple[int, int]:
     """Steps from node to node that a posterior needs, by its curvature around the highest node."""
-    rows, columns = values.shape
-    i = j = 0
-    for a in range(rows):
-        for b in range(columns):
-            if values[a, b] == top:
-                i, j = a, b
+    i, j = divmod(values.argmax(), values.shape[1])
     return steps_along(values[:, j], i), steps_along(values[i], j)
 
 
@@ -365,7 +362,8 @@ def steps_along(values: Floats, highest: int) -> int:
         return 1
     i = min(max(highest, 1), len(values) - 2)
     bend = 2 * values[i] - values[i - 1] - values[i + 1]
-    return min(math.ceil(math.sqrt(bend)), MOST_STEPS) if bend > WIDE else 1
+    # Beyond, nothing is likely, or nodes are too few for any sum.
+    return math.ceil(math.sqrt(bend)) if WIDE < bend <= MOST_STEPS**2 else 1
 
 
 @compiled

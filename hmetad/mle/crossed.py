@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from hmetad.base.threads import in_threads, usable_cpus
 from hmetad.likelihood.crossed import Effects
 from hmetad.mle.units import DIFFERENCE, Maxima, Units, inverse_of, units_of
-from hmetad.specs.crossing import Comparison, Crossing, elpd_of_levels
+from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, elpd_of_levels
 from hmetad.specs.design import Design
 from hmetad.specs.spec import LOADING
 
@@ -29,6 +29,8 @@ type Integers = NDArray[np.int64]
 
 # Standard deviation of effects where the search begins.
 START = 0.8
+# Logarithm of a standard deviation that a search may try.
+LARGEST = 4.0
 # Of the search, in coefficients that have curvature 1 if items are alike.
 SEARCH = {"maxiter": 500, "maxcor": 30, "ftol": 1e-12, "gtol": 1e-3}
 # Curvature of coefficients of the observers at the start, at least; that of the items' is this many
@@ -59,7 +61,7 @@ class CrossedUnits(Units):
         contrasts = helmert(len(self.crossing.counts)) if self.crossing.has_loadings else None
         last = len(coefficients) - (0 if contrasts is None else number * len(contrasts))
         first = last - (2 * number - 1)
-        sds = np.exp(coefficients[first : first + number])
+        sds = np.exp(np.minimum(coefficients[first : first + number], LARGEST))
         rho = float(np.tanh(coefficients[last - 1])) if number > 1 else 0.0
         own = coefficients[last:].reshape(number, -1)
         loadings = None if contrasts is None else (own @ contrasts).T
@@ -154,6 +156,10 @@ def maximise_crossed(units: CrossedUnits, start: Floats, curvature: Floats) -> C
     found = search(fall, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=SEARCH)
     point = start + factor @ found.x
     _, gradient, of_items = units.density(point, likelihood)
+    if (finer := units.crossing.finer) is not None:
+        other = finer.likelihood(units.quantities_given)
+        if abs(units.density(point, other)[2].sum() - of_items.sum()) > ENOUGH:
+            return maximise_crossed(replace(units, crossing=finer), point, curvature)
     slopes, moved = units.around(point + DIFFERENCE * np.eye(len(point)))
     bend = (gradient - slopes) / DIFFERENCE
     bend = (bend + bend.T) / 2

@@ -26,8 +26,8 @@ from hmetad.specs.formula import parse_formula, quote
 from hmetad.specs.spec import SPREAD, ModelSpec
 
 __all__ = [
-    *("ANSWERS", "Comparison", "Crossing", "answers_table", "crossing_of", "elpd_of_levels"),
-    *("read_answers", "unpooled_counts", "without_factor"),
+    *("ANSWERS", "ENOUGH", "Comparison", "Crossing", "answers_table", "crossing_of"),
+    *("elpd_of_levels", "read_answers", "unpooled_counts", "without_factor"),
 ]
 
 type Floats = NDArray[np.float64]
@@ -50,6 +50,8 @@ CLEAR = 2.0
 MOST_ANSWERS = 200
 # Nodes of all observers, whose outcomes and slopes take a gigabyte.
 MOST_NODES = 500_000
+# Nodes are few enough if twice as many change the log-likelihood of all levels by no more.
+ENOUGH, FINENESS = 0.5, (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Crossing:
         Formulas with the factor.
     has_loadings : bool, optional
         Whether each observer follows the effects by loadings, whose logarithms have a mean of 0.
+    fineness : int, optional
+        How many times as many nodes of each effect there are as the number of answers suggests.
     """
 
     factor: str
@@ -83,6 +87,7 @@ class Crossing:
     spec: ModelSpec
     formula: Mapping[str, str]
     has_loadings: bool = False
+    fineness: int = 1
 
     @property
     def integrated(self) -> tuple[str, tuple[str, ...], bool]:
@@ -122,8 +127,20 @@ class Crossing:
             widths = OF_TRIALS, OF_TRIALS
         elif len(self.parameters) == 1:
             widths, reach = (ONE[0], 1), ONE[1]
-        first, second = (np.linspace(-reach, reach, width) for width in widths)
+        numbers = [(width - 1) * self.fineness + 1 for width in widths]
+        first, second = (np.linspace(-reach, reach, number) for number in numbers)
         return Grid(first, second if len(self.parameters) > 1 else np.zeros(1))
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes of all observers."""
+        return len(self.counts) * len(self.grid(of_trials=False).nodes)
+
+    @property
+    def finer(self) -> "Crossing | None":
+        """The same with nodes twice as dense; None if these would be too many."""
+        found = replace(self, fineness=2 * self.fineness)
+        return found if found.nodes <= MOST_NODES and found.fineness in FINENESS else None
 
 
 @dataclass(frozen=True)
@@ -228,7 +245,7 @@ def is_integrated(
 ) -> bool:
     """Whether a factor is integrated out, by the level and the observer of each cell."""
     answers, has_spread = crossing.answers, SPREAD in crossing.parameters
-    number = len(crossing.counts) * len(crossing.grid(of_trials=False).nodes)
+    number = crossing.nodes
     if number > MOST_NODES and has_spread:
         step = (
             "Cut numbers, such as the length of an item, into a few classes; or give log_spread "
@@ -316,6 +333,7 @@ def answers_table(crossing: Crossing) -> xr.Dataset:
             "factor": crossing.factor,
             "parameters": " ".join(crossing.parameters),
             "has_loadings": int(crossing.has_loadings),
+            "fineness": crossing.fineness,
         },
     )
 
@@ -331,6 +349,9 @@ def read_answers(table: xr.Dataset, counts: xr.DataArray, spec: ModelSpec) -> Cr
     if parameters is None or table.attrs.get("parameters") != " ".join(parameters):
         allowed = "a factor and parameters of the model"
         raise DamagedError(ANSWERS, f"the factor {factor!r:.80}", allowed)
+    fineness = str(table.attrs.get("fineness"))
+    if fineness not in map(str, FINENESS):
+        raise DamagedError(ANSWERS, f"fineness {fineness:.80}", f"one of {FINENESS}")
     sizes = {"level_index": table.sizes.get("level", 0), "cell_index": len(counts)}
     sizes |= {"outcome_index": outcomes, "number": np.iinfo(np.int32).max}
     columns = {}
@@ -352,7 +373,17 @@ def read_answers(table: xr.Dataset, counts: xr.DataArray, spec: ModelSpec) -> Cr
     answers = Answers(first, cell * outcomes + outcome, number.astype(float))
     model = without_factor(spec, factor)
     has_loadings = bool(table.attrs.get("has_loadings", 0))
-    return Crossing(factor, parameters, levels, answers, counts, model, spec.formula, has_loadings)
+    return Crossing(
+        factor,
+        parameters,
+        levels,
+        answers,
+        counts,
+        model,
+        spec.formula,
+        has_loadings,
+        int(fineness),
+    )
 
 
 def unpooled_counts(crossing: Crossing) -> xr.DataArray:

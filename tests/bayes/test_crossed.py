@@ -1,6 +1,7 @@
 """Observers crossed with items: what is integrated out, the density of it, and what fits say."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -28,13 +29,13 @@ FORMULA = {
 BOTH = FORMULA | {"log_spread": "(1 | item)"}
 
 
-def answers(observers=OBSERVERS, items=ITEMS, seed=1, log_loadings=0.0):
+def answers(observers=OBSERVERS, items=ITEMS, seed=1, log_loadings=0.0, repeats=1):
     """Answers of observers to items that differ in how hard they are, and in confidence.
 
     Observers follow difficulty, and confidence in the opposite order, by these log loadings.
     """
     rng = np.random.default_rng(seed)
-    item, observer = np.meshgrid(np.arange(items), np.arange(observers))
+    observer, item, _ = np.indices((observers, items, repeats))
     loadings = np.exp(np.broadcast_to(log_loadings, observers))
     lead = 1.2 + loadings[observer] * rng.normal(0, 1, items)[item] + 0.4 * observer
     evidence = rng.normal(size=(*item.shape, OPTIONS))
@@ -127,6 +128,22 @@ def test_the_time_of_a_fit_is_announced_however_short_it_is(counts):
 @pytest.fixture(scope="module")
 def drawn(counts):
     return hmetad.fit(counts, model(BOTH), draws=100, tune=100, chains=2, **QUIET)
+
+
+@pytest.mark.integration
+def test_nodes_are_more_where_they_are_too_few(monkeypatch):
+    counts = table(repeats=20)
+    expected = hmetad.fit_mle(counts, "alternatives_crossed").loglik.item()
+    monkeypatch.setattr("hmetad.specs.crossing.TWO", ((np.inf, (11, 11)),))
+    few = build_program(counts, hmetad.load_model("alternatives_crossed"))
+    enough = few.with_enough_nodes()
+    assert few.crossing.fineness < enough.crossing.fineness
+    finer = replace(enough, crossing=enough.crossing.finer)
+    place = enough.whitening.centre
+    values = [one.density_of_items.at_moved(place)[0] for one in (few, enough, finer)]
+    assert abs(values[1] - values[2]) <= 0.5 < abs(values[0] - values[2])
+    found = hmetad.fit_mle(counts, "alternatives_crossed").loglik.item()
+    assert found == pytest.approx(expected, abs=0.5)
 
 
 # 200 draws are few for Pareto's k.

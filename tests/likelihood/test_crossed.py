@@ -307,7 +307,7 @@ def test_nodes_adapt_to_items_with_many_answers(answers, widths):
     expected = marginal_of_two(item, "relative", (b, e), min(4, 30 / math.sqrt(answers)))
     assert likelihood.value(at, TWO)[0] == pytest.approx(expected, abs=2e-3)
     # From the box that is remembered too; its slopes are those of the value.
-    found, slopes, _, _ = likelihood.value_and_slopes(at, TWO)
+    found, slopes, *_ = likelihood.value_and_slopes(at, TWO)
     assert found[0] == pytest.approx(expected, abs=2e-3)
     step = 1e-5
     for place in np.ndindex(at.shape):

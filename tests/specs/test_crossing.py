@@ -51,6 +51,7 @@ DAMAGES = {
     "numbers that are no whole ones": shift("number", 0.5),
     "levels in another order": lambda table: table.assign(level_index=table["level_index"][::-1]),
     "one level twice": lambda table: table.assign_coords(level=["x", "x"]),
+    "too many nodes": lambda table: table.assign_attrs(fineness=9),
     "a factor of another model": lambda table: table.assign_attrs(factor="subject"),
     "other parameters": lambda table: table.assign_attrs(parameters="dprime"),
     "nothing": lambda table: table.isel(entry=slice(0)),
