@@ -17,7 +17,7 @@ from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.errors import CardError, FormulaError, NumberError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
-from hmetad.base.notice import notice_of
+from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.base.threads import usable_cpus
 from hmetad.bayes.chains import Request, sample_together
@@ -253,8 +253,25 @@ def finish_estimates(
     is_worse = p_fit < limit("estimates-misfit")
     misfit = [notice_of("estimates-misfit", p=f"{p_fit:.2g}")] if is_worse else []
     alike = [one for design in program.designs.values() for one in same_effect_notices(design)]
-    found = [*data.found, *of_chains, *misfit, *alike]
-    return with_variable_notices(fitted.saying(found), flags)
+    given = [of_conditions(one, fitted, str(true.name)) for one in data.found]
+    found = [*given, *of_chains, *misfit, *alike]
+    result = with_variable_notices(fitted.saying(found), flags)
+    quantity, posterior = said["formula"].partition(" ~ ")[0], result["posterior"].to_dataset()
+    if data.ratings:
+        rated = posterior[quantity].assign_attrs(ratings=data.ratings)
+        result["posterior"] = xr.DataTree(posterior.assign({quantity: rated}))
+    return result
+
+
+def of_conditions(notice: Notice, fitted: Fitted, name: str) -> Notice:
+    """The notice of fewer ratings: an error where conditions of the formula differ in how many."""
+    columns = fitted.predictors
+    if notice.code != "unequal-ratings" or not columns:
+        return notice
+    is_few = fitted.posterior["cell"].isin(notice.cells).to_numpy()
+    shares = fitted.cells.assign(is_few=is_few).groupby(columns)["is_few"].mean()
+    differ = shares.max() > shares.min()
+    return notice_of("unequal-ratings.compared", notice.cells, name=name) if differ else notice
 
 
 def sides_of(formula: str) -> tuple[str, str]:

@@ -60,6 +60,8 @@ class Estimates(NamedTuple):
     source : str
         "errors" or "draws".
     found : list of Notice
+    ratings : str
+        Numbers of ratings of the cells, as attrs say them, where the quantity depends on them.
     """
 
     values: Floats
@@ -68,6 +70,7 @@ class Estimates(NamedTuple):
     trials: Floats | None
     source: str
     found: list[Notice]
+    ratings: str = ""
 
 
 def read_estimates(
@@ -105,12 +108,14 @@ def read_estimates(
     trials = trials_in(data)
     if "draw" not in data[name].dims:
         numbers, own = data[name].values.astype(float), errors_in(data, name, se)
-        return of_errors(cells, numbers, own, trials, link, found)
-    if se is not None:
+        result = of_errors(cells, numbers, own, trials, link, found)
+    elif se is not None:
         raise ConflictError("se", "draws", next_step="Draws say how precise they are: omit se.")
-    others = [dim for dim in ("chain", "draw") if dim in data[name].dims]
-    rows = data[name].transpose("cell", *others).values.reshape(len(cells), -1)
-    return of_draws(cells, rows.astype(float), trials, link, found)
+    else:
+        others = [dim for dim in ("chain", "draw") if dim in data[name].dims]
+        rows = data[name].transpose("cell", *others).values.reshape(len(cells), -1)
+        result = of_draws(cells, rows.astype(float), trials, link, found)
+    return result._replace(ratings=str(data[name].attrs.get("ratings", "")))
 
 
 def of_errors(

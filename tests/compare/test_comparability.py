@@ -11,7 +11,7 @@ from scipy.stats import norm
 import hmetad
 from hmetad.base.notice import notices
 from hmetad.base.results import results
-from hmetad.bayes import predict_measures
+from hmetad.bayes import fit_estimates, predict_estimates, predict_measures
 from hmetad.bayes.estimates_data import read_estimates
 from hmetad.compare.comparability import excludes_zero
 from hmetad.compare.contrasts import contrast
@@ -211,6 +211,27 @@ def test_a_model_of_estimates_names_those_with_fewer_ratings():
     for own, cells in ((draws, [(two,)]), (draws.isel(cell=[1, 2]), [])):
         found = read_estimates(own, "auroc2", None, "identity", ["model"]).found
         assert [one.cells for one in found if one.code == "unequal-ratings"] == cells
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("is_model", [True, False])
+def test_conditions_of_a_model_of_estimates_with_other_numbers_of_ratings_have_no_verdict(is_model):
+    """And those that differ in none, since all have the same sets of two ratings, have one."""
+    places = [(model, name) for model in "ABC" for name in "wxyz"]
+    coords = {"model": [x for x, _ in places], "set": [x for _, x in places]}
+    counts = hmetad.simulate_counts([1.5] * 12, m_ratio=0.8, trials=2000, coords=coords, seed=1)
+    has_two = [model == "B" if is_model else name in "wx" for model, name in places]
+    two = counts.values[has_two]
+    counts.values[has_two] = np.stack([two[..., :2].sum(-1), two[..., 2:].sum(-1)] * 2, axis=-1)
+    counts.values[has_two, ..., 2:] = 0
+    draws = hmetad.resample(counts, hmetad.measures.auroc2, n=200, seed=1)
+    drawn = fit_estimates(draws, "auroc2 ~ 0 + model + (1 | set)", draws=200, seed=1)
+    pairs = contrast(predict_estimates(drawn), var="auroc2", over="model")
+    codes = hmetad.decide(pairs, rope=(-0.02, 0.02)).table().set_index("label")["withheld"]
+    unlike = codes.str.contains("unequal-ratings").to_dict()
+    assert unlike == {"A − B": is_model, "A − C": False, "B − C": is_model}
+    of_sets = contrast(drawn, var="auroc2", over="set", within="model")
+    assert of_sets.sel(pair="w − y | A")["withheld"].item().count("unequal") == (not is_model)
 
 
 def test_the_page_of_other_numbers_of_ratings_calls_none_the_best():
