@@ -57,17 +57,17 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1514,
-    "bayes": 5936,
+    "base": 1518,
+    "bayes": 5949,
     "commands": 2611,
     "compare": 2102,
-    "counts": 3126,
+    "counts": 3253,
     "likelihood": 3962,
     "logs": 2806,
-    "measures": 2763,
-    "mle": 2256,
+    "measures": 2688,
+    "mle": 2257,
     "plots": 1740,
-    "report": 3584,
+    "report": 3586,
     "rows": 1388,
     "simulate": 1244,
     "specs": 1819,

@@ -15,7 +15,7 @@ from hmetad.base.errors import ChoiceError
 __all__ = [
     *("REGISTERED", "Result", "about", "attrs_of", "best_end", "debiased_names"),
     *("depends_on_ratings", "find_result", "is_raised_by_chance", "names_of", "refuse_biased"),
-    *("results", "shown_in", "type2_functions"),
+    *("rests_on_confidence", "results", "shown_in", "type2_functions"),
 ]
 
 Shown = Literal["", "estimate", "interval"]
@@ -27,6 +27,9 @@ OF_NAME = (
     *("best", "raised_by_chance", "of_ratings", "debiased", "chance", "question", "axis", "log_of"),
 )
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
+
+# Functions of responses alone.
+OF_RESPONSES = ("measures.sdt.sdt", "measures.catalogue.numbers_of_trials")
 
 # Results of likelihoods that a user registered, by name.
 REGISTERED: dict[str, "Result"] = {}
@@ -180,6 +183,18 @@ def depends_on_ratings(name: str) -> bool:
     (True, False)
     """
     return any(result.of_ratings for result in by_name().get(name, ()))
+
+
+def rests_on_confidence(name: str) -> bool:
+    """Whether a quantity that is measured rests on confidence, and not on responses alone.
+
+    Examples
+    --------
+    >>> rests_on_confidence("auroc2"), rests_on_confidence("dprime"), rests_on_confidence("mine")
+    (True, False, True)
+    """
+    found = find_result(name)
+    return name != "accuracy" and (found is None or found.function not in OF_RESPONSES)
 
 
 def debiased_names() -> set[str]:

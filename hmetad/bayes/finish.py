@@ -35,6 +35,7 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import level_draws, predicted_cells
 from hmetad.bayes.program import Program
 from hmetad.counts.resample import counts_together
+from hmetad.counts.reversed_scales import CLEAR_Z, confidence_z, reversed_scale
 from hmetad.counts.tables import (
     choice_z,
     high_ratio_notices,
@@ -45,12 +46,7 @@ from hmetad.counts.tables import (
 )
 from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.measures.sdt import sdt
-from hmetad.measures.table_checks import (
-    CLEAR_Z,
-    at_chance,
-    confidence_z,
-    reversed_scale,
-)
+from hmetad.measures.table_checks import at_chance
 from hmetad.specs.design import reference_level
 from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices

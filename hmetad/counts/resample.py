@@ -35,12 +35,13 @@ from hmetad.base.errors import (
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
-from hmetad.base.notice import Notice, notice_where, notices, with_notices
+from hmetad.base.notice import Notice, notice_of, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import depends_on_ratings
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
+from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import cell_labels, count_notices, rating_attrs, sums_by
 from hmetad.rows.duplicates import is_people_name
 
@@ -98,7 +99,8 @@ def resample(
         ``"subject"``; or of several that name a unit together, such as set and item. Counts of the
         units drawn are added, so that the result has one cell for each combination of the other
         grouping columns. Units that several cells share are drawn for all of them at once, which
-        keeps paired data paired.
+        keeps paired data paired: a participant in several levels of a column is one, and a notice
+        ``"same-people"`` says how many these are.
     seed : int, optional
         Seed; a random one, found in the attrs, where none is given.
 
@@ -156,11 +158,14 @@ def resample(
         draw = partial(draw_tables, n=n, kind=kind, hold=hold)
         result = by_trials(table, statistic, n, draw, entropy)
     else:
-        result = by_clusters(clusters_of(table, cluster), statistic, n, kind, entropy)
-    unit = ", ".join(several_columns(cluster, table.coords))
+        clusters = clusters_of(table, cluster)
+        table = clusters.pooled
+        result = by_clusters(clusters, statistic, n, kind, entropy)
+    unit = ", ".join(several_columns(cluster, counts.coords))
     drawn = {"kind": kind, "hold": hold, "cluster": unit, "n": n, "seed": str(entropy)}
     result.attrs |= drawn
-    result = result if kind == "permutation" or table.chunks is not None else spreadless(result)
+    if kind != "permutation" and counts.chunks is None:
+        result = spreadless(with_scale_notices(result, table))
     return result.isel(cell=0) if alone else result
 
 
@@ -491,14 +496,27 @@ def clusters_of(counts: xr.DataArray, cluster: str | Sequence[str]) -> Clusters:
         np.add.at(dense, (row, column), table.to_numpy()[rows])
         parts.append(Part(cells, dense))
     left = cell_columns(pooled)
-    if left and not is_people_name(names[-1]):
-        columns = pd.DataFrame({name: pooled[name].values for name in left})
+    columns = pd.DataFrame({name: pooled[name].values for name in left})
+    if left and is_people_name(names[-1]):
+        pooled = with_notices(pooled, same_people(columns.iloc[index], unit, names[-1]))
+    elif left:
         labels = pooled["cell"].values.tolist()
         coverage = item_coverage(columns, labels, index, unit)
         apart = apart_notices(columns, labels, index, unit)
         pooled = with_notices(pooled, [*apart, *coverage_notices(coverage, columns, labels, None)])
         pooled = pooled.assign_attrs(coverage_attrs(coverage))
     return Clusters(pooled, tuple(parts))
+
+
+def same_people(rows: pd.DataFrame, unit: Ints, factor: str) -> list[Notice]:
+    """Notices of columns of which people have several levels: all of them, or only some."""
+    several = rows.groupby(unit).nunique() > 1
+    found = []
+    for name, own in several.items():
+        code = "same-people" if own.all() else "same-people.some"
+        about = {"factor": factor, "column": name, "number": own.sum(), "all": len(own)}
+        found += [notice_of(code, **about)] if own.any() else []
+    return found
 
 
 def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArray, Ints]:

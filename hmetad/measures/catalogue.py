@@ -16,10 +16,11 @@ from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices, with_notices
 from hmetad.base.results import Result, results
 from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
+from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
-from hmetad.measures.table_checks import at_chance, reversed_scale
+from hmetad.measures.table_checks import at_chance
 
 __all__ = ["function_of", "measures_of", "numbers_of_trials"]
 
@@ -52,7 +53,7 @@ def measures_of(counts: xr.DataArray, *, correction: Correction, **drawn: int | 
     found = [measure_result(counts, result, options) for result in calls.values()]
     # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
-    said = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *said]
+    said = [*at_chance(counts, name="at-chance.fitted"), *said]
     known: dict[str, xr.DataArray] = {}
     parts = []
     for part in found:
@@ -63,7 +64,7 @@ def measures_of(counts: xr.DataArray, *, correction: Correction, **drawn: int | 
         known |= {str(name): values for name, values in part.data_vars.items()}
         parts.append(part.drop_vars(twice).assign_attrs(notices="[]"))
     merged = xr.merge(parts, combine_attrs="drop_conflicts", compat="equals", join="exact")
-    return with_notices(merged, said)
+    return with_scale_notices(with_notices(merged, said), counts)
 
 
 def measure_result(counts: xr.DataArray, result: Result, options: Mapping[str, Any]) -> xr.Dataset:

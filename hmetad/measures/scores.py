@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, ndtr, ndtri
 
+from hmetad.counts.reversed_scales import pairs
 from hmetad.measures.results import ratio
 
 __all__ = [
-    *("area_error", "area_limits", "binned_scores", "calibration_scores", "order_scores", "pairs"),
+    *("area_error", "area_limits", "binned_scores", "calibration_scores", "order_scores"),
     *("risk_coverage_area", "selective_accuracy", "squared_errors", "wrong_and_right"),
 ]
 
@@ -34,15 +35,6 @@ def wrong_and_right(table: ArrayLike) -> tuple[Floats, Floats]:
 
 
 # Order
-
-
-def pairs(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Pairs of a right and a wrong trial that are concordant, discordant and tied, each (...)."""
-    wrong, right = wrong_and_right(table)
-    wrong_below = wrong.cumsum(axis=-1) - wrong
-    right_below = right.cumsum(axis=-1) - right
-    tied = (right * wrong).sum(axis=-1)
-    return (right * wrong_below).sum(axis=-1), (wrong * right_below).sum(axis=-1), tied
 
 
 def order_scores(

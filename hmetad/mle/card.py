@@ -20,10 +20,11 @@ from hmetad.base.notice_registry import step_values
 from hmetad.base.results import names_of
 from hmetad.base.threads import in_threads
 from hmetad.counts.checks import has_more_options
+from hmetad.counts.reversed_scales import CLEAR_Z, with_scale_notices
 from hmetad.counts.tables import cell_labels, choice_z, high_ratio_notices
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.table_checks import CLEAR_Z, at_chance, reversed_scale
+from hmetad.measures.table_checks import at_chance
 from hmetad.mle.crossed import best_crossed
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
@@ -132,7 +133,7 @@ def fit_card(
     if {"m_ratio", "dprime"} <= {*result}:
         said += high_ratio_notices(clearly_high(result), own)
         said += sign_notices(result, own)
-    return copy_notices(result, counts, said)
+    return with_scale_notices(copy_notices(result, counts, said), own)
 
 
 def fit_cells(
@@ -325,8 +326,7 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
     # An observer of a single response has any d′ by the letters, and a z of 0.
     is_below, is_near = result["dprime"] <= 0, choice_z(counts) < CLEAR_Z
     return [
-        *reversed_scale(counts, "reversed-scale.measured"),
-        *at_chance(counts, result),
+        *at_chance(counts, result, "at-chance.fitted"),
         *notice_where(is_below, "dprime-sign.below-chance"),
         *notice_where(is_near & ~is_below, "dprime-sign.near", **step_values("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),

@@ -15,8 +15,8 @@ from hmetad.base.errors import TooFewError
 from hmetad.base.notice import Notice, notice_where, notices_where
 from hmetad.base.notice_registry import limit, step_values
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
+from hmetad.counts.reversed_scales import CLEAR_Z
 from hmetad.measures.results import described
-from hmetad.measures.table_checks import CLEAR_Z
 
 __all__ = [
     *("clearly_high", "label_estimates", "moved_by_correction", "problems", "said_to_be_negative"),

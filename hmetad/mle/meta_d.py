@@ -16,9 +16,10 @@ from hmetad.base.checks import check_that, is_number
 from hmetad.base.errors import ModelError, TooFewError
 from hmetad.base.notice import copy_notices
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
+from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import high_ratio_notices
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.table_checks import at_chance, reversed_scale
+from hmetad.measures.table_checks import at_chance
 from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,
@@ -158,12 +159,12 @@ def fit_mle(
     found = problems(result, has_z)
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     if set(counts.dims) <= {"cell", *TYPE1_DIMS}:
-        found = [*reversed_scale(counts, "reversed-scale.measured"), *at_chance(counts), *found]
+        found = [*at_chance(counts, name="at-chance.fitted"), *found]
         found += high_ratio_notices(clearly_high(result), counts)
         if correction != "none":
             raw, _ = fitted_table(counts, "none", *how)
             found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
-    return copy_notices(result, counts, found)
+    return with_scale_notices(copy_notices(result, counts, found), counts)
 
 
 def fitted_table(

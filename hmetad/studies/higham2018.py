@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from hmetad.base.threads import in_threads
+from hmetad.counts.reversed_scales import pairs
 from hmetad.measures.results import ratio
-from hmetad.measures.scores import pairs
 from hmetad.measures.type2 import gamma
 from hmetad.studies.comparison import Ours, arrays_of, frame_of
 

@@ -24,6 +24,7 @@ from hmetad import (
     sdt,
 )
 from hmetad.counts.resample import cell_generator, clusters_of, draw_tables
+from hmetad.measures import auroc2
 
 A = [52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45]
 B = [36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]
@@ -290,3 +291,15 @@ def test_unknown_and_single_units_are_refused(by_item):
     one = by_item.isel(cell=by_item["item"].to_numpy() == 3)
     with pytest.raises(InputError, match="at least two units"):
         resample(one, sdt, cluster="item")
+
+
+@pytest.mark.parametrize(("shared", "severity"), [(0, None), (2, "warning"), (4, "info")])
+def test_people_of_several_groups_are_reported_when_they_are_resampled(shared, severity):
+    ids = [f"s{i}" for i in range(4)]
+    people = [*ids, *ids[:shared], *(f"t{i}" for i in range(4 - shared))]
+    numbers = [[30, 20, 10, 5]] * 8, [[5, 10, 20, 30]] * 8
+    table = from_nr(*numbers, subject=people, group=["a"] * 4 + ["b"] * 4)
+    drawn = resample(table, auroc2, n=5, cluster="subject", seed=1)
+    said = [one for one in notices(drawn) if one.code == "same-people"]
+    assert [one.severity for one in said] == [severity] * (shared > 0)
+    assert all("several levels of group" in one.message for one in said)

@@ -1,6 +1,7 @@
 """Type-2 measures against print, SciPy, scikit-learn, every single pair, and their symmetries."""
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from hmetad import (
     simulate_counts,
 )
 from hmetad.counts import type2_counts
+from hmetad.counts.reversed_scales import confidence_z, reversed_scale
 from hmetad.measures import (
     auroc2,
     calibration,
@@ -42,7 +44,6 @@ from hmetad.measures import (
     type2_zroc,
     v_statistic,
 )
-from hmetad.measures.table_checks import confidence_z, reversed_scale
 
 g_pairs = partial(gamma, estimator="pairs")
 g_gaussian = partial(gamma, estimator="gaussian")
@@ -490,8 +491,8 @@ def test_a_scale_is_reversed_where_confidence_is_clearly_lower_for_right_answers
     counts = from_nr(*zip(*sides, strict=True), model=[*range(len(sides))])
     said = [(one.code, one.cells) for one in notices(fit_mle(counts))]
     assert (said[:1] == [("reversed-scale", ())]) == is_reversed
-    measured = notices(hmetad.measure(counts))
-    assert ([one.code for one in measured[:1]] == ["reversed-scale"]) == is_reversed
+    measured = [(one.code, one.cells) for one in notices(hmetad.measure(counts))]
+    assert (measured[:1] == [("reversed-scale", ())]) == is_reversed
     exchanged = counts.copy(data=counts.values[:, ::-1])
     assert "reversed-scale" not in {one.code for one in notices(fit_mle(exchanged))}
 
@@ -567,7 +568,57 @@ def test_each_level_of_a_column_is_asked_whether_its_scale_and_its_responses_are
         for one in said:
             assert where in one.message
             assert one.cells == tuple(counts["cell"].values[is_concerned])
-            assert one.severity == "warning"
+            assert one.severity == "error"
+
+
+def models_with(turned, trials=800, **given):
+    """A cell for each of four models, some of which rate backwards."""
+    known = {"m_ratio": 0.9} | given
+    counts = simulate_counts([1.5] * 4, trials=trials, coords={"model": [*"ABCD"]}, seed=2, **known)
+    for place in turned:
+        counts.values[place] = counts.values[place, ..., ::-1]
+    return counts
+
+
+def withheld(values, **named):
+    """Whether a reversed scale withholds the verdict on each pair of models."""
+    pairs = hmetad.contrast(values, over="model", **named)
+    table = hmetad.decide(pairs, rope=(-0.02, 0.02)).table()
+    return table.set_index("label")["withheld"].str.contains("reversed-scale").to_dict()
+
+
+def test_a_model_of_one_cell_that_rates_backwards_has_no_verdict_in_draws_and_estimates():
+    """And what rests on responses alone has one."""
+    counts = models_with([1])
+    draws = hmetad.resample(counts, partial(hmetad.measure, errors=False), n=50, seed=1)
+    with_b = {f"{a} − {b}": "B" in (a, b) for a, b in combinations("ABCD", 2)}
+    for source in (draws, draws["auroc2"]):
+        assert withheld(source, var="auroc2", independent=True) == with_b
+    assert not any(withheld(draws, var="dprime", independent=True).values())
+    fitted = fit_mle(counts)
+    for name, number in (("m_ratio", 1), ("meta_d", 1), ("dprime", 0)):
+        made = hmetad.decide_normal(fitted[name], 0.1, rope=(-0.1, 0.1)).table()
+        assert made["withheld"].str.contains("reversed-scale").tolist() == [False, number, 0, 0]
+
+
+def test_people_of_groups_that_are_resampled_are_asked_in_their_groups():
+    counts = twelve_people(np.array(CONDITIONS["group"]) == "y")
+    draws = hmetad.resample(counts, hmetad.measures.auroc2, n=20, cluster="subject", seed=1)
+    pairs = hmetad.contrast(draws, var="auroc2", over="group", within="level", independent=True)
+    table = hmetad.decide(pairs, rope=(-0.02, 0.02)).table()
+    assert table["withheld"].str.contains("reversed-scale").all()
+    assert table["verdict"].eq("unreliable").all()
+
+
+@pytest.mark.integration
+def test_of_400_tables_without_a_reversed_scale_fewer_than_one_has_a_model_said_to_be_reversed():
+    """Confidence says nothing: nearer to a reversed scale no honest table is."""
+    tables = 2000
+    counts = simulate_counts([1.5] * 6 * tables, m_ratio=0.0, trials=300, seed=1)
+    values = counts.values.reshape(tables, 6, 2, 2, 4)
+    like = simulate_counts([1.5] * 6, coords={"model": [*"ABCDEF"]}, trials=300, seed=1)
+    alarms = sum(bool(reversed_scale(like.copy(data=x), "reversed-scale")) for x in values)
+    assert alarms <= tables / 400
 
 
 def test_a_level_is_asked_where_it_is_of_no_person_whom_a_model_pools():

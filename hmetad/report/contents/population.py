@@ -264,12 +264,14 @@ def estimates_rows(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]
         if said["kind"] == "correlation":
             own = values[places[0]].values.tolist()
             shown |= dict(zip(own, effect_names(places[0], own, labels), strict=True))
-        for levels in product(*(values[dim].values.tolist() for dim in places)):
+        codes = codes_on_draws(values) if len(places) == 1 else []
+        for number, levels in enumerate(product(*(values[x].values.tolist() for x in places))):
             if said["kind"] == "correlation" and not levels[0] < levels[1]:
                 continue
             term = " | ".join(shown.get(str(level), str(level)) for level in levels)
             one = values.sel(dict(zip(places, levels, strict=True)))
-            yield {**said, "term": term, "variable": str(name)}, one
+            why = {"withheld": codes[number]} if codes else {}
+            yield {**said, "term": term, "variable": str(name), **why}, one
 
 
 def variable_words(own: Identity, scale: str, labels: Mapping[str, str]) -> dict[str, str]:
