@@ -43,7 +43,7 @@ type Integers = NDArray[np.int64]
 BORDER, NEGLIGIBLE = -20.0, -32.0
 # Squared distance of nodes, in SDs of a posterior, from which on it is summed between them as well;
 # nodes around that it is read off there, and the most steps from node to node.
-WIDE, POINTS, MOST_STEPS = 2.25, 6, 32
+WIDE, POINTS, MOST_STEPS = 4.0, 8, 32
 # Part of an effect that is not another's, where a search takes their correlation for 1.
 SMALLEST = 1e-9
 

@@ -56,7 +56,7 @@ def likelihood_of(options, effects, *, has_tables, nodes=81):
     grid = Grid(places, places if len(effects.sds) > 1 else np.zeros(1))
     # Columns: options, d′, M, log gaps.
     targets = [np.array([1]), np.array([3, 4])][: len(effects.sds)]
-    tables = np.full(2, options) if has_tables else None
+    tables = np.broadcast_to(options, 2) if has_tables else None
     return CrossedLikelihood(family, K, targets, answers_of(ITEMS), grid, tables)
 
 
@@ -288,7 +288,36 @@ def test_two_alternatives_with_a_bias_are_those_of_quadrature(rule):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize(("answers", "widths"), [(20, (33, 25)), (200, (65, 49)), (2000, (65, 49))])
+def share_of_margins(options, d, y):
+    """P(a right, a wrong answer wins by more than y), by Gauss and Hermite's rule."""
+    x, weights = np.polynomial.hermite_e.hermegauss(101)
+    weights = weights / weights.sum()
+    by_right = norm.cdf(x + d - y) ** (options - 1)
+    others = norm.cdf(x - y) ** (options - 2)
+    by_wrong = (options - 1) * norm.cdf(x - y - d) * others
+    return (weights * by_right).sum(-1), (weights * by_wrong).sum(-1)
+
+
+def test_items_of_different_numbers_of_options_are_those_of_quadrature():
+    """Observers who choose among three and among five options in one likelihood."""
+    options = np.array([3, 5])
+    likelihood = likelihood_of(options, ONE, has_tables=True)
+    at = parameters_of(4)
+    at[:, 0] = options
+    x, weights = roots_legendre(200)
+    for own, item in zip(likelihood.value(at, ONE), ITEMS, strict=True):
+        product = 8 * weights * norm.pdf(8 * x)
+        for (j, outcome), n in item.items():
+            d = (D[j] + 0.9 * 8 * x)[:, None]
+            right, rating = divmod(outcome, K)
+            areas = [share_of_margins(options[j], M[j] * d, y)[1 - right] for y in CRITERIA[j]]
+            inner, outer = [*areas, 0.0][rating : rating + 2]
+            choice = share_of_margins(options[j], d, 0)[1 - right]
+            product *= (choice * (inner - outer) / areas[0]) ** n
+        assert own == pytest.approx(math.log(product.sum()), abs=2e-8)
+
+
+@pytest.mark.parametrize(("answers", "widths"), [(20, (33, 25)), (100, (41, 33)), (2000, (65, 49))])
 def test_nodes_adapt_to_items_with_many_answers(answers, widths):
     """Few of these nodes, or none, are near the posterior of 2,000 answers.
 
