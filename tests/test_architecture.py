@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1518,
-    "bayes": 5949,
+    "bayes": 5953,
     "commands": 2611,
     "compare": 2102,
     "counts": 3253,
@@ -67,7 +67,7 @@ MOST_LINES = {
     "measures": 2688,
     "mle": 2257,
     "plots": 1740,
-    "report": 3586,
+    "report": 3595,
     "rows": 1388,
     "simulate": 1244,
     "specs": 1819,

@@ -31,6 +31,7 @@ from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.results import Result, attrs_of, depends_on_ratings, results
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import log_probabilities
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
@@ -181,7 +182,8 @@ def predict_measures(
     With the parameters θ of a draw, the measure is that of a table with half of the trials of each
     stimulus, whose counts are in the ratio of :math:`P(r, k \mid s, \theta)`: there is no sampling
     error in it. Of a population these are the parameters of its average member; the mean of a
-    measure over people differs from the measure at the mean of the parameters.
+    measure over people differs from the measure at the mean of the parameters. Observers crossed
+    with items that a fit integrated out have the probabilities over items.
 
     Examples
     --------
@@ -433,11 +435,17 @@ def known_measure(name: object) -> Result:
 
 
 def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
-    """Shares of outcomes in all trials, dims (chain, draw, cell, ...), stimuli as often."""
+    """Shares of outcomes in all trials, dims (chain, draw, cell, ...), stimuli as often.
+
+    Cells of a fit that integrated items out have trials of all items, not of an average one.
+    """
+    is_own = bool(predicted["cell"].isin(fitted.counts["cell"]).all())
     try:
-        log_p = outcome_draws(
-            predicted, fitted.record, given_cells(predicted, fitted), fitted.labels
-        )
+        if fitted.crossing is not None and is_own:
+            log_p = log_probabilities(fitted, fitted.posterior).sel(cell=predicted["cell"].values)
+        else:
+            given = given_cells(predicted, fitted)
+            log_p = outcome_draws(predicted, fitted.record, given, fitted.labels)
     except KeyError as error:
         missing = [name for name in fitted.record.results if name not in predicted]
         got = f"a population without {', '.join(missing)}"

@@ -213,6 +213,19 @@ def test_effects_of_items_are_those_of_quadrature_at_every_draw(drawn, counts):
 
 
 @pytest.mark.integration
+def test_measures_of_observers_are_those_over_items(drawn):
+    """Not of the average item, which they get right more often."""
+    found = hmetad.bayes.predict_measures(drawn, "share_right", group_terms=True)["share_right"]
+    fitted = Fitted.of(drawn)
+    at_average = np.exp(fitted.log_probabilities(fitted.posterior))
+    at_average = at_average.sel(correct="right").sum("rating").mean(["chain", "draw"])
+    assert (found.mean(["chain", "draw"]) < at_average - 0.02).all()
+    counts = drawn["observed_data"]["counts"]
+    observed = counts.sel(correct="right").sum("rating") / ITEMS
+    np.testing.assert_allclose(found.mean(["chain", "draw"]), observed, atol=0.05)
+
+
+@pytest.mark.integration
 def test_what_items_foretell_does_not_depend_on_the_observers_own_answers(drawn):
     fitted = Fitted.of(drawn)
     found = auroc2_by_items(fitted)

@@ -34,8 +34,11 @@ SAME = 0.02
 NOTE = (
     "Accuracy with Wilson intervals; d′ and M-ratio are posterior means at the average item with "
     "95 % equal-tailed intervals; pooled M by maximum likelihood, of the table pooled over items, "
-    "with normal intervals. By difficulty, by confidence: AUROC2 of the effects of items on d′ and "
-    "on criteria instead of confidence, estimated without the answers of the observer."
+    "with normal intervals."
+)
+OF_AREAS = (
+    "By difficulty, by confidence: of the effects of items on d′ and on criteria, estimated "
+    "without the answers of the observer, at posterior means of the others' parameters."
 )
 
 
@@ -93,6 +96,7 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
         )
     elif pooled < own - SAME:
         why = f"confidence also follows the {item}, alike for all and whoever is right{of_spread}"
+        why += ", which pooling takes for noise"
     others = f"{middle['auroc2_dprime']:.2f} by how hard it is for others"
     if of_spread:
         others += f" and {middle[f'auroc2_{SPREAD}']:.2f} by how confident they are"
@@ -113,7 +117,12 @@ def crossed_blocks(fit: xr.DataTree) -> list[Block]:
     for name, words in ESTIMATES.items():
         parts = frame[[f"{name}{end}" for end in ENDS]].to_numpy()
         shown[words] = [interval_cell(own, "z.2f") for own in parts]
-    shown |= {words: frame[name].tolist() for name, words in AREAS.items() if name in frame}
     caption = "Observers with items apart, and pooled over items."
-    table = table_from_frame(pd.DataFrame(shown), caption, note=NOTE, name="observers")
-    return [Prose("Observers", tuple(crossed_sentences(fit, frame))), table]
+    areas = {name: words for name, words in AREAS.items() if name in frame}
+    columns = {"cell": "Observer", **areas}
+    foretold = "Area under the type-2 ROC of confidence, and of items instead of confidence."
+    return [
+        Prose("Observers", tuple(crossed_sentences(fit, frame))),
+        table_from_frame(pd.DataFrame(shown), caption, note=NOTE, name="observers"),
+        table_from_frame(frame, foretold, columns=columns, note=OF_AREAS, name="observers-auroc2"),
+    ]

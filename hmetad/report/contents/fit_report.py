@@ -300,7 +300,7 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
     groups = "the participants" if are_people else f"the levels of {grouping}"
     said = (SAMPLED.format(groups=groups) if factors else "") + INTERVALS
     said += MEDIAN if "log_m" in spec.formula and are_people else ""
-    blocks: list[Block] = [Prose("Population", (said,))]
+    blocks: list[Block] = [Prose("Population" if rows else "Effects of items", (said,))]
     if rows:
         blocks.append(Table(caption, headings, rows, name="population"))
     if placed := among_published(fit):
