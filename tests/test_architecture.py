@@ -70,7 +70,7 @@ MOST_LINES = {
     "report": 3595,
     "rows": 1388,
     "simulate": 1244,
-    "specs": 1819,
+    "specs": 1822,
     "studies": 2149,
 }
 # Public modules and small folders that count as part of a room.

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from hmetad.base.threads import in_threads, usable_cpus
 from hmetad.bayes.density import CELLS, add_rest, parameters_at, pull_back, unwarp
 from hmetad.likelihood.crossed import CrossedLikelihood, Effects
-from hmetad.specs.crossing import elpd_of_levels
+from hmetad.specs.crossing import elpd_of_levels, inverse_root
 from hmetad.specs.layout import IntegratedLayout
 
 __all__ = ["CrossedDensity", "Whitening", "whitening_of"]
@@ -131,7 +131,6 @@ def whitening_of(
     slopes, moved = map(np.array, zip(*chain(*in_threads(around, parts)), strict=True))
     _, slope, of_items = density.at_moved(centre)
     curvature = (slope - slopes) / NUDGE
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-    factor = vectors / np.sqrt(np.maximum(values, SMALLEST_CURVATURE))
+    factor = inverse_root((curvature + curvature.T) / 2, SMALLEST_CURVATURE)
     elpd = elpd_of_levels(of_items, (moved - of_items) / NUDGE, factor)
     return Whitening(centre, factor, elpd)

@@ -139,6 +139,13 @@ def fit(
 
     Notes
     -----
+    Where effects of items are integrated out, attrs have ``elpd_equal`` and ``elpd_loadings``, by
+    item, of models in which observers follow these effects equally, and each by loadings
+    (``log_loading_dprime|item``, with a mean of 0; from three observers of an item). They are
+    computed at the highest density of each model, by the infinitesimal jackknife. A card with
+    ``loadings = true`` is sampled with loadings where ``elpd_difference`` is above two standard
+    errors, ``elpd_difference_se``; other models say in a notice what the data say.
+
     nutpie samples a log density that is compiled once for all models, and compiles nothing for a
     fit (``attrs["density"] == "compiled"``). PyMC's model, as `hmetad.build_model` returns it,
     defines the same density; it is sampled with likelihoods that have no compiled density, such as
@@ -177,12 +184,12 @@ def fit(
     )
     if program.crossing is not None:
         announce(program, request.plan)
-        program = with_best_loadings(program)
-    attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
-    attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
-    attrs |= asdict(program.compared) if program.compared else {}
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
+        program = with_best_loadings(program)
+        attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
+        attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
+        attrs |= asdict(program.compared) if program.compared else {}
         tree = sample(program, request)
         if not kept:
             cells = following_names(program.spec)

@@ -8,7 +8,7 @@ their prior: of a few items their likelihood often rises to an edge.
 
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from hmetad.base.threads import in_threads, usable_cpus
 from hmetad.likelihood.crossed import Effects
 from hmetad.mle.units import DIFFERENCE, Maxima, Units, inverse_of, units_of
-from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, elpd_of_levels
+from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, elpd_of_levels, inverse_root
 from hmetad.specs.design import Design
 from hmetad.specs.spec import LOADING
 
@@ -122,31 +122,29 @@ def best_crossed(
     curvature = Units.information(units, start, np.zeros(1, np.int64))[0]
     # Pooled counts say nothing of the items.
     curvature[last, last] = SHARE * len(crossing.levels)
-    equal = maximise_crossed(units, start[0], curvature)
+    equal, curvature, elpd = maximise_crossed(units, start[0], curvature)
     if not crossing.may_have_loadings:
-        return units, equal.maxima, None
+        return units, equal, None
     loaded = crossed_units(replace(crossing, has_loadings=True), designs, given)
     further = len(loaded.names) - number
-    curvature = block_diag(equal.curvature, SHARE * len(crossing.levels) * np.eye(further))
-    free = maximise_crossed(loaded, np.append(equal.maxima.points, np.zeros(further)), curvature)
-    compared = Comparison.of(equal.elpd, free.elpd)
-    if crossing.spec.loadings and compared.is_clear:
-        return loaded, free.maxima, compared
-    return units, equal.maxima, compared
+    curvature = block_diag(curvature, SHARE * len(crossing.levels) * np.eye(further))
+    point = np.append(equal.points, np.zeros(further))
+    free, _, elpd_loadings = maximise_crossed(loaded, point, curvature)
+    compared = Comparison.of(elpd, elpd_loadings)
+    is_chosen = crossing.spec.loadings and compared.is_clear
+    return (loaded, free, compared) if is_chosen else (units, equal, compared)
 
 
-class CrossedMaximum(NamedTuple):
-    """A maximum, the curvature there (coefficients, coefficients), and elpd by item."""
+def maximise_crossed(
+    units: CrossedUnits, start: Floats, curvature: Floats
+) -> tuple[Maxima, Floats, Floats]:
+    """The maximum of the likelihood of items, the curvature there, and elpd by item.
 
-    maxima: Maxima
-    curvature: Floats
-    elpd: Floats
-
-
-def maximise_crossed(units: CrossedUnits, start: Floats, curvature: Floats) -> CrossedMaximum:
-    """The maximum of the likelihood of items, from coefficients and about their curvature."""
+    From coefficients and about their curvature.
+    """
     assert units.crossing is not None
-    factor, likelihood = whitener(curvature), units.crossing.likelihood(units.quantities_given)
+    factor = inverse_root(curvature, SMALLEST)
+    likelihood = units.crossing.likelihood(units.quantities_given)
 
     def fall(z: Floats) -> tuple[float, Floats]:
         value, gradient, _ = units.density(start + factor @ z, likelihood)
@@ -168,10 +166,5 @@ def maximise_crossed(units: CrossedUnits, start: Floats, curvature: Floats) -> C
     converged = np.array([bool(np.isfinite(value) and found.success)])
     maxima = Maxima(point[None], np.array([value]), covariance, is_open, converged)
     scores = (moved - of_items) / DIFFERENCE
-    return CrossedMaximum(maxima, bend, elpd_of_levels(of_items, scores, whitener(bend)))
-
-
-def whitener(curvature: Floats) -> Floats:
-    """Factor of the inverse of a curvature; what data leave open has a small one."""
-    values, vectors = np.linalg.eigh(curvature)
-    return vectors / np.sqrt(np.maximum(values, SMALLEST))
+    elpd = elpd_of_levels(of_items, scores, inverse_root(bend, SMALLEST))
+    return maxima, bend, elpd

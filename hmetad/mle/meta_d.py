@@ -107,7 +107,11 @@ def fit_mle(
         which is a cell or the cells that formulas tie together: ``loglik`` (nat), of responses and
         ratings; ``parameters``, their number; ``trials``; ``aic``, ``aicc``, ``bic``;
         ``converged``; ``at_edge``, where counts leave a parameter undetermined, and ``edge``, its
-        name. ``of_unit`` has the unit of a cell.
+        name. ``of_unit`` has the unit of a cell. If effects of items are integrated out, attrs have
+        ``elpd_equal``, ``elpd_loadings`` and their difference with its standard error, by item, of
+        models in which observers follow these effects equally, and each by loadings (from three
+        observers of an item). A card with ``loadings = true`` takes loadings where the difference
+        is above two standard errors. Loadings have their prior, Normal(0, .5) of their logarithms.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from hmetad.specs.spec import SPREAD, ModelSpec
 
 __all__ = [
     *("ANSWERS", "ENOUGH", "Comparison", "Crossing", "answers_table", "crossing_of"),
-    *("elpd_of_levels", "read_answers", "unpooled_counts", "without_factor"),
+    *("elpd_of_levels", "inverse_root", "read_answers", "unpooled_counts", "without_factor"),
 ]
 
 type Floats = NDArray[np.float64]
@@ -189,6 +189,12 @@ def elpd_of_levels(log_likelihood: Floats, scores: Floats, factor: Floats) -> Fl
     by that times its slopes. Source: Giordano et al. (2019), the infinitesimal jackknife.
     """
     return log_likelihood - ((scores.T @ factor) ** 2).sum(axis=1)
+
+
+def inverse_root(curvature: Floats, least: float) -> Floats:
+    """Factor of the inverse of a curvature, which is at least so large in any direction."""
+    values, vectors = np.linalg.eigh(curvature)
+    return np.asarray(vectors / np.sqrt(np.maximum(values, least)))
 
 
 def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
