@@ -22,7 +22,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_submit
-from hmetad.base.errors import ChoiceError, InputError
+from hmetad.base.errors import ChoiceError, DamagedError, InputError
 from hmetad.base.files import write_together
 from hmetad.base.notice import notices
 from hmetad.base.threads import in_order_of_end
@@ -253,13 +253,20 @@ def survey(
 
 
 def read_rows(path: Path, made: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Rows of a set that a run with the same settings left; None if there are none."""
+    """Rows of a set that a run with the same settings left; None if there are none.
+
+    A file that is cut off is made anew; one with these settings that has no rows was changed.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    is_same = isinstance(found, dict) and found.get("made") == made
-    rows: list[dict[str, Any]] | None = found["rows"] if is_same else None
+    if not (isinstance(found, dict) and found.get("made") == made):
+        return None
+    rows = found.get("rows")
+    if not isinstance(rows, list) or any(not isinstance(x, dict) or "set" not in x for x in rows):
+        step = f"Delete {path.name}: it is then made again."
+        raise DamagedError("folder", f"{path} without rows of populations", "results", step)
     return rows
 
 

@@ -60,6 +60,17 @@ def test_results_of_another_seed_or_version_or_cut_off_are_made_anew(described, 
 
 
 @pytest.mark.usefixtures("described")
+@pytest.mark.parametrize("rows", [None, 3, {"set": "a"}, ["a"], [{"people": 30}]])
+def test_a_file_of_results_that_was_changed_is_named(rows, tmp_path):
+    survey(["a"], tmp_path)
+    path = tmp_path / "sets" / "a.json"
+    made = json.loads(path.read_text())["made"]
+    path.write_text(json.dumps({"made": made, "rows": rows} if rows else {"made": made}))
+    with pytest.raises(InputError, match=r"Delete a\.json"):
+        survey(["a"], tmp_path, resume=True)
+
+
+@pytest.mark.usefixtures("described")
 def test_a_folder_with_results_is_not_written_over(tmp_path):
     survey(["a"], tmp_path)
     with pytest.raises(InputError, match="resume"):
