@@ -17,6 +17,8 @@ from matplotlib.figure import Figure as Drawing
 from plots.hostile_labels import VERDICTS
 
 from hmetad.base.errors import InputError
+from hmetad.base.notice import notice_of
+from hmetad.report.contents.tables import in_words
 from hmetad.report.page.blocks import Alerts, Figure, Prose, Table, table_from_frame
 from hmetad.report.page.figures import inline_svg
 from hmetad.report.page.report import Report
@@ -330,3 +332,13 @@ def test_a_report_of_nothing_and_no_notices_are_still_documents():
     assert r"\end{document}" in empty.latex()
     for text in (without.html(), without.markdown(), without.latex()):
         assert "Nothing to report." in text
+
+
+def test_a_sentence_of_a_next_step_is_said_once_for_python_and_the_command_line():
+    notice = notice_of("meta-d-sign.population", number=2, cells=8)
+    text = in_words(notice)
+    assert text.count("Keep the cells") == 1
+    assert "Command line: If a population of M (--model group_m) differs" in text
+    assert "hmetad.sensitivity(fit" in text
+    other = in_words(notice_of("at-chance", mean=0.1, where=""))
+    assert "Command line: Check the columns --stimulus" in other

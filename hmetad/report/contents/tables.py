@@ -217,7 +217,10 @@ def early_notices(
 
 def in_words(notice: Notice) -> str:
     """Message of a notice, next step for Python and the command line, and source, as one text."""
-    shell = f"Command line: {notice.shell_step}" if notice.shell_step else ""
+    # A sentence that both steps begin with is for both.
+    first, _, rest = notice.shell_step.partition(". ")
+    own = rest if notice.next_step.startswith(f"{first}. ") else notice.shell_step
+    shell = f"Command line: {own}" if own else ""
     source = f"({notice.source})" if notice.source else ""
     return " ".join(filter(None, [notice.message, notice.next_step, shell, source]))
 
