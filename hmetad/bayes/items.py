@@ -19,7 +19,6 @@ from hmetad.base.errors import ModelError
 from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
-from hmetad.counts.tables import type2_counts
 from hmetad.likelihood.crossed import CrossedLikelihood, Effects
 from hmetad.likelihood.tape import column_shapes
 from hmetad.specs.crossing import Crossing
@@ -117,7 +116,7 @@ def auroc2_by_items(fitted: Fitted) -> dict[str, Floats]:
     effects = Effects(sds, rho, np.mean(logs, axis=0) if logs else None)
     log_p, values = at_nodes(likelihood, parameters.mean(axis=0), effects)
     signs = np.array([-1 if name == SPREAD else 1 for name in crossing.parameters])
-    is_right, found = right_outcomes(fitted), np.empty((len(fitted.counts), len(signs)))
+    is_right, found = right_outcomes(fitted.counts), np.empty((len(fitted.counts), len(signs)))
     together = answers @ log_p + likelihood.grid.log_weights
     for observer in range(len(found)):
         place = slice(observer * len(is_right), (observer + 1) * len(is_right))
@@ -144,17 +143,11 @@ def area_under(score: Floats, right: Floats, wrong: Floats) -> float:
     return float(right @ (wrong.cumsum() - wrong / 2) / pairs) if pairs else math.nan
 
 
-def right_outcomes(fitted: Fitted) -> Floats:
+def right_outcomes(counts: xr.DataArray) -> Floats:
     """1 for each outcome of a trial that is right, (outcomes,)."""
-    counts = fitted.counts
-    number = math.prod(counts.shape[1:])
-    each = xr.DataArray(
-        np.eye(number, dtype=int).reshape(number, *counts.shape[1:]),
-        {"cell": [*map(str, range(number))], **fitted.labels},
-        counts.dims,
-    )
-    right = type2_counts(each).sel(correct="right").sum("rating")
-    return right.to_numpy().astype(float)
+    places = np.indices(counts.shape[1:]).reshape(counts.ndim - 1, -1)
+    is_right = places[0] == 1 if "correct" in counts.dims else places[0] == places[1]
+    return is_right.astype(float)
 
 
 def answers_matrix(crossing: Crossing) -> csr_array:

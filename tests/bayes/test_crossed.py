@@ -13,8 +13,9 @@ from sklearn.metrics import roc_auc_score
 import hmetad
 from hmetad.bayes.chains import Request, duration_sentence, sample_together
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.items import area_under, auroc2_by_items, drawn_at
+from hmetad.bayes.items import area_under, auroc2_by_items, drawn_at, right_outcomes
 from hmetad.bayes.program import build_program, with_loadings
+from hmetad.counts.tables import type2_counts
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.crossing import crossing_of
 from hmetad.specs.loading import load_model
@@ -242,6 +243,12 @@ def test_what_items_foretell_does_not_depend_on_the_observers_own_answers(drawn)
     changed = auroc2_by_items(Fitted.of(drawn.assign(groups)))
     for name, areas in found.items():
         assert changed[name][0] == pytest.approx(areas[0])
+
+
+def test_right_outcomes_are_those_of_type_2_tables(counts):
+    for one in (counts, hmetad.simulate_counts([1.0, 2.0], seed=1)):
+        right = type2_counts(one).sel(correct="right").sum("rating")
+        np.testing.assert_array_equal(one.values.reshape(len(one), -1) @ right_outcomes(one), right)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -87,7 +87,7 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     assert layout is not None
     means = [f"{fitted.posterior[sd.name].mean().item():.2f}" for sd in layout.sds]
     of_dprime, of_spread = means[0], f" (SD of log criteria {means[-1]})" * (len(means) > 1)
-    middle = {name: np.nanmedian(table[name]) for name in (*ESTIMATES, *AREAS) if name in table}
+    middle = {name: table[name].median() for name in (*ESTIMATES, *AREAS) if name in table}
     own, pooled = middle["m_ratio"], middle["pooled_m_ratio"]
     why = "the two differ little, for confidence follows the answer"
     if pooled > own + SAME:
