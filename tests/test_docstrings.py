@@ -24,6 +24,8 @@ WITHOUT_EXAMPLE = {
     "plots.fit",
     "report.combine_reports",
     "report.convergence_record",
+    "report.crossed_sentences",
+    "report.crossed_table",
     "report.fit_report",
     "report.moved_populations",
     "report.selection_report",

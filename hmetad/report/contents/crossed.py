@@ -81,7 +81,21 @@ def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
 
 
 def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
-    """What the difference between M with items apart and pooled means, and what items alone say."""
+    """Explain the difference between M with items apart and pooled, and what items alone foretell.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned with a card such as ``"alternatives_crossed"``.
+    table : DataFrame
+        What `crossed_table` returned for it.
+
+    Returns
+    -------
+    list of str
+        A sentence on M, with the SD of the effects of items that explains the difference; and one
+        on AUROC2. Numbers are medians over observers.
+    """
     fitted = Fitted.of(fit)
     item, layout = crossing_in(fitted).factor, fitted.layout.integrated
     assert layout is not None
