@@ -3,20 +3,23 @@
     python benchmarks/crossed.py recovery [--sets 200] [--out FILE]
     python benchmarks/crossed.py misspecified [--sets 20] [--out FILE]
     python benchmarks/crossed.py speed [--quick]
-    python benchmarks/crossed.py gradient
+    python benchmarks/crossed.py gradient|draws [--base PYTHON]
 
 `recovery` and `misspecified` simulate answers from evidence for each of four options, and not from
-the model's probabilities, and fit each set three times by maximum likelihood: answers pooled over
-items (card `alternatives`), items with an effect on d′ alone, and items with effects on d′ and on
-confidence (card `alternatives_crossed`). Every fit is a row of the file as soon as it is there, and
-a run that was ended goes on where it stopped. `speed` samples posteriors; `gradient` prints one
-figure, and runs with builds that sample the effects of items too.
+the model's probabilities, and fit each set by maximum likelihood: answers pooled over items (card
+`alternatives`), items with an effect on d′ alone, items with effects on d′ and on confidence, and
+the same with loadings of observers where elpd by item is better with them (card
+`alternatives_crossed`). Every fit is a row of the file as soon as it is there, and
+a run that was ended goes on where it stopped. `speed` samples posteriors at defaults. `gradient`
+(33 models × 300 questions) and `draws` (10 × 100) have items with one effect, and compare with a
+build that samples the effects of items, where its Python is named.
 """
 
 import argparse
 import csv
 import json
 import resource
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -31,6 +34,7 @@ from machine import CpuClock, best_of, describe_machine, print_table
 from numpy.typing import NDArray
 
 import hmetad
+from hmetad.bayes.program import build_program
 
 type Floats = NDArray[np.float64]
 
@@ -155,12 +159,14 @@ def one_effect() -> hmetad.ModelSpec:
     """The crossed card, in which items differ in d′ alone."""
     card = hmetad.load_model(CARD)
     formula = {name: text for name, text in card.formula.items() if name != "log_spread"}
-    return replace(card, formula=formula)
+    return replace(card, formula=formula, loadings=False)
 
 
 def fits(counts: xr.DataArray) -> Iterator[tuple[str, xr.Dataset, float]]:
-    """Name, estimates and seconds of the three fits of a set."""
-    models = {"pooled": "alternatives", "one effect": one_effect(), "both effects": CARD}
+    """Name, estimates and seconds of the fits of a set."""
+    equal = hmetad.load_model(CARD, loadings=False)
+    models = {"pooled": "alternatives", "one effect": one_effect(), "both effects": equal}
+    models |= {"chosen": CARD}
     for name, model in models.items():
         own = pooled(counts) if name == "pooled" else counts
         start = time.perf_counter()
@@ -220,29 +226,50 @@ def summarise(out: Path) -> None:
     print_table(header, rows)
 
 
-def gradient_at(observers: int, items: int) -> None:
-    """Milliseconds of a gradient of the posterior, of items with one effect, as JSON.
-
-    Builds that do not integrate items out evaluate the density of all their effects.
-    """
-    from hmetad.bayes.program import build_program
-
-    counts, _ = simulate(Truth(), observers, items, 1)
+def sampled_card() -> hmetad.ModelSpec:
+    """The crossed card as it was when effects of items were sampled: one effect, on M itself."""
     formula = {
         "m": "1 + (1 | subject)",
         "dprime": "1 + (1 | subject) + (1 | item)",
         "log_gap": "1 + (1 | subject)",
     }
-    card = replace(hmetad.load_model(CARD), formula=formula)
-    if card.likelihood.get("scale") != "m":
-        card = replace(card, likelihood=card.likelihood | {"scale": "m"})
-    program = build_program(counts, card)
-    x = np.zeros(program.layout.size)
-    if hasattr(program, "first_point"):
-        x = np.asarray(program.first_point, dtype=float)
+    return replace(hmetad.load_model(CARD, scale="m"), formula=formula)
+
+
+def gradient_at(observers: int, items: int) -> dict[str, float]:
+    """Milliseconds of a gradient of the posterior, of items with one effect."""
+    counts, _ = simulate(Truth(), observers, items, 1)
+    program = build_program(counts, sampled_card())
+    x = np.asarray(program.first_point, dtype=float)
     program.log_density(x)
     seconds = best_of(lambda: program.log_density(x), rounds=5, calls=3)
-    print(json.dumps({"free": len(x), "milliseconds": 1e3 * seconds}))
+    return {"free values": len(x), "ms a gradient": 1e3 * seconds}
+
+
+def draws_at(observers: int, items: int) -> dict[str, float]:
+    """ESS of M per CPU-second, the worst model, of items with one effect."""
+    counts, _ = simulate(Truth(), observers, items, 1)
+    hmetad.fit(counts, sampled_card(), draws=10, tune=10, chains=2, **QUIET)
+    with CpuClock() as clock:
+        drawn = hmetad.fit(counts, sampled_card(), draws=500, tune=500, chains=2, **QUIET)
+    posterior = drawn["posterior"].to_dataset()
+    own = [str(x) for x in posterior if x in ("m_1|subject", "m_1|subject_offset", "m_ratio")]
+    name = "m_ratio" if "m_ratio" in own else own[0]
+    ess = float(az.ess(posterior)[name].min())
+    rhat = float(az.rhat(posterior)[name].max())
+    return {"ESS of M": ess, "R-hat": rhat, "CPU s": clock.cpu, "ESS/CPU s": ess / clock.cpu}
+
+
+def against_base(what: str, base: Path | None) -> None:
+    """Figures of this build, and of one that another Python has, in one run."""
+    own = {"gradient": lambda: gradient_at(33, 300), "draws": lambda: draws_at(10, 100)}[what]()
+    rows = {"this build": own}
+    if base:
+        command = [str(base), __file__, what, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows["base"] = json.loads(done.stdout.splitlines()[-1])
+    table = [[name, *map(float, row.values())] for name, row in rows.items()]
+    print_table(["", *own], table)
 
 
 SPEED = ((3, 300), (10, 100), (10, 500), (33, 1500))
@@ -277,15 +304,22 @@ def print_speed(designs: tuple[tuple[int, int], ...]) -> None:
 def main() -> None:
     """Run what is asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["recovery", "misspecified", "speed", "gradient"])
+    whats = ["recovery", "misspecified", "speed", "gradient", "draws"]
+    parser.add_argument("what", choices=whats)
     parser.add_argument("--sets", type=int)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--quick", action="store_true", help="without the largest design")
+    parser.add_argument("--base", type=Path, help="Python of a build to compare with")
+    parser.add_argument("--json", action="store_true", help="figures of this build alone")
     asked = parser.parse_args()
-    if asked.what == "gradient":
-        gradient_at(33, 300)
+    if asked.json:
+        own = gradient_at(33, 300) if asked.what == "gradient" else draws_at(10, 100)
+        print(json.dumps(own))
         return
     print(describe_machine(), flush=True)
+    if asked.what in ("gradient", "draws"):
+        against_base(asked.what, asked.base)
+        return
     if asked.what == "speed":
         print_speed(SPEED[: 3 if asked.quick else 4])
         return

@@ -2,7 +2,8 @@
 
 Fitted → log-likelihood of every item, which leaving items out needs; the probabilities of outcomes
 over items, which the counts of an observer have, for those of the average item are others; the
-posterior of the effects of items; and how well these foretell who is right.
+posterior of the effects of items; how well these foretell who is right; and how much items differ,
+observed and in replicated sets of new items.
 """
 
 import math
@@ -19,17 +20,21 @@ from hmetad.base.errors import ModelError
 from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
+from hmetad.bayes.model import drawn_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.likelihood.crossed import CrossedLikelihood, Effects
 from hmetad.likelihood.tape import column_shapes
 from hmetad.specs.crossing import Crossing
 from hmetad.specs.spec import SPREAD
 
 __all__ = [
+    "at_some_draws",
     "auroc2_by_items",
     "crossing_in",
     "item_effects",
     "item_log_likelihood",
     "log_probabilities",
+    "replicated_items",
 ]
 
 type Floats = NDArray[np.float64]
@@ -262,3 +267,53 @@ def columns_at(fitted: Fitted) -> Iterator[Floats]:
         else:
             own = fitted.flat(fitted.posterior[fitted.spec.named(name)])
         yield own.reshape(number, cells, math.prod(shape))
+
+
+def replicated_items(fitted: Fitted, rng: np.random.Generator) -> xr.Dataset:
+    """How much items differ, as `item_statistics`: ``items``, and ``drawn`` with a dim of draws.
+
+    A replicated set has the observed numbers of answers, to new items with effects of a draw.
+    """
+    crossing, like, answers = crossing_in(fitted), fitted.counts, len(fitted.record.layout.answers)
+    items = len(crossing.levels)
+    table = answers_matrix(crossing).toarray().astype(np.int64).reshape(items, *like.shape)
+    labels = {name: like[name].values for name in like.dims if name != "cell"}
+
+    def statistics(values: NDArray[np.int64]) -> xr.DataArray:
+        return item_statistics(xr.DataArray(values, labels, ("item_level", *like.dims)))
+
+    trials = table.sum(axis=tuple(range(-answers, 0)))
+    likelihood, drawn = crossing.likelihood(fitted.given), []
+    weights = np.exp(likelihood.grid.log_weights)
+    for parameters, effects in zip(*drawn_at(fitted), strict=True):
+        at_new = rng.choice(len(weights), items, p=weights)
+        log_p = likelihood.outcomes(parameters, effects).log_p[:, at_new].T.reshape(table.shape)
+        drawn.append(statistics(drawn_counts(rng, trials, log_p, answers)))
+    return xr.Dataset({"items": statistics(table), "drawn": xr.concat(drawn, "draw")})
+
+
+def item_statistics(counts: xr.DataArray) -> xr.DataArray:
+    """How much items differ, and what ratings say of answers to different items and to the same.
+
+    Count table (cell, item_level, ...) → SDs over items of accuracy and of the mean rating, their
+    correlation, and AUROC2 of pairs of an observer's answers, NaN where there is no pair.
+    """
+    table = type2_counts(counts).transpose("cell", "item_level", "correct", "rating").to_numpy()
+    of_item = table.sum(axis=0)
+    number = of_item.sum(axis=(1, 2))
+    accuracy = of_item[:, 1].sum(axis=1) / number
+    rating = of_item.sum(axis=1) @ np.arange(table.shape[-1]) / number
+    to_any, to_same = won_pairs(table.sum(axis=1)), won_pairs(table)
+    with np.errstate(invalid="ignore"):
+        r = np.corrcoef(accuracy, rating)[0, 1]
+        between, within = (won / pairs for won, pairs in (to_any - to_same, to_same))
+    values = {"accuracy_sd": accuracy.std(), "rating_sd": rating.std(), "correlation": r}
+    values |= {"auroc2_between": between, "auroc2_within": within}
+    return xr.DataArray([*values.values()], {"statistic": [*values]}, "statistic")
+
+
+def won_pairs(table: NDArray[np.int64]) -> Floats:
+    """Pairs of a right and a wrong answer in one table that ratings order, ties half; all pairs."""
+    wrong, right = np.moveaxis(table.astype(float), -2, 0)
+    below = wrong.cumsum(axis=-1) - wrong / 2
+    return np.array([(right * below).sum(), (right.sum(axis=-1) * wrong.sum(axis=-1)).sum()])

@@ -17,10 +17,10 @@ from hmetad.base.checks import probability, seed_or_none, whole, with_posterior
 from hmetad.base.errors import ModelError, UnknownError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
-from hmetad.base.notice import notice_where, notices, with_notices
+from hmetad.base.notice import notice_of, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.items import log_probabilities
+from hmetad.bayes.items import at_some_draws, log_probabilities, replicated_items
 from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
 from hmetad.bayes.program import build_program
@@ -45,6 +45,10 @@ MOST_AT_ONCE = 2**23
 WITHOUT_COMPILING = "FAST_COMPILE"
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
 MANY_OUTSIDE = 0.2
+# Replicated sets of items, at most: each has probabilities of all observers at all nodes.
+MOST_SETS = 200
+# Statistics of items whose replications say whether the model describes how they differ.
+OF_ITEMS = ("accuracy_sd", "rating_sd", "correlation")
 CURVES = ("false_alarm_rate", "hit_rate")
 SUMMARIES = ("mean", "lower", "upper")
 BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
@@ -85,6 +89,12 @@ def predicted_counts(
         the share of replicated tables whose ratings of right and wrong answers are as far from
         their mean as the observed ones, by χ². Where the first is more than a fifth or the second
         below .05, there is a notice ``"poor-fit"``.
+
+        Where the fit integrated the effects of items out, also by statistic: ``items``, with
+        ``items_mean``, ``items_lower`` and ``items_upper`` of replicated sets of new items, and
+        ``p_items``, twice the smaller share of sets on one side of what is observed. Statistics
+        are SDs over items of accuracy and of the mean rating, the correlation of both, and AUROC2
+        of an observer's answers to different items and, where an item has several, to the same.
 
     Raises
     ------
@@ -127,6 +137,11 @@ def predicted_counts(
     is_poor = result["outside"] > MANY_OUTSIDE
     poor = notice_where(is_poor, "poor-fit")
     is_odd = (result["p_ratings"] < limit("poor-fit")) & ~is_poor
+    if fitted.crossing is not None:
+        result = result.assign(predicted_items(fitted, min(draws, MOST_SETS), levels, seed))
+        p = result["p_items"].sel(statistic=[*OF_ITEMS])
+        names = p["statistic"].values[(p < limit("poor-fit")).values]
+        poor += [notice_of("poor-fit.items", [], statistics=", ".join(names))] if len(names) else []
     return with_notices(result, [*notices(fit), *poor, *notice_where(is_odd, "poor-fit.ratings")])
 
 
@@ -229,6 +244,21 @@ def replicate(
             drawn = np.moveaxis(together, 0, 1)
         tables.append(drawn)
     return np.concatenate(tables)
+
+
+def predicted_items(
+    fitted: Fitted, number: int, levels: list[float], seed: int
+) -> dict[str, xr.DataArray]:
+    """How much items differ, observed and in replicated sets, by statistic."""
+    found = replicated_items(at_some_draws(fitted, number), np.random.default_rng(seed))
+    drawn, own = found["drawn"], found["items"]
+    lower, upper = (
+        drawn.quantile(level, "draw", skipna=False).drop_vars("quantile") for level in levels
+    )
+    sides = ((drawn <= own).mean("draw"), (drawn >= own).mean("draw"))
+    p = (2 * xr.where(sides[0] < sides[1], *sides)).clip(max=1).where(own.notnull())
+    summary = {"items": own, "items_mean": drawn.mean("draw", skipna=False), "items_lower": lower}
+    return {**summary, "items_upper": upper, "p_items": p}
 
 
 def thinned_draws(fitted: Fitted, number: int) -> Integers:

@@ -205,7 +205,7 @@ def plan_trials(asked: TrialPlanOptions) -> None:
     written = output_file(asked.output, DATA_FILES)
     if asked.options > 2 or asked.item_sds:
         asked.refuse_idle(meta_criterion="with two options")
-    names = [*("options", "subjects", "between_sd", "correlation", "others", "comparisons")]
+    names = ["options", "subjects", "between_sd", "correlation", "others", "comparisons"]
     names.append("meta_criterion")
     with options_named({"c": "--criterion"}):
         found = hmetad.simulate.plan_trials(

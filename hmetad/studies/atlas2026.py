@@ -1,7 +1,8 @@
 """Cacioli (2026), a 33-model atlas: AUROC2 by domain as printed, and M of four alternatives.
 
 Answers of 33 language models to 1,500 questions with stated confidence, and a seed → AUROC2, its
-intervals and split halves → what is printed, computed; M with ranks, and norms by model.
+intervals and split halves → what is printed, computed; M with ranks, of answers pooled over
+questions and apart from differences between questions, and norms by model.
 Source: arXiv:2605.06673; github.com/synthiumjp/metacognitive-profile-atlas (data CC BY 4.0).
 """
 
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy.stats import friedmanchisquare
+from scipy.stats import friedmanchisquare, norm
 
+from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit
 from hmetad.compare.ranking import rank, rank_table
-from hmetad.compare.verdicts import decide
+from hmetad.compare.verdicts import decide, decide_normal
 from hmetad.counts.counting import count_correct
 from hmetad.datasets import load_trials, registry
 from hmetad.measures.of_trials import measure_trials, resample_trials, resample_trials_interval
@@ -29,10 +31,12 @@ __all__ = ["Study", "analyse", "contents", "recompute"]
 
 NAME, DATA = "atlas2026", "cacioli2026_atlas"
 BY, HARD, LIMITS = ["model", "domain"], ["Formal", "Science"], {"lower": 0.025, "upper": 0.975}
+OBSERVERS = {"subject": "model", "item": "item_id"}
 # Draws; levels of confidence, in whole percentages.
 BOOTSTRAPS, STATED = 4_000, 101
 # An interval of M as wide says nothing of it, and its model has no rank; in domains this error.
 WIDEST, LARGEST_ERROR = 1.0, 0.5
+RANKS = ["mean_rank", "rank_lower", "rank_upper", "p_best", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,10 @@ class Study:
     trials: pd.DataFrame
     # By model, domain: trials, auroc2 and its bootstrap (drawn); m_ratio by maximum likelihood.
     cells: xr.Dataset
-    # Card `alternatives`, by model; and the norms, a row for each model, the largest M first.
+    # Card `alternatives`, by model; card `alternatives_crossed` by maximum likelihood; and the
+    # norms, a row for each model, the largest M first.
     fitted: xr.DataTree
+    crossed: xr.Dataset
     models: pd.DataFrame
     seed: int
 
@@ -65,7 +71,11 @@ def analyse(
     cells = measure_trials(trials, by=BY)[["trials", "auroc2"]].assign(drawn=drawn, m_ratio=m_ratio)
     options = {"draws": draws, "random_seed": seed, **sample_kwargs}
     fitted = fit(counts_by(trials, "model"), "alternatives", **options)
-    return Study(trials, cells_as(cells, *BY), fitted, norms_of(trials, fitted, seed), seed)
+    answers = trials[["model", "item_id", "correct", "rating"]]
+    answers = answers.rename(columns={new: old for old, new in OBSERVERS.items()})
+    crossed = fit_mle(counts_by(answers, *OBSERVERS), "alternatives_crossed")
+    models = norms_of(trials, fitted, crossed, seed)
+    return Study(trials, cells_as(cells, *BY), fitted, crossed, models, seed)
 
 
 def counts_by(trials: pd.DataFrame, *by: str) -> xr.DataArray:
@@ -73,16 +83,36 @@ def counts_by(trials: pd.DataFrame, *by: str) -> xr.DataArray:
     return count_correct(trials, **{**registry()[DATA]["count"], "by": list(by)})
 
 
-def norms_of(trials: pd.DataFrame, fitted: xr.DataTree, seed: int) -> pd.DataFrame:
+def ranked_crossed(crossed: xr.Dataset, seed: int) -> pd.DataFrame:
+    """M apart from differences between questions: interval, and ranks where it is known.
+
+    Ranks are of normal draws with the estimates' standard errors.
+    """
+    m, se = (crossed[name].to_numpy() for name in ("m_ratio", "m_ratio_se"))
+    reach = norm.isf(LIMITS["lower"]) * se
+    cells = {"cell": crossed["cell"].values, "model": ("cell", crossed["subject"].values)}
+    values = m + se * np.random.default_rng(seed).standard_normal((1, BOOTSTRAPS, len(m)))
+    drawn = xr.DataArray(values, cells, ("chain", "draw", "cell"), "m_ratio")
+    ranks = rank_table(rank(drawn.isel(cell=2 * reach < WIDEST), over="model")).set_index("model")
+    own = {"m_ratio": m, "m_ratio_lower": m - reach, "m_ratio_upper": m + reach}
+    frame = pd.DataFrame(own, index=crossed["subject"].to_numpy()).join(ranks[RANKS])
+    return frame.rename_axis("model").add_suffix("_crossed").reset_index()
+
+
+def norms_of(
+    trials: pd.DataFrame, fitted: xr.DataTree, crossed: xr.Dataset, seed: int
+) -> pd.DataFrame:
     """Measures of each model with intervals over the questions, and its M, ranked where known."""
     own = resample_trials_interval(trials, by="model", cluster="item_id", n=BOOTSTRAPS, seed=seed)
     estimates, m = estimate_table(fitted), fitted["posterior"].to_dataset()["m_ratio"]
     is_known = (estimates["m_ratio_upper"] - estimates["m_ratio_lower"]).to_numpy() < WIDEST
     ranks = rank_table(rank(m.isel(cell=is_known), over="model"))
-    sources = frame_of(NAME, "matrix"), estimate_table(own), estimates, ranks
+    sources = [frame_of(NAME, "matrix"), estimate_table(own), estimates, ranks]
+    sources.append(ranked_crossed(crossed, seed))
     columns = zip(sources, file_of(NAME)["norms"], strict=True)
     wanted = [table.set_index("model")[names] for table, names in columns]
-    frame = pd.concat(wanted, axis="columns").fillna({"verdict": "not ranked"})
+    unranked = dict.fromkeys(("verdict", "verdict_crossed"), "not ranked")
+    frame = pd.concat(wanted, axis="columns").fillna(unranked)
     frame["rank_by_auroc2"] = frame["auroc2"].rank(ascending=False).astype(int)
     return frame.sort_values("mean_rank").reset_index()
 
@@ -156,8 +186,14 @@ def contents(study: Study, _: pd.DataFrame) -> dict[str, Any]:
     """What the report shows."""
     models, plan = study.models, file_of(NAME)
     ranked = models[models["verdict"] != "not ranked"]
+    apart = models[models["verdict_crossed"] != "not ranked"].sort_values("mean_rank_crossed")
     rho = ranked[plan["compared"]].corr("spearman")
+    found = study.crossed.set_index(cell="subject").sel(cell=models["model"].to_numpy())
     m = study.fitted["posterior"].to_dataset()["m_ratio"].sel(cell=models["model"].to_numpy())
+    decided = {name: decide(m, **options) for name, options in plan["asked"].items()}
+    for name, options in plan["asked"].items():
+        judged = decide_normal(found["m_ratio"], found["m_ratio_se"], **options)
+        decided[f"{name}_crossed"] = judged
     domains = study.cells["m_ratio"].to_series().unstack("domain").loc[models["model"]]
     return {
         "models": models,
@@ -167,10 +203,15 @@ def contents(study: Study, _: pd.DataFrame) -> dict[str, Any]:
         "leading": ", ".join(ranked["model"][ranked["verdict"] == "undecided"].iloc[1:]),
         "open": ", ".join(ranked["model"][ranked["m_ratio_lower"] <= 0]),
         "median": ranked["m_ratio"].median(),
+        "apart": apart,
+        "first_crossed": apart.iloc[0],
+        "crossed": study.crossed,
+        "means": models[["m_ratio", "m_ratio_crossed"]].mean(),
+        "loadings": " ".join(x.message for x in notices(study.crossed) if x.code == "loadings"),
         "rho": rho,
         "domains": domains.reset_index(),
         "medians": domains.median(),
-        "decided": {name: decide(m, **options) for name, options in plan["asked"].items()},
+        "decided": decided,
         "fitted": study.fitted,
         "seed": study.seed,
     }

@@ -1,0 +1,148 @@
+"""How much items differ: observed, in replicated sets, and left out, against plain arithmetic."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import hmetad
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import item_log_likelihood, item_statistics
+from hmetad.specs.loading import load_model
+
+RATINGS, OPTIONS = 4, 4
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
+FORMULA = {
+    "m": "0 + subject",
+    "dprime": "0 + subject + (1 | item)",
+    "log_gap": "0 + subject",
+}
+BOTH = FORMULA | {"log_spread": "0 + (1 | item)"}
+
+
+def answers(items):
+    """Count table of three ideal observers; items differ in d′ and in confidence."""
+    rng = np.random.default_rng(1)
+    lead = np.array([[1.2], [1.6], [2.0]]) + rng.normal(0, 1, items)
+    evidence = rng.normal(size=(*lead.shape, OPTIONS))
+    evidence[..., 0] += lead
+    ordered = np.sort(evidence, axis=-1)
+    margin = (ordered[..., -1] - ordered[..., -2]) * np.exp(rng.normal(0, 0.7, items))
+    rating = np.searchsorted([0.5, 1.0, 1.8], margin.ravel())
+    is_right = (evidence.argmax(axis=-1) == 0).ravel().astype(int)
+    table = np.zeros((lead.size, 2, RATINGS), int)
+    table[np.arange(lead.size), is_right, rating] = 1
+    coords = {
+        "cell": [str(cell) for cell in range(lead.size)],
+        "subject": ("cell", np.repeat([*"abc"], items)),
+        "item": ("cell", np.tile([f"q{i:03d}" for i in range(items)], 3)),
+        "options": ("cell", [OPTIONS] * lead.size),
+        "correct": ["wrong", "right"],
+        "rating": range(1, RATINGS + 1),
+    }
+    return xr.DataArray(table, coords, ("cell", "correct", "rating"), "counts")
+
+
+def brute_pairs(table):
+    """Pairs that ratings order, and all: of answers of one observer to other items, to the same."""
+    answers = [
+        (item, correct, rating)
+        for (item, correct, rating), n in np.ndenumerate(table)
+        for _ in range(n)
+    ]
+    won, pairs = [0.0, 0.0], [0, 0]
+    for item, correct, rating in answers:
+        for other, is_right, theirs in answers:
+            if correct and not is_right:
+                own = int(item == other)
+                pairs[own] += 1
+                won[own] += (rating > theirs) + 0.5 * (rating == theirs)
+    return np.array([won, pairs])
+
+
+def test_statistics_of_items_are_those_of_single_answers():
+    table = np.random.default_rng(1).poisson(0.7, (3, 6, 2, RATINGS))
+    labels = {"correct": ["wrong", "right"], "rating": range(1, RATINGS + 1)}
+    counts = xr.DataArray(table, labels, ("cell", "item_level", "correct", "rating"))
+    found = item_statistics(counts).to_series()
+    number = table.sum(axis=(0, 2, 3))
+    accuracy = table[:, :, 1].sum(axis=(0, 2)) / number
+    rating = table.sum(axis=(0, 2)) @ np.arange(1, RATINGS + 1) / number
+    areas = np.divide(*sum(brute_pairs(own) for own in table))
+    expected = [accuracy.std(), rating.std(), np.corrcoef(accuracy, rating)[0, 1], *areas]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def fitted_statistics(formula, items):
+    model = replace(load_model("alternatives_crossed", loadings=False), formula=formula)
+    drawn = hmetad.fit(answers(items), model, draws=100, tune=200, chains=2, **QUIET)
+    return drawn, hmetad.bayes.predicted_counts(drawn, draws=100)
+
+
+@pytest.mark.integration
+def test_a_model_without_an_effect_on_confidence_misses_how_ratings_differ_between_items():
+    _, both = fitted_statistics(BOTH, 120)
+    assert both["p_items"].sel(statistic="rating_sd").item() > 0.1
+    assert not [x for x in hmetad.notices(both) if "items differ" in x.message.lower()]
+    # One answer of an observer to an item has no pair.
+    assert np.isnan(both["items"].sel(statistic="auroc2_within").item())
+    _, one = fitted_statistics(FORMULA, 120)
+    assert one["p_items"].sel(statistic="rating_sd").item() == 0
+    [notice] = [x for x in hmetad.notices(one) if "items differ" in x.message.lower()]
+    assert "rating_sd" in notice.message
+
+
+@pytest.mark.integration
+def test_elpd_of_items_is_that_of_quadrature_at_the_same_draws():
+    """Ten items at two draws: probabilities and the integral over the effect by SciPy alone."""
+    drawn, _ = fitted_statistics(FORMULA, 60)
+    fitted = Fitted.of(drawn)
+    own = item_log_likelihood(fitted)
+    posterior = fitted.posterior
+    answer = fitted.crossing.answers
+    sigma = posterior["dprime_1|item_sigma"]
+    for item, place in product(range(10), (0, 50)):
+        at = {"chain": 0, "draw": place}
+        rows = answer.rows[answer.first[item] : answer.first[item + 1]]
+        sd = sigma.isel(at).item()
+        likelihood = integrand(posterior.isel(at), rows, sd)
+        expected, _ = quad(likelihood, -8 * sd, 8 * sd, epsabs=0, epsrel=1e-8, limit=200)
+        assert own.isel(at).values[item] == pytest.approx(np.log(expected), abs=1e-5)
+
+
+def integrand(cells, rows, sd):
+    """Likelihood of an item's answers by its effect on d′, times the density of the effect."""
+
+    def density(b):
+        log_p = norm.logpdf(b, 0, sd)
+        for row in rows:
+            observer, outcome = divmod(row, 2 * RATINGS)
+            one = cells.isel(cell=observer)
+            d = (one["dprime"].item() + b) / np.sqrt(2)
+            edges = [0, *(one["criteria"].values / np.sqrt(2)), np.inf]
+            log_p += np.log(probability_of(outcome, d, one["m_ratio"].item() * d, edges))
+        return np.exp(log_p)
+
+    return density
+
+
+def lead_above(correct, y, d):
+    """P(right, margin > y) or P(wrong, margin > y), by quadrature."""
+    if correct:
+        return quad(lambda x: norm.pdf(x - d) * norm.cdf(x - y) ** (OPTIONS - 1), -10, 15)[0]
+    return (OPTIONS - 1) * quad(
+        lambda x: norm.pdf(x) * norm.cdf(x - y - d) * norm.cdf(x - y) ** (OPTIONS - 2), -10, 15
+    )[0]
+
+
+def probability_of(outcome, d, meta, edges):
+    correct, rating = divmod(outcome, RATINGS)
+    lower, upper = (
+        0.0 if np.isinf(edge) else lead_above(correct, edge, meta)
+        for edge in (edges[rating], edges[rating + 1])
+    )
+    return lead_above(correct, 0, d) * (lower - upper) / lead_above(correct, 0, meta)
