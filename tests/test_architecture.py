@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1518,
-    "bayes": 5946,
+    "bayes": 6000,
     "commands": 2611,
     "compare": 2102,
     "counts": 3253,
@@ -67,11 +67,11 @@ MOST_LINES = {
     "measures": 2688,
     "mle": 2257,
     "plots": 1740,
-    "report": 3595,
+    "report": 3597,
     "rows": 1388,
     "simulate": 1244,
     "specs": 1822,
-    "studies": 2149,
+    "studies": 2186,
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}
