@@ -123,7 +123,7 @@ def integrand(cells, rows, sd):
             observer, outcome = divmod(row, 2 * RATINGS)
             one = cells.isel(cell=observer)
             d = (one["dprime"].item() + b) / np.sqrt(2)
-            edges = [0, *(one["criteria"].values / np.sqrt(2)), np.inf]
+            edges = [0, *(one["criteria"].values * np.sqrt(2)), np.inf]
             log_p += np.log(probability_of(outcome, d, one["m_ratio"].item() * d, edges))
         return np.exp(log_p)
 
