@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
@@ -162,6 +163,27 @@ def test_five_models_share_the_first_place_and_one_has_an_m_that_may_be_0(study)
     assert set(models.index[models["verdict"] == "undecided"]) == set(first)
     is_open = (models["m_ratio_lower"] <= 0) & (models["verdict"] != "not ranked")
     assert models.index[is_open].tolist() == ["Gemma 3 12B"]
+
+
+def test_models_are_ranked_apart_from_questions_where_their_m_is_known():
+    names = [*"abcd"]
+    values = {"m_ratio": ("cell", [0.1, 0.9, 0.5, 0.7]), "m_ratio_se": ("cell", [0.02] * 3 + [1.0])}
+    crossed = xr.Dataset(values, {"cell": names, "subject": ("cell", names)})
+    found = atlas2026.ranked_crossed(crossed, seed=1).set_index("model")
+    assert found["mean_rank_crossed"].dropna().to_dict() == {"a": 3, "b": 1, "c": 2}
+    assert found.loc["b", "verdict_crossed"] == "best"
+    reach = (found["m_ratio_upper_crossed"] - found["m_ratio_lower_crossed"]) / 2
+    np.testing.assert_allclose(reach, [0.0392] * 3 + [1.96], rtol=1e-3)
+
+
+@pytest.mark.integration
+def test_apart_from_questions_the_order_of_models_is_another_one(study):
+    models = study.models.set_index("model")
+    assert models["m_ratio_crossed"].mean() == pytest.approx(0.59, abs=0.01)
+    assert models["m_ratio"].corr(models["m_ratio_crossed"], "spearman") < 0.4
+    first = models.index[models["verdict_crossed"] == "undecided"]
+    assert {*first} == {"GPT-5.4 mini", "Haiku 4.5", "Gemma 3 27B"}
+    assert models.index[models["verdict_crossed"] == "not ranked"].tolist() == ["Gemma 3 1B"]
 
 
 @pytest.mark.integration
