@@ -58,20 +58,20 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1518,
-    "bayes": 6000,
+    "bayes": 5997,
     "commands": 2611,
     "compare": 2102,
-    "counts": 3253,
+    "counts": 3257,
     "likelihood": 3962,
     "logs": 2806,
-    "measures": 2688,
-    "mle": 2257,
+    "measures": 2672,
+    "mle": 2252,
     "plots": 1740,
-    "report": 3597,
+    "report": 3582,
     "rows": 1388,
     "simulate": 1244,
     "specs": 1822,
-    "studies": 2186,
+    "studies": 2184,
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}

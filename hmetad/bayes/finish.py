@@ -45,8 +45,7 @@ from hmetad.counts.tables import (
     without_columns,
 )
 from hmetad.likelihood.family import TWO_ALTERNATIVES
-from hmetad.measures.sdt import sdt
-from hmetad.measures.table_checks import at_chance
+from hmetad.measures.sdt import at_chance, sdt
 from hmetad.specs.design import reference_level
 from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices

@@ -182,8 +182,8 @@ def at_some_draws(fitted: Fitted, number: int) -> Fitted:
 
 
 def drawn_at(fitted: Fitted) -> tuple[Floats, list[Effects]]:
-    """Parameters of observers and effects of items, at every draw."""
-    return drawn_parameters(fitted), drawn_effects(fitted)
+    """Parameters of observers as compiled code takes them, and effects of items, at every draw."""
+    return np.concatenate([*columns_at(fitted)], axis=2), drawn_effects(fitted)
 
 
 def item_log_likelihood(fitted: Fitted) -> xr.DataArray:
@@ -245,11 +245,6 @@ def drawn_effects(fitted: Fitted) -> list[Effects]:
         Effects(tuple(own), float(r), theirs)
         for own, r, theirs in zip(sds.tolist(), rho, logs, strict=True)
     ]
-
-
-def drawn_parameters(fitted: Fitted) -> Floats:
-    """Parameters of the cells as compiled code takes them, (draws, cells, columns)."""
-    return np.concatenate([*columns_at(fitted)], axis=2)
 
 
 def columns_at(fitted: Fitted) -> Iterator[Floats]:

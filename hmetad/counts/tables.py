@@ -51,7 +51,7 @@ from hmetad.rows.values import refuse_unwritable
 __all__ = [
     *("ACKNOWLEDGEMENT", "EXPECTED", "as_detection", "cell_coords", "cell_labels", "cells_of"),
     *("high_ratio_notices", "is_high_ratio", "items_together", "plain_attrs", "rating_attrs"),
-    *("ratings_in_use", "type2_counts", "without_columns"),
+    *("ratings_in_use", "type2_counts", "unequal_ratings", "without_columns"),
 ]
 
 # Posterior probability, as of an interval of 95 %.
@@ -378,6 +378,26 @@ def rating_attrs(table: xr.DataArray) -> dict[str, str]:
     return {"ratings": json.dumps({"": most, **fewer}, ensure_ascii=False)}
 
 
+def unequal_ratings(table: xr.DataArray) -> list[Notice]:
+    """Notice of cells that use fewer ratings than others of the table.
+
+    A cell that may lack a rating by chance is not named here but in the notices of few trials and
+    empty ratings. Tables with further dims, such as resampled ones, give no notice.
+
+    Examples
+    --------
+    >>> values = np.array([[[20, 20, 20], [20, 30, 40]], [[30, 30, 0], [30, 60, 0]]])
+    >>> table = xr.DataArray(values, {"cell": ["a", "b"]}, ["cell", "correct", "rating"])
+    >>> unequal_ratings(table)[0].cells
+    ('b',)
+    """
+    has_further = bool(set(table.dims) - {"cell", "correct", *TYPE1_DIMS})
+    if has_further or table.sizes.get("cell", 0) < 2:
+        return []
+    number = ratings_in_use(table)
+    return notice_where(number < number.max(), "unequal-ratings")
+
+
 def count_notices(counts: xr.DataArray) -> list[Notice]:
     """Notices of any table: unused ratings and stimuli, few trials or errors, ceiling.
 
@@ -409,7 +429,8 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
         return found
     shown, is_empty = counts.sum(["response", "rating"]), counts.sum(["stimulus", "response"]) == 0
     total = shown.sum("stimulus")
-    wrong = total - right_ratings(counts).sum("rating")
+    hits = (counts.sel(stimulus=s, response=s, drop=True) for s in counts["stimulus"].values)
+    wrong = total - sum(hits, xr.DataArray(0)).sum("rating")
     few = total < limit("few-trials")
     is_flat = ((~is_empty).sum("rating") == 1) & (counts.sizes["rating"] > 1)
     seen = shown + counts.sum(["stimulus", "rating"]).rename(response="stimulus")
@@ -428,12 +449,6 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
             "ceiling": (is_unsaid & (shown > 0)).any("stimulus"),
         }
     )
-
-
-def right_ratings(counts: xr.DataArray) -> xr.DataArray:
-    """Trials of each rating in which the response was the stimulus."""
-    labels = counts["stimulus"].values
-    return sum((counts.sel(stimulus=s, response=s, drop=True) for s in labels), xr.DataArray(0))
 
 
 def new_notices(counts: xr.DataArray, said: Sequence[Notice]) -> list[Notice]:

@@ -19,8 +19,7 @@ from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
 from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
-from hmetad.measures.sdt import Correction
-from hmetad.measures.table_checks import at_chance
+from hmetad.measures.sdt import Correction, at_chance
 
 __all__ = ["function_of", "measures_of", "numbers_of_trials"]
 
@@ -53,7 +52,7 @@ def measures_of(counts: xr.DataArray, *, correction: Correction, **drawn: int | 
     found = [measure_result(counts, result, options) for result in calls.values()]
     # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
-    said = [*at_chance(counts, name="at-chance.fitted"), *said]
+    said = [*at_chance(counts), *said]
     known: dict[str, xr.DataArray] = {}
     parts = []
     for part in found:

@@ -25,11 +25,10 @@ from hmetad.counts.checks import (
     table_dims,
 )
 from hmetad.counts.resample import Hold, cell_generator, draw_tables, resample, seed_entropy
-from hmetad.counts.tables import type2_counts
+from hmetad.counts.tables import type2_counts, unequal_ratings
 from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
 from hmetad.measures.results import described
 from hmetad.measures.sdt import type1_rates, z_scores
-from hmetad.measures.table_checks import unequal_ratings
 
 __all__ = ["meta_information"]
 

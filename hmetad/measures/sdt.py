@@ -6,8 +6,8 @@ Source: Green & Swets (1966); Macmillan & Creelman (2005); Hautus (1995); Gourev
 on.
 """
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,18 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import is_number
 from hmetad.base.errors import ChoiceError, LabelError, ShapeError, TooFewError, nearest
 from hmetad.base.notice import Notice, copy_notices, notices_where
+from hmetad.base.notice_registry import limit
 from hmetad.base.results import about
 from hmetad.base.untrusted import read_attr
-from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
+from hmetad.counts.checks import TYPE1_DIMS, has_more_options, require_stimulus
+from hmetad.counts.reversed_scales import FEWEST_CELLS, Flags, notice_of_levels
+from hmetad.counts.tables import EXPECTED, items_together
 from hmetad.measures.results import described, ratio
 from hmetad.rows.duplicates import is_item_name
 
 __all__ = [
-    *("Correction", "Type1Rates", "added_per_response", "sdt", "type1_rates", "z_scores", "z_test"),
+    *("Correction", "Type1Rates", "added_per_response", "at_chance", "sdt", "type1_rates"),
+    *("z_scores", "z_test"),
 ]
 
 Named = Literal["none", "loglinear", "cell"]
@@ -110,6 +114,46 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     d = estimates["dprime"]
     masks = {"undefined-dprime.sdt": d.isnull(), "dprime-sign.below": d < 0}
     return copy_notices(estimates, counts, notices_where(masks))
+
+
+def at_chance(
+    counts: xr.DataArray,
+    fitted: xr.Dataset | None = None,
+    name: str = "at-chance.fitted",
+    people: Collection[str] = (),
+) -> list[Notice]:
+    """Notice of a table, or of levels, in which responses do not follow the stimuli.
+
+    The mean of d′ over cells, weighted by 1/SE², is nearer to 0 than any task is meant to be; of
+    more options it is taken from a fit of them. Cells with fewer than ten trials of a stimulus are
+    not asked: the correction makes their d′ small. Of a level, which has three cells at least, the
+    SE of the mean is at most half of that.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> at_chance(from_nr([20, 10, 15, 15], [16, 14, 10, 21]))[0].code
+    'at-chance'
+    """
+    is_of_two = {*counts.dims} == {"cell", *TYPE1_DIMS} and not has_more_options(counts)
+    if (fitted is None and not is_of_two) or counts.sum() < limit("few-trials"):
+        return []
+    if fitted is None:
+        table = items_together(counts).reset_coords(drop=True)
+        has_enough = (table.sum(["response", "rating"]) >= EXPECTED).all("stimulus")
+        fitted = sdt(table, correction="cell").where(has_enough)
+    weight, nearest = 1 / fitted["dprime_se"] ** 2, limit("at-chance")
+    product = fitted["dprime"] * weight
+
+    def check(where: Flags, levels: int) -> tuple[bool, dict[str, Any]]:
+        """Whether the mean of d′ over some cells is near 0, and what it is."""
+        total = float(weight[where].sum())
+        mean = float(product[where].sum()) / total if total > 0 else np.nan
+        is_exact = total > 0 and total**-0.5 <= nearest / 2 and where.sum() >= FEWEST_CELLS
+        is_known = bool(is_exact) if levels else total > 0
+        return is_known and abs(mean) < nearest, {"mean": mean}
+
+    return notice_of_levels(name, counts, people, check)
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:

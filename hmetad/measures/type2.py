@@ -22,11 +22,10 @@ from hmetad.base.labels import check_same_names
 from hmetad.base.notice import Notice, notice_attrs, notice_where, notices, with_notices
 from hmetad.base.results import attrs_of
 from hmetad.counts.reversed_scales import pairs
-from hmetad.counts.tables import type2_counts
+from hmetad.counts.tables import type2_counts, unequal_ratings
 from hmetad.measures.results import describe, described, ratio
 from hmetad.measures.scores import wrong_and_right
 from hmetad.measures.sdt import z_scores
-from hmetad.measures.table_checks import unequal_ratings
 
 __all__ = [
     *("auroc2", "gamma", "mean_confidence", "meta_delta", "overconfidence", "phi", "type2_roc"),

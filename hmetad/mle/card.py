@@ -23,8 +23,7 @@ from hmetad.counts.checks import has_more_options
 from hmetad.counts.reversed_scales import CLEAR_Z, with_scale_notices
 from hmetad.counts.tables import cell_labels, choice_z, high_ratio_notices
 from hmetad.measures.results import described
-from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.table_checks import at_chance
+from hmetad.measures.sdt import Correction, added_per_response, at_chance
 from hmetad.mle.crossed import best_crossed
 from hmetad.mle.estimates import clearly_high, said_to_be_negative
 from hmetad.mle.scoring import penalised_modes
@@ -326,7 +325,7 @@ def sign_notices(result: xr.Dataset, counts: xr.DataArray) -> list[Notice]:
     # An observer of a single response has any d′ by the letters, and a z of 0.
     is_below, is_near = result["dprime"] <= 0, choice_z(counts) < CLEAR_Z
     return [
-        *at_chance(counts, result, "at-chance.fitted"),
+        *at_chance(counts, result),
         *notice_where(is_below, "dprime-sign.below-chance"),
         *notice_where(is_near & ~is_below, "dprime-sign.near", **step_values("compare-meta-d")),
         *notice_where(said_to_be_negative(result), "negative-meta-d"),

@@ -18,8 +18,7 @@ from hmetad.base.notice import copy_notices
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import high_ratio_notices
-from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.measures.table_checks import at_chance
+from hmetad.measures.sdt import Correction, added_per_response, at_chance
 from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,
@@ -163,7 +162,7 @@ def fit_mle(
     found = problems(result, has_z)
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     if set(counts.dims) <= {"cell", *TYPE1_DIMS}:
-        found = [*at_chance(counts, name="at-chance.fitted"), *found]
+        found = [*at_chance(counts), *found]
         found += high_ratio_notices(clearly_high(result), counts)
         if correction != "none":
             raw, _ = fitted_table(counts, "none", *how)

@@ -85,7 +85,10 @@ def simulate(participants: int, items: int, seed: np.random.SeedSequence) -> xr.
 def estimates_of_model(participants: int, items: int, given: Given) -> Floats:
     """Gamma by trapezoid and by pairs, (2, participants), of a model and a seed."""
     (sd, resolution, scale, bias), seed = given
-    criteria = criteria_of(sd, resolution, scale, bias)
+    # On the axis of evidence, where wrong items are N(0, 1), right ones N(resolution, sd).
+    lowest = 0.0 if bias == "conservative" else -2.0
+    highest = resolution if bias == "liberal" else resolution + 2 * sd
+    criteria = np.linspace(lowest, highest, scale - 1)
     edges = [criteria, (criteria - resolution) / sd]
     shares = [np.diff(ndtr(edge), prepend=0.0, append=1.0) for edge in edges]
     rng = np.random.default_rng(seed)
@@ -101,13 +104,6 @@ def estimates_of_model(participants: int, items: int, given: Given) -> Floats:
         difference, untied = concordant - discordant, concordant + discordant
         parts.append([ratio(difference, untied + tied), ratio(difference, untied)])
     return np.concatenate(parts, axis=1)
-
-
-def criteria_of(sd: float, resolution: float, scale: int, bias: str) -> Floats:
-    """Criteria on the axis of evidence, where wrong items are N(0, 1), right N(resolution, sd)."""
-    lowest = 0.0 if bias == "conservative" else -2.0
-    highest = resolution if bias == "liberal" else resolution + 2 * sd
-    return np.linspace(lowest, highest, scale - 1)
 
 
 def summary(estimates: xr.DataArray) -> xr.Dataset:

@@ -149,19 +149,15 @@ def decision_blocks(
     table = decision_table(decisions, f"{caption}.", name=name)
     ranked = [] if ranks is None else [ranking_table(ranks, name=f"{name}-ranks")]
     if decisions.results["verdict"].size > MOST_CONTRASTS:
-        said = (*remarks, rule, verdict_counts(decisions))
+        verdicts = decisions.results["verdict"].to_numpy().tolist()
+        counted = [f"{verdicts.count(word)} {word}" for word in VERDICTS if word in verdicts]
+        counts = f"Of {len(verdicts)} contrasts, the verdicts are: {', '.join(counted)}."
+        said = (*remarks, rule, counts)
         folded = replace(table, is_folded=bool(ranked))
         return [Prose(f"Decisions: {quantity}", said), *ranked, folded]
     shown = f"{caption}, against the ROPE (band)."
     figure = decision_figure(decisions, shown, name=name)
     return [Prose(f"Decisions: {quantity}", remarks), table, figure, Prose("", (rule,)), *ranked]
-
-
-def verdict_counts(decisions: Decisions) -> str:
-    """How many contrasts have each verdict, in a sentence."""
-    verdicts = decisions.results["verdict"].to_numpy().tolist()
-    counted = [f"{verdicts.count(word)} {word}" for word in VERDICTS if word in verdicts]
-    return f"Of {len(verdicts)} contrasts, the verdicts are: {', '.join(counted)}."
 
 
 def held_equal(decisions: Decisions) -> list[str]:

@@ -75,18 +75,12 @@ def estimate_table(
     """
     if isinstance(results, xr.DataTree):
         with_posterior("results", results)
-        return posterior_table(results, ci_prob)
+        sampled, record = shown_draws(results), spec_of(results).record
+        wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
+        return summary_table(sampled[[name for name in wanted if name in sampled]], ci_prob)
     if {"chain", "draw", "cell"} <= set(results.dims):
         return predicted_table(results, ci_prob)
     return measure_table(results)
-
-
-def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
-    """Posterior means and intervals of a fit, one row per cell or level."""
-    sampled = shown_draws(fit)
-    record = spec_of(fit).record
-    wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
-    return summary_table(sampled[[name for name in wanted if name in sampled]], ci_prob)
 
 
 def shown_draws(fit: xr.DataTree) -> xr.Dataset:

@@ -16,7 +16,7 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import LINKS
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.population import marked_term, population_table, with_reasons
+from hmetad.report.contents.population import population_table, with_marks
 from hmetad.report.contents.tables import INTERVALS, forest_figure, method_blocks
 from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
 from hmetad.specs.design import cell_table
@@ -79,14 +79,14 @@ def estimates_blocks(
     list of Block
     """
     table, groups = population_table(fit, labels=labels), " and ".join(group_columns(fit))
-    rest, withheld = with_reasons(table[table["kind"] != "population"])
+    rest = with_marks(table[table["kind"] != "population"])
     caption = "Coefficients, standard deviations of groups and correlations."
     named: dict[str, Any] = {"note": INTERVALS, "name": "population-terms"}
     return [
         *answer_blocks(fit, table, groups),
         *told,
         Prose("Population", ()),
-        table_from_frame(rest, caption, columns=TERMS | withheld, **named),
+        table_from_frame(rest, caption, columns=TERMS, **named),
         *shrinkage_blocks(fit),
         check_block(fit),
         *method_blocks(fit, spec_of(fit), command, method_text(fit)),
@@ -106,7 +106,7 @@ def answer_blocks(fit: xr.DataTree, table: pd.DataFrame, groups: str) -> list[Bl
     """Values of the population, and of a new group: in words, a table and a figure."""
     quantity, name = fit.attrs["quantity"], symbol(fit.attrs["quantity"])
     own = table[table["kind"] == "population"].replace({"term": {"": "population"}})
-    own = own.assign(label=[*map(marked_term, own.to_dict("records"))])
+    own = with_marks(own).rename(columns={"term": "label"})
     predicted = own[["label", *SIDES]].reset_index(drop=True)
     columns, note = {"label": "Condition"} | {x: x.capitalize() for x in SIDES}, INTERVALS
     caption, beside = f"{name} of the population", None

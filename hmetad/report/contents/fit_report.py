@@ -34,11 +34,10 @@ from hmetad.report.contents.estimates import cells_withheld, estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
 from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population import (
-    WITHHELD,
     among_published,
     marked_term,
     population_table,
-    with_reasons,
+    with_marks,
 )
 from hmetad.report.contents.tables import (
     INTERVALS,
@@ -176,7 +175,8 @@ def fit_report(
     first = next(iter(by_name.values()))
     is_one = len(by_name) == 1
     heading = f"Comparison of {symbol(made[0].quantity)}" if made else title_of(first)
-    asked = question or (question_of(made[0]) if made else question_of_fit(first))
+    of_fit = estimates_question(first) if has_estimates(first) else spec_of(first).question
+    asked = question or (question_of(made[0]) if made else of_fit)
     blocks: list[Block] = [
         *([Prose("Question", (asked,))] if asked else []),
         *(early_notices(first) if is_one else ()),
@@ -233,11 +233,6 @@ def title_of(fit: xr.DataTree) -> str:
     return spec_of(fit).title or spec_of(fit).name
 
 
-def question_of_fit(fit: xr.DataTree) -> str:
-    """Question that a fit answers."""
-    return estimates_question(fit) if has_estimates(fit) else spec_of(fit).question
-
-
 def fit_blocks(
     fit: xr.DataTree,
     said: list[Notice],
@@ -282,15 +277,12 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
         for row in own.to_dict("records")
     }
     terms = list(dict.fromkeys(own["term"]))
-    rows = tuple(
-        (term or "population", *(cells.get((term, name), "") for name in names)) for term in terms
-    )
-    headings: tuple[str, ...] = ("Condition", *names)
     shown = own[own["quantity"] == main]
-    if shown["withheld"].any():
-        why = dict(zip(shown["term"], shown["withheld"].map(codes_in_words), strict=True))
-        headings = (*headings, WITHHELD["withheld"])
-        rows = tuple((*row, why.get(term, "")) for term, row in zip(terms, rows, strict=True))
+    marked = {row["term"]: marked_term(row) for row in shown.to_dict("records")}
+    rows = tuple(
+        (marked.get(term, term) or "population", *(cells.get((term, x), "") for x in names))
+        for term in terms
+    )
     caption = "Population by condition." if len(rows) > 1 else "Population."
     counts = fit["observed_data"].to_dataset()["counts"]
     designs = fitted.designs
@@ -302,15 +294,15 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
     said += MEDIAN if "log_m" in spec.formula and are_people else ""
     blocks: list[Block] = [Prose("Population" if rows else "Effects of items", (said,))]
     if rows:
-        blocks.append(Table(caption, headings, rows, name="population"))
+        blocks.append(Table(caption, ("Condition", *names), rows, name="population"))
     if placed := among_published(fit):
         blocks.append(Prose("", (*placed, PUBLISHED)))
-    shown = shown.assign(label=[*map(marked_term, shown.to_dict("records"))])
+    shown = shown.assign(label=[*marked.values()])
     value, meaning = spec.record.reference or (None, "")
     if len(shown) > 1:
         words = f"{main} of the population." + (f" {meaning}." if meaning else "")
         blocks.append(forest_figure(shown, main, words, "population-figure", reference=value))
-    rest, columns = with_reasons(table[table["kind"] != "population"])
+    rest = with_marks(table[table["kind"] != "population"])
     if len(rest):
         formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
         caption = "Effects, standard deviations and correlations."
@@ -326,7 +318,7 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
             for name, level in left_out.items()
         )
         named: dict[str, Any] = {"formats": formats, "note": note, "name": "population-terms"}
-        blocks.append(table_from_frame(rest, caption, columns=TERMS | columns, **named))
+        blocks.append(table_from_frame(rest, caption, columns=TERMS, **named))
     return blocks
 
 
@@ -377,7 +369,7 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     record = spec_of(fit).record
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
-    columns |= WITHHELD if withheld else {}
+    columns |= {"withheld": "Withheld for"} if withheld else {}
     note = BACKWARD if "meta-d-sign" in withheld else ""
     caption = "Estimates of every cell."
     table = table_from_frame(frame, caption, columns=columns, note=note, name="estimates")

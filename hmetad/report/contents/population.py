@@ -32,8 +32,7 @@ from hmetad.specs.spec import SPREAD, ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
 __all__ = [
-    *("WITHHELD", "among_published", "marked_term", "moved_populations", "population_table"),
-    "with_reasons",
+    *("among_published", "marked_term", "moved_populations", "population_table", "with_marks"),
 ]
 
 # What a row says, and the draws of its quantity.
@@ -44,7 +43,6 @@ SCALES = {"log": "log of ", "logit": "logit of ", "fisher_z": "Fisher's z of "}
 # What the population moves by, in its own posterior SDs, and is reported for.
 CLEAR_MOVE = 0.5
 ENDS = ("mean", "lower", "upper")
-WITHHELD = {"withheld": "Withheld for"}
 # Conditions that are told one by one, whatever the columns.
 MOST = 8
 COLUMNS = (
@@ -107,13 +105,7 @@ def population_table(
         step = "hmetad.report.estimate_table has the estimates of its cells."
         raise ModelError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
     outside = (1 - ci_prob) / 2
-    table = [{"withheld": reasons(x), **said, **summary(x, outside)} for said, x in rows]
-    return pd.DataFrame(table)[list(COLUMNS)]
-
-
-def reasons(draws: xr.DataArray) -> str:
-    """Codes of why there is no verdict on one quantity (chain, draw)."""
-    return codes_on_draws(with_one_dim(draws)[0])[0]
+    return pd.DataFrame([{**summary(x, outside), **said} for said, x in rows])[list(COLUMNS)]
 
 
 def unreliable(row: Mapping[Any, Any]) -> str:
@@ -126,14 +118,13 @@ def marked_term(row: Mapping[Any, Any]) -> str:
     return "; ".join(filter(None, (row["term"], unreliable(row))))
 
 
-def with_reasons(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Rows of the table with reasons in words, and the column for these, if there are any."""
-    is_some = bool(rows["withheld"].any())
-    return rows.assign(withheld=rows["withheld"].map(codes_in_words)), WITHHELD if is_some else {}
+def with_marks(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the table whose terms say why they have no verdict."""
+    return rows.assign(term=[*map(marked_term, rows.to_dict("records"))])
 
 
-def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
-    """Numbers of the draws (chain, draw) of one quantity."""
+def summary(draws: xr.DataArray, outside: float) -> dict[str, Any]:
+    """Numbers of the draws (chain, draw) of one quantity, and codes of why it has no verdict."""
     checks = (np.nan,) * 3
     if has_chains(draws.attrs) and np.ptp(draws.values) > 0:
         checks = tuple(x.item() for x in check_variable(draws.expand_dims("place")))
@@ -141,7 +132,8 @@ def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
         *(draws.values.mean(), draws.values.std(ddof=1)),
         *np.quantile(draws.values, [outside, 1 - outside]),
     )
-    return dict(zip(COLUMNS[3:-2], (*numbers, *checks), strict=True))
+    withheld = codes_on_draws(with_one_dim(draws)[0])[0]
+    return dict(zip(COLUMNS[3:-1], (*numbers, *checks, withheld), strict=True))
 
 
 def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
