@@ -24,6 +24,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.labels import check_same_names
+from hmetad.base.memory import in_words
 from hmetad.base.lazy import import_without
 from hmetad.base.threads import in_threads
 from hmetad.bayes.centring import learn_centring
@@ -82,6 +83,8 @@ OF_WHITENED, OF_CLIMB = 2**3 - 1, 150
 EVALUATIONS = 3
 # What takes less is not announced.
 SHORT = 120.0
+# The memory of so many answers to items is announced too, by what one takes, table included.
+MILLION, BYTES_OF_ANSWER = 10**6, 1000
 MINUTE, HOUR = 60.0, 3600.0
 
 
@@ -421,6 +424,8 @@ def duration_sentence(program: Program, plan: Plan) -> str:
         judged = (plan.tune + (plan.look or plan.draws), draws)
         numbers = [before + rounds * number * OF_WHITENED for number in judged]
         size, shortest = f"{size} over {len(program.crossing.levels):,} items", 0.0
+        if (number := len(program.crossing.answers.rows)) > MILLION:
+            size += f", {number:,} answers in {in_words(BYTES_OF_ANSWER * number)} of memory"
     seconds = [number * float(np.median(taken)) for number in numbers]
     if seconds[1] < shortest:
         return ""

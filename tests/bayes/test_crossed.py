@@ -119,12 +119,15 @@ def test_gradient_is_that_of_the_density(counts, formula, has_loadings):
         assert own == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-def test_the_time_of_a_fit_is_announced_however_short_it_is(counts):
+def test_the_time_of_a_fit_is_announced_however_short_it_is(counts, monkeypatch):
     plan = Request({"draws": 1000, "tune": 200, "chains": 4, "cores": 2, "random_seed": 1}).plan
     said = duration_sentence(build_program(counts, model(BOTH)), plan)
     begin = "Sampling 3 cells over 40 items, 4 chains of 1,200 draws: some "
     end = r"\d+ to \d+ (seconds|minutes) where cores are free\."
     assert re.fullmatch(begin + end, said)
+    monkeypatch.setattr("hmetad.bayes.chains.MILLION", 119)
+    said = duration_sentence(build_program(counts, model(BOTH)), plan)
+    assert "3 cells over 40 items, 120 answers in 120 kB of memory, 4 chains" in said
 
 
 @pytest.fixture(scope="module")
