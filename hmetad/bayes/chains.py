@@ -24,8 +24,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.labels import check_same_names
-from hmetad.base.memory import in_words
 from hmetad.base.lazy import import_without
+from hmetad.base.memory import in_words
 from hmetad.base.threads import in_threads
 from hmetad.bayes.centring import learn_centring
 from hmetad.bayes.convergence import AGREE, ENOUGH, Flags, flagged_elements, sampled_variables
