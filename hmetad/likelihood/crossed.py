@@ -41,9 +41,10 @@ type Integers = NDArray[np.int64]
 # Logarithm of the share of an item's posterior that a border of its box may have, and of a share
 # that is left out.
 BORDER, NEGLIGIBLE = -20.0, -32.0
-# Squared distance of nodes, in SDs of a posterior, from which on it is summed between them as well;
-# nodes around that it is read off there, and the most steps from node to node.
-WIDE, POINTS, MOST_STEPS = 4.0, 8, 32
+# Items are summed between nodes too, at a step more for the square of so many answers, up to a
+# number of steps; so many nodes around a place give the value there. That this does not depend on
+# parameters keeps values smooth in them.
+PER_STEP, MOST_STEPS, POINTS = 42, 16, 8
 # Part of an effect that is not another's, where a search takes their correlation for 1.
 SMALLEST = 1e-9
 
@@ -267,6 +268,10 @@ def add_items(
     for item in range(len(found)):
         start, stop = first[item], first[item + 1]
         box = boxes[item]
+        steps = min(math.ceil(math.sqrt(numbers[start:stop].sum() / PER_STEP)), MOST_STEPS)
+        across = steps if width > 1 else 1
+        # Between nodes values are read off those around.
+        reach = 1 if steps <= 1 else POINTS // 2
         while True:
             own = room[box[0] : box[1], : box[3] - box[2]]
             fill_box(rows[start:stop], numbers[start:stop], log_p, log_weights, width, box, own)
@@ -274,9 +279,6 @@ def add_items(
             if not math.isfinite(top):
                 break
             inner = inner_box(own, top, box)
-            steps = steps_between(own)
-            # Between nodes values are read off those around.
-            reach = 1 if steps[0] * steps[1] == 1 else POINTS // 2
             is_cut = (
                 (inner[0] < box[0] + reach and box[0] > 0)
                 or (inner[1] > box[1] - reach and box[1] < height)
@@ -291,19 +293,23 @@ def add_items(
             found[item] = -math.inf
             box[0], box[1], box[2], box[3] = 0, height, 0, width
             continue
-        if reach == 1:
-            total = exponentials(own, top)
-            rising, across = inner[0] - box[0], inner[2] - box[2]
-            kept = own[rising : inner[1] - box[0], across : inner[3] - box[2]]
-            at = inner[0] * width + inner[2]
-        else:
-            first_way = between_nodes(len(own), inner[0] - box[0], inner[1] - box[0], steps[0])
-            second_way = between_nodes(own.shape[1], inner[2] - box[2], inner[3] - box[2], steps[1])
+        is_fine = False
+        if steps > 1:
+            first_way = between_nodes(len(own), inner[0] - box[0], inner[1] - box[0], steps)
+            second_way = between_nodes(own.shape[1], inner[2] - box[2], inner[3] - box[2], across)
             fine = first_way @ np.ascontiguousarray(own) @ second_way.T
+            # Where nothing is likely, neighbours are too far apart for any curve between them.
+            is_fine = fine.max() < top + 4 * steps * steps
+        if is_fine:
             top = fine.max()
-            total = exponentials(fine, top) / (steps[0] * steps[1])
-            kept = first_way.T @ fine @ second_way / (steps[0] * steps[1])
+            total = exponentials(fine, top) / (steps * across)
+            kept = first_way.T @ fine @ second_way / (steps * across)
             at = box[0] * width + box[2]
+        else:
+            total = exponentials(own, top)
+            at = inner[0] * width + inner[2]
+            rising, sideways = inner[0] - box[0], inner[2] - box[2]
+            kept = own[rising : inner[1] - box[0], sideways : inner[3] - box[2]]
         found[item] = top + math.log(total)
         if pulls.size:
             add_pulls(rows[start:stop], numbers[start:stop] / total, width, at, kept, pulls)
@@ -346,24 +352,6 @@ def inner_box(values: Floats, top: float, box: Integers) -> tuple[int, int, int,
                 first, last = min(first, a), max(last, a + 1)
                 left, right = min(left, b), max(right, b + 1)
     return box[0] + first, box[0] + last, box[2] + left, box[2] + right
-
-
-@compiled
-def steps_between(values: Floats) -> tuple[int, int]:
-    """Steps from node to node that a posterior needs, by its curvature around the highest node."""
-    i, j = divmod(values.argmax(), values.shape[1])
-    return steps_along(values[:, j], i), steps_along(values[i], j)
-
-
-@compiled
-def steps_along(values: Floats, highest: int) -> int:
-    """Steps from node to node along a line of them."""
-    if len(values) < POINTS:
-        return 1
-    i = min(max(highest, 1), len(values) - 2)
-    bend = 2 * values[i] - values[i - 1] - values[i + 1]
-    # Beyond, nothing is likely, or nodes are too few for any sum.
-    return math.ceil(math.sqrt(bend)) if WIDE < bend <= MOST_STEPS**2 else 1
 
 
 @compiled

@@ -10,6 +10,7 @@ have few answers each. Others are sampled.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -94,13 +95,17 @@ class Crossing:
         """Factor, parameters and loadings, as `hmetad.specs.layout.layout_of` takes them."""
         return self.factor, self.parameters, self.has_loadings
 
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """Levels and observers who answered to them, (2, pairs)."""
+        level = np.repeat(np.arange(len(self.levels)), np.diff(self.answers.first))
+        observer = self.answers.rows // int(np.prod(self.counts.shape[1:]))
+        return np.unique(np.stack([level, observer]), axis=1)
+
     @property
     def may_have_loadings(self) -> bool:
         """Whether enough observers answered to the same levels: two give one covariance alone."""
-        level = np.repeat(np.arange(len(self.levels)), np.diff(self.answers.first))
-        observer = self.answers.rows // int(np.prod(self.counts.shape[1:]))
-        level, _ = np.unique(np.stack([level, observer]), axis=1)
-        return bool(np.median(np.bincount(level)) >= LEAST_OBSERVERS)
+        return bool(np.median(np.bincount(self.pairs[0])) >= LEAST_OBSERVERS)
 
     def likelihood(
         self, given: Mapping[str, Floats], *, of_trials: bool = False
@@ -229,7 +234,7 @@ def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
         answers = answers_of(counts, level, observer)
         crossing = Crossing(factor, parameters, labels, answers, pooled, model, spec.formula)
         refuse_single_answers(crossing)
-        if is_integrated(crossing, level, observer):
+        if is_integrated(crossing):
             return crossing
     return None
 
@@ -246,12 +251,9 @@ def refuse_single_answers(crossing: Crossing) -> None:
         raise TooFewError("counts", got, f"several answers to a {factor}", step)
 
 
-def is_integrated(
-    crossing: Crossing, level: NDArray[np.int64], observer: NDArray[np.int64]
-) -> bool:
-    """Whether a factor is integrated out, by the level and the observer of each cell."""
-    answers, has_spread = crossing.answers, SPREAD in crossing.parameters
-    number = crossing.nodes
+def is_integrated(crossing: Crossing) -> bool:
+    """Whether a factor is integrated out; with effects on confidence, refuse too many nodes."""
+    number, has_spread = crossing.nodes, SPREAD in crossing.parameters
     if number > MOST_NODES and has_spread:
         step = (
             "Cut numbers, such as the length of an item, into a few classes; or give log_spread "
@@ -259,9 +261,8 @@ def is_integrated(
         )
         got = f"{len(crossing.counts):,} cells of observers, with {number:,} nodes of effects"
         raise TooManyError("counts", got, f"at most {MOST_NODES:,} nodes", step)
-    pairs = np.unique(np.stack([level, observer]), axis=1)
-    is_crossed = min(int(np.bincount(row).max()) for row in pairs) > 1
-    has_few = float(answers.numbers.sum()) <= MOST_ANSWERS * len(crossing.levels)
+    is_crossed = min(int(np.bincount(row).max()) for row in crossing.pairs) > 1
+    has_few = float(crossing.answers.numbers.sum()) <= MOST_ANSWERS * len(crossing.levels)
     return has_spread or (is_crossed and has_few and number <= MOST_NODES)
 
 
