@@ -58,11 +58,11 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1518,
-    "bayes": 5997,
+    "bayes": 6001,
     "commands": 2611,
     "compare": 2102,
     "counts": 3257,
-    "likelihood": 3962,
+    "likelihood": 3955,
     "logs": 2806,
     "measures": 2672,
     "mle": 2252,
@@ -70,7 +70,7 @@ MOST_LINES = {
     "report": 3582,
     "rows": 1388,
     "simulate": 1244,
-    "specs": 1822,
+    "specs": 1821,
     "studies": 2184,
 }
 # Public modules and small folders that count as part of a room.
