@@ -253,6 +253,7 @@ def with_loadings(program: Program) -> Program:
         layout=layout,
         known_start=replace(program.start, values=program.start.values | equal),
         crossing=crossing,
+        known_whitening=None,
     )
 
 
