@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1518,
-    "bayes": 6001,
+    "bayes": 6002,
     "commands": 2611,
     "compare": 2102,
     "counts": 3257,

@@ -344,3 +344,12 @@ def test_nodes_adapt_to_items_with_many_answers(answers, widths):
         nudge[place] = step
         up, down = (likelihood.value(at + s * nudge, TWO)[0] for s in (1, -1))
         assert slopes[place] == pytest.approx((up - down) / (2 * step), abs=1e-5 * answers)
+
+
+def test_no_item_is_more_probable_than_1_however_far_a_search_goes():
+    for far in (1.0, 2.0, 3.0, 5.0, 30.0):
+        effects = replace(LOADED, log_loadings=far * LOG_LOADINGS / 0.4)
+        found = likelihood_of(4, effects, has_tables=True, nodes=21).value(
+            parameters_of(4), effects
+        )
+        assert (found <= 0).all()
