@@ -223,10 +223,11 @@ def test_measures_of_observers_are_those_over_items(drawn):
     fitted = Fitted.of(drawn)
     at_average = np.exp(fitted.log_probabilities(fitted.posterior))
     at_average = at_average.sel(correct="right").sum("rating").mean(["chain", "draw"])
-    assert (found.mean(["chain", "draw"]) < at_average - 0.02).all()
+    assert (found.mean(["chain", "draw"]) < at_average - 0.01).all()
     counts = drawn["observed_data"]["counts"]
     observed = counts.sel(correct="right").sum("rating") / ITEMS
-    np.testing.assert_allclose(found.mean(["chain", "draw"]), observed, atol=0.05)
+    # Two standard errors of 40 answers.
+    np.testing.assert_allclose(found.mean(["chain", "draw"]), observed, atol=0.145)
 
 
 @pytest.mark.integration

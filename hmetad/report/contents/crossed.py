@@ -94,14 +94,16 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     -------
     list of str
         A sentence on M, with the SD of the effects of items that explains the difference; and one
-        on AUROC2. Numbers are medians over observers.
+        on AUROC2. Numbers are medians over observers who have
+        a pooled M.
     """
     fitted = Fitted.of(fit)
     item, layout = crossing_in(fitted).factor, fitted.layout.integrated
     assert layout is not None
     means = [f"{fitted.posterior[sd.name].mean().item():.2f}" for sd in layout.sds]
     of_dprime, of_spread = means[0], f" (SD of log criteria {means[-1]})" * (len(means) > 1)
-    middle = {name: table[name].median() for name in (*ESTIMATES, *AREAS) if name in table}
+    both = table.dropna(subset=["pooled_m_ratio"])
+    middle = {name: both[name].median() for name in (*ESTIMATES, *AREAS) if name in both}
     own, pooled = middle["m_ratio"], middle["pooled_m_ratio"]
     why = "the two differ little, for confidence follows the answer"
     if pooled > own + SAME:
@@ -116,7 +118,7 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
         others += f" and {middle[f'auroc2_{SPREAD}']:.2f} by how confident they are"
     return [
         f"M is {own:.2f} at the average {item}, and {pooled:.2f} pooled over {item} (medians of "
-        f"{len(table)}): {why}.",
+        f"{len(both)}): {why}.",
         f"AUROC2 of confidence is {middle['auroc2']:.2f}; from the {item} alone it would be "
         f"{others}, estimated without the observer's own answers (medians).",
     ]
