@@ -67,7 +67,7 @@ MOST_LINES = {
     "measures": 2672,
     "mle": 2252,
     "plots": 1740,
-    "report": 3582,
+    "report": 3583,
     "rows": 1388,
     "simulate": 1244,
     "specs": 1821,
