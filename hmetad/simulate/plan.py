@@ -141,8 +141,8 @@ def plan_trials(
     two conditions); subjects without log M are left out of it, which `undefined` and `bias` show.
     A posterior of the same data gives much the same interval; in a hierarchical model it is
     narrower, where subjects have few trials. Half-widths are medians, since a study with M̂ near 0
-    has an interval without bounds. With `item_sds`, a study of three observers and 300 items takes
-    half a second on one core.
+    has an interval without bounds. With `item_sds`, errors of two observers are taken
+    as independent, though they go together: intervals of differences are too wide.
 
     Examples
     --------
