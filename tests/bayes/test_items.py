@@ -1,17 +1,13 @@
-"""How much items differ: observed, in replicated sets, and left out, against plain arithmetic."""
+"""How much items differ: observed, and in replicated sets; against plain arithmetic."""
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.integrate import quad
-from scipy.stats import norm
 
 import hmetad
-from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.items import item_log_likelihood, item_statistics
+from hmetad.bayes.items import item_statistics
 from hmetad.specs.loading import load_model
 
 RATINGS, OPTIONS = 4, 4
@@ -94,55 +90,3 @@ def test_a_model_without_an_effect_on_confidence_misses_how_ratings_differ_betwe
     assert one["p_items"].sel(statistic="rating_sd").item() == 0
     [notice] = [x for x in hmetad.notices(one) if "items differ" in x.message.lower()]
     assert "rating_sd" in notice.message
-
-
-@pytest.mark.integration
-def test_elpd_of_items_is_that_of_quadrature_at_the_same_draws():
-    """Ten items at two draws: probabilities and the integral over the effect by SciPy alone."""
-    drawn, _ = fitted_statistics(FORMULA, 60)
-    fitted = Fitted.of(drawn)
-    own = item_log_likelihood(fitted)
-    posterior = fitted.posterior
-    answer = fitted.crossing.answers
-    sigma = posterior["dprime_1|item_sigma"]
-    for item, place in product(range(10), (0, 50)):
-        at = {"chain": 0, "draw": place}
-        rows = answer.rows[answer.first[item] : answer.first[item + 1]]
-        sd = sigma.isel(at).item()
-        likelihood = integrand(posterior.isel(at), rows, sd)
-        expected, _ = quad(likelihood, -8 * sd, 8 * sd, epsabs=0, epsrel=1e-8, limit=200)
-        assert own.isel(at).values[item] == pytest.approx(np.log(expected), abs=1e-5)
-
-
-def integrand(cells, rows, sd):
-    """Likelihood of an item's answers by its effect on d′, times the density of the effect."""
-
-    def density(b):
-        log_p = norm.logpdf(b, 0, sd)
-        for row in rows:
-            observer, outcome = divmod(row, 2 * RATINGS)
-            one = cells.isel(cell=observer)
-            d = (one["dprime"].item() + b) / np.sqrt(2)
-            edges = [0, *(one["criteria"].values * np.sqrt(2)), np.inf]
-            log_p += np.log(probability_of(outcome, d, one["m_ratio"].item() * d, edges))
-        return np.exp(log_p)
-
-    return density
-
-
-def lead_above(correct, y, d):
-    """P(right, margin > y) or P(wrong, margin > y), by quadrature."""
-    if correct:
-        return quad(lambda x: norm.pdf(x - d) * norm.cdf(x - y) ** (OPTIONS - 1), -10, 15)[0]
-    return (OPTIONS - 1) * quad(
-        lambda x: norm.pdf(x) * norm.cdf(x - y - d) * norm.cdf(x - y) ** (OPTIONS - 2), -10, 15
-    )[0]
-
-
-def probability_of(outcome, d, meta, edges):
-    correct, rating = divmod(outcome, RATINGS)
-    lower, upper = (
-        0.0 if np.isinf(edge) else lead_above(correct, edge, meta)
-        for edge in (edges[rating], edges[rating + 1])
-    )
-    return lead_above(correct, 0, d) * (lower - upper) / lead_above(correct, 0, meta)
