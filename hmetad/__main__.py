@@ -4,8 +4,6 @@ from importlib import import_module
 
 from hmetad.base.process import begin_command
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line; an interrupt is met before its libraries are imported."""

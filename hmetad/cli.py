@@ -27,8 +27,6 @@ from hmetad.base.lazy import import_on_call, postpone
 from hmetad.base.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.commands.options import KNOWN, PLAIN, as_command, option_name
 
-__all__ = ["COMMANDS", "app", "main", "outcome"]
-
 INTERRUPTED = 130
 # Bytes that a cache takes at least.
 ROOM = 1_000_000

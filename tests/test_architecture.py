@@ -57,21 +57,21 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1518,
-    "bayes": 6002,
-    "commands": 2611,
-    "compare": 2102,
-    "counts": 3257,
-    "likelihood": 3955,
-    "logs": 2806,
-    "measures": 2672,
-    "mle": 2252,
-    "plots": 1740,
-    "report": 3583,
-    "rows": 1388,
-    "simulate": 1244,
-    "specs": 1821,
-    "studies": 2184,
+    "base": 1466,
+    "bayes": 5915,
+    "commands": 2575,
+    "compare": 2072,
+    "counts": 3222,
+    "likelihood": 3890,
+    "logs": 2772,
+    "measures": 2634,
+    "mle": 2234,
+    "plots": 1717,
+    "report": 3532,
+    "rows": 1364,
+    "simulate": 1236,
+    "specs": 1785,
+    "studies": 2168,
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}
@@ -197,14 +197,12 @@ def test_imports_stand_at_the_top():
     ] == []
 
 
-def test_every_module_says_what_it_does_and_what_is_public():
+def test_every_module_says_what_it_does():
     for path in MODULES:
         tree = parsed(path)
         assert ast.get_docstring(tree), path
         if path.with_suffix(".pyi") in STUBS:
             assert [ast.unparse(line) for line in tree.body[2:]] == [ATTACHED], path
-        else:
-            assert any(ast.unparse(line).startswith("__all__") for line in tree.body), path
 
 
 # What has public names has a stub, which says where they come from.
@@ -232,10 +230,26 @@ def test_public_names_are_sorted_and_all_resolve():
             assert getattr(package, name).__doc__, name
 
 
-def test_public_names_are_public_where_they_live():
+# Modules that are public themselves; all other public names stand in stubs.
+PUBLIC_MODULES = ["datasets.py", "norms.py"]
+
+
+def test_stubs_and_public_modules_alone_list_public_names():
+    listing = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        if path.with_suffix(".pyi") not in STUBS
+        and any(ast.unparse(line).startswith("__all__") for line in parsed(path).body)
+    ]
+    assert listing == PUBLIC_MODULES
+
+
+def test_stubs_name_the_modules_that_define_their_names():
     for stub in STUBS:
         for name, home in homes_in(str(stub)).items():
-            assert home == "hmetad" or name in import_module(home).__all__
+            value = getattr(import_module(home), name)
+            if callable(value):
+                assert value.__module__ in {home, "hmetad"}, name
 
 
 def test_few_names_stand_at_the_top_and_none_is_called_like_a_module_beside_it():

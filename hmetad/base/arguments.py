@@ -18,8 +18,6 @@ import numpy as np
 from hmetad.base.checks import Check, array_kind, is_number, is_whole
 from hmetad.base.errors import KindError, any_of, describe_value
 
-__all__ = ["check_inputs", "of_type"]
-
 LONGEST_NAME = 255
 NOT_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset, type)
 

@@ -10,12 +10,6 @@ import numpy as np
 
 from hmetad.base.errors import KindError, describe_value
 
-__all__ = [
-    *("Check", "array_kind", "arrays_of_numbers", "check_that", "finite", "is_number", "is_whole"),
-    *("positive", "probability", "seed_or_none", "share_or_none", "whole", "with_posterior"),
-    *("with_submit", "with_variables"),
-]
-
 type Check = Callable[[str, Any], object]
 
 MOST_WHOLE = 2**63

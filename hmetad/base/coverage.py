@@ -17,11 +17,6 @@ from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
 
-__all__ = [
-    *("CODE", "Items", "coverage_attrs", "coverage_notices", "item_coverage", "items_of"),
-    *("shared_parts", "shares_of", "strata_columns", "summed_coverage", "unequal_items"),
-]
-
 type Ints = NDArray[np.int64]
 # Of a cell the items that it has, and those that it and the cells that share items with it have.
 type Items = Mapping[str, Sequence[int]]

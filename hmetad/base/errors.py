@@ -9,15 +9,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
-__all__ = [
-    *("CardError", "ChoiceError", "ColumnError", "ConflictError", "DamagedError", "EmptyError"),
-    *("FileError", "FormulaError", "InputError", "InstallError", "KindError", "LabelError"),
-    *("LevelError", "MissingError", "ModelError", "NeedError", "NumberError", "OutputError"),
-    *("RatingError", "RepeatError", "ShapeError", "SourceError", "StimulusError", "TakenError"),
-    *("TooFewError", "TooManyError", "UnknownError", "UnusedError", "WorkerError", "any_of"),
-    *("describe_value", "listed_both", "nearest", "one_line"),
-]
-
 LONGEST = 2000
 # Letters from which on the beginning of a word suggests the whole.
 SHORTEST = 3

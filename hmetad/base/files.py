@@ -23,11 +23,6 @@ from pathlib import Path
 
 from hmetad.base.errors import FileError
 
-__all__ = [
-    *("PACKED", "TABLES", "TEXTS", "conversion_step", "files_of", "found_in", "is_table"),
-    *("no_file_error", "refuse_place", "would_find", "write_together"),
-]
-
 # Suffixes of tables, of texts that are tables where their delimiter is known, and of what may be
 # compressed.
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")

@@ -11,8 +11,6 @@ import numpy as np
 
 from hmetad.base.errors import DamagedError
 
-__all__ = ["FrozenMapping", "freeze"]
-
 
 class FrozenMapping[Value](Mapping[str, Value]):
     """A mapping that cannot be changed, and that hashes where its values do.

@@ -13,8 +13,6 @@ import pandas as pd
 
 from hmetad.base.errors import ChoiceError
 
-__all__ = ["check_same_names", "level_order", "number_text", "row_labels"]
-
 
 def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
     """Labels of rows: their values, joined; long numbers are rounded where labels stay unlike.

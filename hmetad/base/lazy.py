@@ -12,8 +12,6 @@ from importlib import import_module
 from operator import attrgetter
 from types import ModuleType
 
-__all__ = ["attach", "homes_in", "import_on_call", "import_without", "postpone"]
-
 
 def attach(package: str, file: str) -> tuple[list[str], object, object]:
     """Public names of a package, its ``__getattr__`` and its ``__dir__``.

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from hmetad.base.errors import TooManyError
 
-__all__ = ["in_words", "refuse_memory"]
-
 CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 
 

@@ -17,13 +17,6 @@ from scipy.special import betaincinv, chdtri, ndtri
 
 from hmetad.base.notice_registry import limit
 
-__all__ = [
-    *("FEWEST_DRAWS", "INDEPENDENT", "ROWS_AT_ONCE", "chains_disagree", "check_chains"),
-    *("defined_draws", "effective_draws", "has_chains", "mean_and_interval", "quantile_error"),
-    *("rank_rhat", "rhat_limit", "row_quantile", "share_interval", "too_undefined"),
-    *("undefined_share", "where_defined"),
-]
-
 type Floats = NDArray[np.float64]
 
 FEWEST_DRAWS = 4

@@ -18,11 +18,6 @@ from hmetad.base.errors import ChoiceError, KindError
 from hmetad.base.notice_registry import Severity, about_alone, text_of
 from hmetad.base.untrusted import read_attr
 
-__all__ = [
-    *("CARRIED_ATTRS", "Notice", "copy_notices", "first_few", "notice_attrs", "notice_of"),
-    *("notice_where", "notices", "notices_where", "undetermined_cells", "with_notices"),
-]
-
 NAMED = 5
 # Attrs that a result takes from its source: notices, and which cells were given the same items.
 CARRIED_ATTRS = ("notices", "same_items")

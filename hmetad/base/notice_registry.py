@@ -11,11 +11,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = [
-    *("about_alone", "codes", "limit", "repeat_in_comparison", "sentence", "short_words"),
-    "step_values",
-]
-
 Severity = Literal["info", "warning", "error"]
 
 TABLE = Path(__file__).with_name("notices.toml")

@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, NoReturn
 
-__all__ = ["USAGE", "at_the_end", "begin_command", "end", "said_of_end", "silence"]
-
 USAGE, SIGNALLED = 2, 128
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 SHOW_CURSOR = "\n\x1b[?25h"

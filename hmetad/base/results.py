@@ -12,12 +12,6 @@ from typing import Any, Literal
 
 from hmetad.base.errors import ChoiceError
 
-__all__ = [
-    *("REGISTERED", "Result", "about", "attrs_of", "best_end", "debiased_names"),
-    *("depends_on_ratings", "find_result", "is_raised_by_chance", "names_of", "refuse_biased"),
-    *("rests_on_confidence", "results", "shown_in", "type2_functions"),
-]
-
 Shown = Literal["", "estimate", "interval"]
 
 TABLE = Path(__file__).with_name("results.toml")

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["guard", "guard_frame", "unguard"]
-
 SIGNS = "=@＝＠﹫"
 RUNS = re.compile(rf"'*[{SIGNS}]")
 GUARDED = re.compile(rf"'+[{SIGNS}]")

@@ -19,8 +19,6 @@ from typing import Any
 
 from hmetad.base.errors import WorkerError
 
-__all__ = ["at_most", "in_order_of_end", "in_threads", "usable_cpus"]
-
 PREFIX = "hmetad"
 LIMIT: ContextVar[int | None] = ContextVar("threads", default=None)
 

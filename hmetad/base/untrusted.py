@@ -9,8 +9,6 @@ from typing import Any
 
 from hmetad.base.errors import DamagedError
 
-__all__ = ["parse_json", "read_attr"]
-
 MAX_CHARACTERS = 20_000_000
 TEXTS = ("code", "severity", "message", "source", "next_step", "shell_step")
 NOTICE = dict.fromkeys(TEXTS, str)

@@ -10,8 +10,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from hmetad.base.errors import ChoiceError
 
-__all__ = ["FACTOR_DIM", "Identity", "Role", "factor_of_dim", "identity_of", "is_dim_of"]
-
 Role = Literal[
     "cell", "hyperparameter", "coefficient", "sd", "partial", "offset", "effect", "correlation",
     "loading",

@@ -12,8 +12,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from typing import Any
 
-__all__ = ["Workers"]
-
 # Work is divided between the processes: each uses one thread.
 ONE_THREAD = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 

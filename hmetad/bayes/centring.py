@@ -25,8 +25,6 @@ from hmetad.bayes.parametrisation import correlation_factors
 from hmetad.bayes.program import Program, unfold
 from hmetad.bayes.start import Start
 
-__all__ = ["learn_centring"]
-
 type Floats = NDArray[np.float64]
 
 # What h may be multiplied by; where several do as well, the first one is taken.

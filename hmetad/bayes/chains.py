@@ -50,11 +50,6 @@ if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
     from nutpie.compiled_pyfunc import PyFuncModel
 
-__all__ = [
-    *("OPTIONS", "Request", "announce", "labelled_posterior", "posterior_of", "sample_enough"),
-    *("sample_together", "tree_of"),
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

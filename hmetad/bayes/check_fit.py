@@ -21,8 +21,6 @@ from hmetad.specs.crossing import ANSWERS, read_answers
 from hmetad.specs.design import refuse_other_tables
 from hmetad.specs.spec import SPREAD, ModelSpec, variables_with_prior
 
-__all__ = ["ALLOWED", "check_estimates", "check_fit", "has_estimates", "with_odd_draws"]
-
 ALLOWED = "a fit as hmetad wrote it"
 
 GROUPS = ("posterior", "sample_stats", "observed_data")

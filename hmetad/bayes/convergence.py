@@ -24,12 +24,6 @@ from hmetad.counts.columns import as_text
 from hmetad.likelihood.family import Family
 from hmetad.specs.design import cell_table
 
-__all__ = [
-    *("AGREE", "ENOUGH", "Flags", "check_variable", "convergence_notices", "divergence_notices"),
-    *("flagged_elements", "pools_m", "prediction_notices", "sampled_variables", "sampling_flags"),
-    "variable_notices",
-]
-
 type Floats = NDArray[np.float64]
 # Diagnostic ("rhat", "ess") → variable → which of its elements are bad.
 type Flags = Mapping[str, Mapping[str, xr.DataArray]]

@@ -20,8 +20,6 @@ from hmetad.likelihood.crossed import CrossedLikelihood, Effects
 from hmetad.specs.crossing import elpd_of_levels, inverse_root
 from hmetad.specs.layout import IntegratedLayout
 
-__all__ = ["CrossedDensity", "Whitening", "whitening_of"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

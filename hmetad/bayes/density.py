@@ -28,23 +28,6 @@ from hmetad.likelihood.compiling import c_function, compiled, inlined
 from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
-__all__ = [
-    "CELLS",
-    "ProgramArrays",
-    "add_rest",
-    "c_functions",
-    "evaluate",
-    "evaluate_parts",
-    "evaluate_warped",
-    "expand",
-    "log_exponential_integral",
-    "pack",
-    "parameters_at",
-    "pull_back",
-    "unwarp",
-    "warped",
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -18,11 +18,6 @@ from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_SQRT_2PI
 from hmetad.likelihood.tensors import log_ndtr
 
-__all__ = [
-    *("LOCATION_FAMILIES", "add_variable", "lkj_cholesky", "log_exponential_integral"),
-    "sorted_normal",
-]
-
 LOCATION_FAMILIES = ("Normal", "StudentT")
 OUTWARD = np.array([-1.0, 1.0])[:, None]
 EULER = 0.5772156649015329

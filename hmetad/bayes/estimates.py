@@ -38,8 +38,6 @@ from hmetad.specs.identification import same_effect_notices
 from hmetad.specs.layout import FormulaLayout, Layout, layout_of
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["fit_estimates"]
-
 BYTES = 8
 # Prior SDs of coefficients, in standard deviations of the estimates.
 WIDE = 5.0

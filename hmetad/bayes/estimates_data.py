@@ -35,8 +35,6 @@ from hmetad.base.untrusted import read_attr
 from hmetad.likelihood.families.normal import LINKS, Link
 from hmetad.specs.design import cell_table
 
-__all__ = ["Estimates", "read_estimates"]
-
 type Floats = NDArray[np.float64]
 type Source = pd.DataFrame | xr.DataArray | xr.Dataset | xr.DataTree
 

@@ -51,8 +51,6 @@ from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["finish", "with_variable_notices"]
-
 NEGLIGIBLE_SHARE = 0.01
 # Codes of what is thin in single cells, and what a population needs no advice about: it pools them.
 THIN = {"empty-ratings", "few-errors", "few-trials"}

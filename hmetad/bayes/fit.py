@@ -42,8 +42,6 @@ from hmetad.likelihood.priors import Prior
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 
-__all__ = ["AS_NEEDED", "fit"]
-
 type Sampler = Callable[[Program, Request], xr.DataTree]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")

@@ -31,8 +31,6 @@ from hmetad.specs.formula import ParsedFormula, parse_formula
 from hmetad.specs.layout import Layout, layout_of, pooled_over
 from hmetad.specs.spec import ModelSpec, spec_of
 
-__all__ = ["Fitted"]
-
 type Floats = NDArray[np.float64]
 
 # Tables in the place of those of cells have so many rows at most.

@@ -30,8 +30,6 @@ from hmetad.mle.units import Units
 from hmetad.specs.design import Block
 from hmetad.specs.spec import free_priors
 
-__all__ = ["group_log_likelihood"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

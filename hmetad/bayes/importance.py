@@ -33,8 +33,6 @@ from hmetad.bayes.separate_cells import (
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.likelihood.family import Family
 
-__all__ = ["can_be_weighed", "most_ratings", "sample_by_importance"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

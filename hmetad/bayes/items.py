@@ -27,16 +27,6 @@ from hmetad.likelihood.tape import column_shapes
 from hmetad.specs.crossing import Crossing
 from hmetad.specs.spec import SPREAD
 
-__all__ = [
-    "at_some_draws",
-    "auroc2_by_items",
-    "crossing_in",
-    "item_effects",
-    "item_log_likelihood",
-    "log_probabilities",
-    "replicated_items",
-]
-
 type Floats = NDArray[np.float64]
 
 # Posterior draws that are looked at, about.

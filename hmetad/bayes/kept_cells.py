@@ -23,12 +23,6 @@ from hmetad.specs.design import Design
 from hmetad.specs.layout import dim_names
 from hmetad.specs.spec import ModelSpec
 
-__all__ = [
-    *("CHAINS", "DRAWS", "OUTCOME", "cell_results", "derived_results", "follow_from_effects"),
-    *("following_names", "keeps_cells", "linear_predictor", "outcome_draws", "posterior_bytes"),
-    "weighted_sum",
-]
-
 type Floats = NDArray[np.float64]
 
 BYTES = 8

@@ -21,8 +21,6 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
 from hmetad.bayes.items import item_log_likelihood
 
-__all__ = ["loo"]
-
 # Notices of a fit whose draws are no good estimate of anything.
 SAMPLED_BADLY = ("divergences", "rhat", "ess")
 

@@ -36,11 +36,6 @@ from hmetad.specs.layout import BlockLayout, FormulaLayout, Variable
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 
-__all__ = [
-    *("build_model", "drawn_counts", "initial_values", "linear_predictor", "pymc_model"),
-    *("rebuild_model", "sample_pymc"),
-]
-
 type Floats = NDArray[np.float64]
 type Known = dict[str, TensorVariable]
 # Choices of a likelihood, with their names.

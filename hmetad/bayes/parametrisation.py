@@ -22,11 +22,6 @@ from numpy.typing import NDArray
 
 from hmetad.specs.design import Block, Design
 
-__all__ = [
-    *("BlockParametrisation", "OuterBlock", "Parametrisation", "correlation_factors"),
-    "parametrise",
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -39,11 +39,6 @@ from hmetad.measures.catalogue import measure_result
 from hmetad.specs.design import parse_design
 from hmetad.specs.formula import level_columns
 
-__all__ = [
-    *("average_conditions", "cell_coords", "covariate_means", "level_draws", "predict"),
-    *("predict_levels", "predict_measures", "predicted_cells", "wanted_cells", "with_concerning"),
-]
-
 # Tables that are measured together.
 TABLES_AT_ONCE = 20_000
 

@@ -22,8 +22,6 @@ from hmetad.bayes.predict import cell_coords, wanted_cells, with_concerning
 from hmetad.counts.resample import seed_entropy
 from hmetad.specs.design import Block, parse_design
 
-__all__ = ["predict_estimates"]
-
 type Floats = NDArray[np.float64]
 
 # Level of a column of which nothing is known.

@@ -32,8 +32,6 @@ from hmetad.specs.design import given_of
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["add_groups", "draw_prior", "mean_counts", "predicted_counts"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -46,8 +46,6 @@ from hmetad.specs.layout import (
 )
 from hmetad.specs.spec import SPREAD, ModelSpec
 
-__all__ = ["Program", "build_program", "unfold", "with_best_loadings", "with_loadings"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

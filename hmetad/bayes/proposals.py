@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from hmetad.bayes.density import evaluate_parts
 from hmetad.likelihood.compiling import compiled
 
-__all__ = ["DEGREES_OF_FREEDOM", "Profile", "evaluate_points", "propose"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -25,11 +25,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from hmetad.base.errors import FormulaError
 
-__all__ = [
-    *("LARGE", "MILLISECONDS", "MOST_DRAWS", "STATISTICS", "TARGETS", "Drawn", "Plan", "Start"),
-    "sample_rounds",
-]
-
 type Floats = NDArray[np.float64]
 # Makes the sampler of a chain, which runs from then on, from options of nutpie.
 type Start = Callable[..., Any]

@@ -24,8 +24,6 @@ from hmetad.likelihood.priors import Prior
 from hmetad.specs.crossing import unpooled_counts
 from hmetad.specs.spec import ModelSpec, spec_of, variables_with_prior, with_changes
 
-__all__ = ["other_choices", "sensitivity"]
-
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
 NORMAL_M = "M normal between people instead of log M"
 COARSER, FEWEST_RATINGS = "ratings taken together in pairs", 4

@@ -18,11 +18,6 @@ from hmetad.bayes.kept_cells import DRAWS, posterior_bytes
 from hmetad.bayes.program import Program
 from hmetad.bayes.rounds import Drawn
 
-__all__ = [
-    *("OF_CELLS", "CellPosterior", "chains_of_cell", "draws_by_default", "sample_cells_by_chains"),
-    *("seeds_of_cells", "statistics_of"),
-]
-
 # Statistics of cells, and those of chains that are kept for every cell.
 OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
 KEPT = ("step_size", "n_steps", "energy")

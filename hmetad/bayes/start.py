@@ -24,10 +24,6 @@ from hmetad.specs.design import Block, Design, Term, places_of
 from hmetad.specs.layout import FormulaLayout, Layout, Variable
 from hmetad.specs.spec import ModelSpec
 
-__all__ = [
-    *("Start", "fit_mixed", "mixed_start", "starting_point"),
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Estimates = dict[str, tuple[Floats, Floats]]

@@ -28,8 +28,6 @@ from hmetad.base.notice_registry import limit
 from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.check_fit import ALLOWED, check_fit, has_estimates, with_odd_draws
 
-__all__ = ["load_draws", "load_fit", "load_source", "save_draws", "save_fit", "thin_draws"]
-
 MAX_BYTES = 16 * 2**30
 # Draws of resampling: their group, and what it may hold beside them.
 GROUP, TRIALS = "resampled", "trials"

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from hmetad.bayes.parametrisation import BlockParametrisation
 
-__all__ = ["KINDS", "Known", "Warp", "known_of_coefficients", "scale_of_sd", "warp_of"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

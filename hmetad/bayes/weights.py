@@ -10,8 +10,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["places_by_weight", "smooth_weights"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 
     from hmetad.base.notice import Notice
 
-__all__ = [
-    *("DATA_FILES", "REPORTS", "Answer", "Listing", "Output", "PrintOptions", "as_seed"),
-    *("command_line", "output_file", "refuse_inputs", "rows_of", "writable_file"),
-    "writable_folder",
-]
-
 Format = Literal["table", "json", "csv", "markdown", "latex"]
 Output = Annotated[Path | None, typer.Option("--output", "-o")]
 # Suffixes of outputs: the rows of an answer, and pages about it.

@@ -30,8 +30,6 @@ from hmetad.text.names import symbol
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["estimates", "fit", "models"]
-
 CARDS = {"model": "model", "title": "title", "question": "question"}
 SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 SHOWN |= {"lower": "lower", "upper": "upper"}

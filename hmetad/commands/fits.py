@@ -48,13 +48,6 @@ if TYPE_CHECKING:
     from hmetad.base.notice import Notice
     from hmetad.report.page.report import Report
 
-__all__ = [
-    *("DRAWS_FILE", "Fits", "about_fits", "are_resampled", "bearing_notices", "fit_notices"),
-    *("judged_quantity", "levels_of", "named_fits", "notices", "notices_command"),
-    *("fits_otherwise", "read_fits", "report"),
-]
-
-
 DRAWS_FILE = ".nc"
 type Fits = Mapping[str, "xr.DataTree"]
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     type Sources = Mapping[str, xr.DataTree | xr.Dataset]
 
-__all__ = ["Gate", "Outcome", "asked_gate", "judge_gate", "parse_gate", "with_outcome"]
-
 CONDITION = re.compile(
     r"(.*?\S) (?P<not>not )?((worse|better|less|greater) than|different from) (.*\S.*)"
 )

@@ -45,11 +45,6 @@ if TYPE_CHECKING:
 
     from hmetad.base.notice import Notice
 
-__all__ = [
-    *("import_dataset", "import_helm", "import_inspect", "import_lighteval", "import_lm_eval"),
-    *("import_matlab", "import_table", "trials_csv", "trials_parquet"),
-]
-
 REMARKS = (
     *("filters", "delimiter", "decimal_commas", "undecided_commas", "rejected"),
     *("duplicates", "unfinished", "examples"),

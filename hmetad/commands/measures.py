@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from hmetad.counts.columns import Trials
     from hmetad.rows.queries import Rows
 
-__all__ = ["columns", "measures"]
-
 MORE = "; all of them by -o table.csv or --json"
 # Notices of choices among options that need all trials of a cell.
 OF_WHOLE_CELLS = ("letters-uneven", "mixed-items")

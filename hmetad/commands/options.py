@@ -21,12 +21,6 @@ import typer
 
 from hmetad.base.errors import ChoiceError, InputError, NumberError, UnusedError
 
-__all__ = [
-    *("KNOWN", "PLAIN", "Chains", "FixedSeed", "Options", "Seed", "as_command", "given_options"),
-    *("option_name", "options_named", "parse_correction", "parse_limits", "parse_numbers"),
-    *("parse_pairs", "sampling_options", "split"),
-]
-
 Chains = Annotated[int | None, typer.Option(min=4)]
 Seed = Annotated[int | None, typer.Option(min=0)]
 FixedSeed = Annotated[int, typer.Option(min=0)]

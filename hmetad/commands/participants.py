@@ -41,8 +41,6 @@ from hmetad.text.names import column_name
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["reliability", "select"]
-
 HALVES = {"quantity": "measure", "group": "group", "correlation": "r", "reliability": "reliability"}
 HALVES |= {"reliability_lower": "lower", "reliability_upper": "upper", "people": "people"}
 SESSIONS = {"quantity": "measure", "group": "group", "kind": "kind", "icc": "ICC"}

@@ -32,8 +32,6 @@ from hmetad.report.terminal import say
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["plan_groups", "plan_trials"]
-
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 PLANNED = {"subjects": "people", "trials": "trials"}
 PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
@@ -116,8 +114,6 @@ class TrialPlanOptions(PlanOptions):
         Participants in each condition: with several, their mean is evaluated.
     between_sd : SD
         SD of log M between participants.
-    correlation : R
-        Correlation of a participant's log M between the two conditions.
     item_sds : SD[,SD]
         SDs between items of d′, and of log criteria: all observers answer the same items, as many
         as trials.
@@ -125,8 +121,6 @@ class TrialPlanOptions(PlanOptions):
         Further observers who answer the same items.
     comparisons : N
         Number of comparisons to correct for (Bonferroni).
-    meta_criterion : RULE
-        Rule for the criterion κ of meta-d′: relative (κ = M·c) or absolute (κ = c).
     """
 
     trials: str = "100,200,400,800,1600"
@@ -136,11 +130,9 @@ class TrialPlanOptions(PlanOptions):
     options: Annotated[int, typer.Option(min=2)] = 2
     subjects: Annotated[int, typer.Option(min=1)] = 1
     between_sd: float = 0.0
-    correlation: float = 0.0
     item_sds: str | None = None
     others: Annotated[int, typer.Option(min=0)] = 0
     comparisons: Annotated[int, typer.Option(min=1)] = 1
-    meta_criterion: Literal["relative", "absolute"] = "relative"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,10 +195,7 @@ def plan_trials(asked: TrialPlanOptions) -> None:
       --rope=-0.05,0.05 --trials 300,1000,3000 --draws 100
     """
     written = output_file(asked.output, DATA_FILES)
-    if asked.options > 2 or asked.item_sds:
-        asked.refuse_idle(meta_criterion="with two options")
-    names = ["options", "subjects", "between_sd", "correlation", "others", "comparisons"]
-    names.append("meta_criterion")
+    names = ("options", "subjects", "between_sd", "others", "comparisons")
     with options_named({"c": "--criterion"}):
         found = hmetad.simulate.plan_trials(
             trials=parse_numbers("--trials", asked.trials, int),

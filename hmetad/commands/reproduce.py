@@ -26,8 +26,6 @@ from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, SURVEYS, TABLES, check_study, survey_sets
 from hmetad.studies.run import reproduce as run_study
 
-__all__ = ["reproduce"]
-
 COMPARED = {name: name for name in ("table", "row", "quantity")}
 COMPARED |= {"printed": "in print", "ours": "here"}
 SURVEYED = {name: name for name in ("set", "population", "people", "trials")}

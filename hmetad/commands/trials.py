@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from hmetad.counts.columns import Trials
     from hmetad.rows.queries import Rows
 
-__all__ = [
-    *("CellOptions", "TrialOptions", "are_numbers", "cell_heading", "columns_of", "count_file"),
-    *("count_scanned", "parse_by", "quantile_ratings", "scan_trials"),
-]
-
 trials_in_use: Callable[..., Any] = import_on_call("hmetad.counts.columns", "trials_in_use")
 # More are likely percentages.
 MOST_RATINGS = 20

@@ -54,12 +54,6 @@ from hmetad.compare.cells import (
     strata_without,
 )
 
-__all__ = [
-    *("Compared", "Contrasts", "Weights", "average_cells", "average_contrasts", "compared_cells"),
-    *("counted_trials", "not_pooled", "numbers_of_cells", "pool_attrs", "trials_by_level"),
-    "trials_of",
-]
-
 type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 type Weights = str | Mapping[str, float]

@@ -32,14 +32,6 @@ from hmetad.base.notice_registry import about_alone
 from hmetad.base.results import about
 from hmetad.base.variable_roles import identity_of, is_dim_of
 
-__all__ = [
-    *("ONE_FIT", "SAMPLE_DIMS", "Draws", "Fits", "as_cells", "both_codes", "cell_levels"),
-    *("cells_of", "check_fits", "codes_on_draws", "coordinates_of_cells", "coordinates_of_places"),
-    *("design_of", "each_fit", "error_flags", "fits_in", "joined_codes", "levels_held"),
-    *("name_list", "one_variable", "posterior_of", "quantity_of", "refuse_covariate", "strata_of"),
-    *("strata_without", "undefined_notice", "with_chains"),
-]
-
 type Floats = NDArray[np.float64]
 type Draws = xr.DataTree | xr.Dataset | xr.DataArray
 type Fits = Draws | Mapping[str, Draws]

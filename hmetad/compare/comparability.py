@@ -36,11 +36,6 @@ from hmetad.compare.cells import (
     strata_of,
 )
 
-__all__ = [
-    *("are_unlike", "carried_notices", "dependence", "side_coverage", "traits_of"),
-    *("type1_differences", "unlike_notices", "unlike_sides"),
-]
-
 type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 

@@ -62,8 +62,6 @@ from hmetad.compare.comparability import (
 )
 from hmetad.compare.words import BROUGHT
 
-__all__ = ["Kind", "contrast", "moved_apart", "pair_cells"]
-
 type Floats = NDArray[np.float64]
 type Level = str | float | bool | None
 

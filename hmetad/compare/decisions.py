@@ -17,8 +17,6 @@ from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices
 from hmetad.compare.words import BROUGHT, COLUMNS, correction_words, headings, pool_words
 
-__all__ = ["Decisions", "labelled_columns"]
-
 MOST_ROWS = 60
 
 

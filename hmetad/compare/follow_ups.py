@@ -25,8 +25,6 @@ from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.verdicts import decide, nearby_intervals
 
-__all__ = ["Relation", "relation_table", "repeat_decisions", "superiority_table"]
-
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 Relation = Literal[

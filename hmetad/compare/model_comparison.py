@@ -33,8 +33,6 @@ from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import attrs_of, names_of
 
-__all__ = ["compare_models", "model_frequencies"]
-
 type Floats = NDArray[np.float64]
 
 # Sivula et al.: below this the models predict alike, and the standard error is unreliable.

@@ -16,8 +16,6 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, positive, probability
 from hmetad.base.errors import MissingError, ShapeError
 
-__all__ = ["pool_studies"]
-
 type Floats = NDArray[np.float64]
 
 # Values of the spread between studies at which its density is computed, and halvings of a search

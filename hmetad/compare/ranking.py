@@ -52,8 +52,6 @@ from hmetad.compare.comparability import (
 )
 from hmetad.compare.contrasts import moved_apart
 
-__all__ = ["rank", "rank_table"]
-
 type Floats = NDArray[np.float64]
 type Columns = dict[str, NDArray[Any]]
 

@@ -30,8 +30,6 @@ from hmetad.compare.cells import (
 )
 from hmetad.compare.contrasts import contrast
 
-__all__ = ["bayes_factor"]
-
 type Floats = NDArray[np.float64]
 
 HOW = (

@@ -49,11 +49,6 @@ from hmetad.compare.cells import (
 )
 from hmetad.compare.decisions import Decisions, labelled_columns
 
-__all__ = [
-    *("IntervalKind", "check_arguments", "decide", "decide_normal", "interval_words", "judge"),
-    *("nearby_intervals", "summarise", "with_one_dim"),
-]
-
 IntervalKind = Literal["eti", "hdi"]
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]

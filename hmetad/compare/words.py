@@ -13,10 +13,6 @@ from typing import Any, Literal
 
 from hmetad.base.untrusted import read_attr
 
-__all__ = [
-    *("BROUGHT", "COLUMNS", "Column", "correction_words", "headings", "pool_words", "ranked_words"),
-]
-
 MOST_SHARES = 8
 # Columns of decisions, in their order in the table, where coordinates come after the label.
 TABLE = Path(__file__).with_name("columns.toml")

@@ -22,13 +22,6 @@ from hmetad.base.errors import (
 )
 from hmetad.base.results import type2_functions
 
-__all__ = [
-    *("CORRECT", "STIMULI", "TYPE1_DIMS", "TYPE2_DIMS", "Axes", "counted_options", "dims_text"),
-    *("has_more_options", "refuse_falling_ratings", "refuse_impossible_counts", "refuse_no_counts"),
-    *("refuse_other_dims", "require_options", "require_stimulus", "table_dims", "type2_measures"),
-    "whole_options",
-]
-
 
 @dataclass(frozen=True)
 class Axes:

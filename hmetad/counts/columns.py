@@ -36,12 +36,6 @@ from hmetad.rows.queries import Rows, plain_value
 from hmetad.rows.tables import TableLike, rows_of
 from hmetad.rows.values import are_gaps, refuse_unwritable
 
-__all__ = [
-    *("Codes", "Label", "as_correct", "as_text", "check_roles", "code_notices", "column_names"),
-    *("given_labels", "listed", "named_rows", "plain_array", "right_trials", "several_columns"),
-    *("text_columns", "without_codes"),
-]
-
 By = str | Sequence[str] | Mapping[str, str]
 Label = str | int | float | bool
 type Codes = str | float | Sequence[str | float]

@@ -64,8 +64,6 @@ from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Tally, Values, plain_value
 from hmetad.rows.tables import TableLike
 
-__all__ = ["complete_rows", "count_correct", "count_trials"]
-
 type Ints = NDArray[np.int64]
 
 # More distinct rows of stimulus, response and a column than any record of correctness has.

@@ -22,8 +22,6 @@ from hmetad.counts.difficulty import RESPONSE_TIME
 from hmetad.counts.tables import below_half
 from hmetad.rows.duplicates import plain_name
 
-__all__ = ["described_trials", "guess_table", "guessed_record"]
-
 BY = ("subject", "task", "condition", "group")
 # What a trial must have, as far as the table has it.
 NEEDED = ("subject", "stimulus", "response", "confidence", "correct")

@@ -23,8 +23,6 @@ from hmetad.counts.items import LOOKED_AT, MOST_COLUMNS, in_cells, unused_column
 from hmetad.rows.duplicates import is_item_name, plain_name
 from hmetad.rows.queries import Rows, Tally, Values
 
-__all__ = ["difficulty_columns", "difficulty_notices", "named_difficulty"]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 

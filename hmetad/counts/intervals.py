@@ -33,8 +33,6 @@ from hmetad.counts.resample import (
 )
 from hmetad.counts.tables import high_ratio_notices
 
-__all__ = ["biased_draws", "is_beside", "limits_of", "resample_interval"]
-
 Method = Literal["percentile", "basic", "bca"]
 type Floats = NDArray[np.float64]
 

@@ -20,11 +20,6 @@ from hmetad.counts.columns import as_text, group_numbers
 from hmetad.rows.duplicates import is_item_name, is_name_of_who, is_people_name, plain_name
 from hmetad.rows.queries import Rows, Values
 
-__all__ = [
-    *("GROUPS", "answers_of_one_time", "apart_notices", "columns_beside_items"),
-    *("columns_of_questions", "columns_that_differ", "item_parts", "whole_items"),
-]
-
 type Ints = NDArray[np.int64]
 
 # What readers of logs call whose answers they are, to which version of a question.

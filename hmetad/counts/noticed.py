@@ -24,8 +24,6 @@ from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.rows.queries import Rows, Tally
 from hmetad.rows.tables import TableLike
 
-__all__ = ["add_notices", "frame_notices", "missing_answers", "trial_notices"]
-
 type Floats = NDArray[np.float64]
 type Bools = NDArray[np.bool_]
 type RowText = Callable[[Mapping[Any, Any]], str]

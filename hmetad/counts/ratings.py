@@ -51,8 +51,6 @@ from hmetad.rows.quantiles import NumberColumn
 from hmetad.rows.queries import Rows, Tally, plain_value, regrouped
 from hmetad.rows.values import GAPS, refuse_unwritable
 
-__all__ = ["bin_confidence", "text_as_confidence"]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 Method = Literal["quantile", "width", "edges"]

@@ -45,11 +45,6 @@ from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import cell_labels, count_notices, rating_attrs, sums_by
 from hmetad.rows.duplicates import is_people_name
 
-__all__ = [
-    *("Hold", "as_dataset", "cell_columns", "cell_generator", "clusters_of", "counts_together"),
-    *("draw_tables", "has_spread", "resample", "seed_entropy", "spreadless"),
-]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]

@@ -21,11 +21,6 @@ from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS
 from hmetad.counts.tables import choice_z, items_together, without_columns
 from hmetad.rows.duplicates import is_item_name, is_people_name
 
-__all__ = [
-    *("CLEAR_Z", "FEWEST_CELLS", "Flags", "confidence_z", "notice_of_levels", "pairs"),
-    *("reversed_scale", "with_scale_notices"),
-]
-
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 # Cells, and among how many levels they are one → whether something is found, and what to say.

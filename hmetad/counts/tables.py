@@ -48,12 +48,6 @@ from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_arra
 from hmetad.rows.duplicates import is_item_name, is_people_name
 from hmetad.rows.values import refuse_unwritable
 
-__all__ = [
-    *("ACKNOWLEDGEMENT", "EXPECTED", "as_detection", "cell_coords", "cell_labels", "cells_of"),
-    *("high_ratio_notices", "is_high_ratio", "items_together", "plain_attrs", "rating_attrs"),
-    *("ratings_in_use", "type2_counts", "unequal_ratings", "without_columns"),
-]
-
 # Posterior probability, as of an interval of 95 %.
 SURE = 0.975
 ACKNOWLEDGEMENT = "M-ratio near 1 by construction"

@@ -19,8 +19,6 @@ from hmetad.counts.checks import STIMULI, TYPE1, TYPE1_DIMS, require_stimulus
 from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
 from hmetad.counts.tables import cell_labels, count_notices, count_table
 
-__all__ = ["from_nr", "labelled_cells", "to_nr"]
-
 
 @check_inputs(skip=("nR_S1", "nR_S2"))
 def from_nr(

@@ -24,9 +24,6 @@ from numba.core import dispatcher
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.ccallback import CFunc
 
-__all__ = ["c_function", "check_code_of", "compiled", "inlined", "keep_compiled"]
-__all__ += ["stamp_of", "summed"]
-
 # Values of names that a function has in its code.
 CONSTANTS = (int, float, str, tuple, np.ndarray)
 # Bytes of a hash.

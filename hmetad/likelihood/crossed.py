@@ -33,8 +33,6 @@ from hmetad.likelihood.tape import (
     tape_of,
 )
 
-__all__ = ["Answers", "CrossedLikelihood", "Effects", "Grid"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -17,11 +17,6 @@ from scipy.special import log_ndtr
 from hmetad.base.frozen import FrozenMapping
 from hmetad.likelihood.priors import Prior
 
-__all__ = [
-    *("NUMPY", "TWO_ALTERNATIVES", "Array", "Arrays", "Choice", "Family", "Formula"),
-    *("OutcomeLayout", "Parameter", "Quantity", "Values"),
-]
-
 # Arrays of NumPy or PyTensor: readable likelihoods use only what both have.
 type Array = Any
 type Values = Mapping[str, Array]

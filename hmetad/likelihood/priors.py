@@ -11,8 +11,6 @@ from numbers import Real
 from hmetad.base.errors import CardError, nearest
 from hmetad.base.frozen import FrozenMapping
 
-__all__ = ["POSITIVE", "Prior"]
-
 # Distributions of positive numbers.
 POSITIVE = ("HalfNormal", "Exponential", "Gamma", "LogNormal", "UniformTimesHalfNormal")
 # Parameters of each distribution, as PyMC has them.

@@ -17,13 +17,6 @@ from hmetad.base.errors import ChoiceError
 from hmetad.likelihood.family import NUMPY, Array, Arrays, Parameter, Quantity, Values
 from hmetad.likelihood.priors import Prior
 
-__all__ = [
-    *("CRITERION", "EVIDENCE", "FREE_CRITERIA", "FREE_CRITERIA_QUANTITIES", "LOG_GAP"),
-    *("LOG_SQRT_2PI", "RESPONSE_SIGN", "TYPE1", "TYPE1_QUANTITIES", "criteria_gaps"),
-    *("criteria_quantities", "log_interval_area", "log_likelihood", "log_rating_shares"),
-    *("over_cells", "type2_criteria"),
-]
-
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 RESPONSE_SIGN = np.array([-1.0, 1.0])
 SMALLEST_WIDTH = 1e-3

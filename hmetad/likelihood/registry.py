@@ -31,11 +31,6 @@ from hmetad.likelihood.family import NUMPY, Array, Family, OutcomeLayout
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
 
-__all__ = [
-    *("choice_parameters", "likelihood_names", "load_likelihood", "register"),
-    "sums_other_than_one",
-]
-
 type Floats = NDArray[np.float64]
 
 REGISTERED: dict[str, Family] = {}

@@ -23,12 +23,6 @@ from scipy.special import erfcx
 
 from hmetad.likelihood.compiling import compiled, inlined
 
-__all__ = [
-    *("FAR", "NARROW", "add_information", "add_outcomes", "columns_of", "fill_logarithms"),
-    *("fill_tails", "join_arguments", "log_area", "log_between", "log_likelihood_by_outcomes"),
-    *("log_probabilities_by_outcomes", "log_share", "log_tail", "log_tail_share", "mills"),
-]
-
 type Floats = NDArray[np.float64]
 type Bits = NDArray[np.int64]
 

@@ -28,22 +28,6 @@ from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.family import NUMPY, Family, Values
 from hmetad.likelihood.tails import LOG_SQRT_2PI, log_tail, mills
 
-__all__ = [
-    "ARGUMENTS",
-    "COLUMNS",
-    "HEAD",
-    "MOMENTS",
-    "STEPS",
-    "add_value_and_gradient",
-    "column_shapes",
-    "compiled_outcomes",
-    "follow_tape",
-    "kernel_of",
-    "pull_back",
-    "sloped_outcomes",
-    "tape_of",
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -25,8 +25,6 @@ from hmetad.likelihood import ratings
 from hmetad.likelihood.compiling import check_code_of
 from hmetad.likelihood.family import Arrays, Family
 
-__all__ = ["KernelOp", "log_likelihood", "tensor_arrays"]
-
 check_code_of(CACHED_SRC_FUNCTIONS)
 
 

@@ -26,11 +26,6 @@ from hmetad.logs.json_files import json_value
 from hmetad.logs.statements import as_number
 from hmetad.rows.tables import TableLike, rows_of
 
-__all__ = [
-    *("LARGEST_LOG_PROBABILITY", "OPTION_METRICS", "SIGNALS", "letter_confidence"),
-    *("log_likelihood", "option_confidence", "option_probabilities", "signals"),
-]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 

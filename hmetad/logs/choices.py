@@ -19,8 +19,6 @@ from hmetad.logs.limits import LIMITS, Limits, as_limits
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import Wording, as_number, compile_pattern, stated_wording
 
-__all__ = ["Choices", "Decimal", "Normalise", "Runs", "Source", "make_choices", "of_task"]
-
 Decimal = Literal["comma", "point"]
 Runs = Literal["latest", "all"]
 Normalise = Literal["none", "characters", "bytes"]

@@ -27,8 +27,6 @@ from hmetad.logs.samples import ANSWERED, Format, Log, Sample, read_format
 from hmetad.logs.statements import as_number
 from hmetad.logs.trials import as_dict, as_list, objects_in, safe_text, sample_name
 
-__all__ = ["read_helm"]
-
 ALLOWED = "a run of HELM: a folder with scenario_state.json, or that file"
 STATE = "scenario_state.json"
 # Files with scores, the fuller one first.

@@ -27,8 +27,6 @@ from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio
 from hmetad.logs.samples import Format, Log, Sample, read_format
 from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
 
-__all__ = ["read_inspect"]
-
 Place = tuple[str, dict[str, Any]]
 
 VERSION = 2

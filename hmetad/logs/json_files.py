@@ -20,11 +20,6 @@ from hmetad.base.errors import FileError, InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond
 from hmetad.rows import texts
 
-__all__ = [
-    *("UNREADABLE", "json_file", "json_lines", "json_object", "json_value"),
-    "member_content",
-]
-
 # What reading a damaged archive raises besides.
 BROKEN = (BadZipFile, MemoryError, OverflowError, struct.error)
 UNREADABLE: tuple[type[Exception], ...] = (*texts.UNREADABLE, *BROKEN)

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from hmetad.base.errors import FileError
 from hmetad.base.files import TEXTS, conversion_step, found_in, is_table, no_file_error
 
-__all__ = ["READERS", "Reader", "files_of_kind", "kind_of_name", "known_kinds", "recognise_kind"]
-
 
 class Reader(NamedTuple):
     """How a kind of log is read.

@@ -38,8 +38,6 @@ from hmetad.logs.statements import as_number, fold_word, is_missing
 from hmetad.logs.trials import as_dict, safe_text
 from hmetad.rows.files import read_table
 
-__all__ = ["read_lighteval"]
-
 ALLOWED = "details of lighteval, as --save-details writes them"
 TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.:+-]+"
 NAME = re.compile(rf"details_(?P<task>.+)_(?P<run>{TIME})\.parquet")

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 
 from hmetad.base.errors import ChoiceError, TooFewError, TooManyError, UnknownError, nearest
 
-__all__ = ["LIMITS", "Limits", "as_limits", "beyond", "check_ratio"]
-
 # Below this size, unpacked, the ratio is not checked.
 ALWAYS_UNPACKED = 16 * 2**20
 

@@ -25,8 +25,6 @@ from hmetad.logs.limits import Limits
 from hmetad.logs.samples import ANSWERED, Format, Log, LogFile, Sample, chosen_runs, read_format
 from hmetad.logs.trials import as_dict, as_list, safe_text, sample_name
 
-__all__ = ["read_lm_eval"]
-
 ALLOWED = "a file samples_<task>_<time>.jsonl, as lm-evaluation-harness writes by --log_samples"
 NAME = re.compile(r"(?:samples_)?(?P<task>.+)_(?P<run>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.+-]+)\.jsonl")
 REQUIRED = ("doc_id", "resps", "filtered_resps")

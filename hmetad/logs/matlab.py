@@ -22,8 +22,6 @@ from hmetad.logs.choices import make_choices
 from hmetad.logs.limits import Limits, beyond
 from hmetad.logs.trials import of_each
 
-__all__ = ["read_matlab"]
-
 # Names that trials and counts bear in HMeta-d, metadpy and their examples, in small letters.
 NAMES = {
     "stimulus": ("stimid", "stimulus", "stimuli", "stim"),

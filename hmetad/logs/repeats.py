@@ -28,8 +28,6 @@ from hmetad.logs.json_files import json_value
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.rows.tables import rows_of
 
-__all__ = ["Judged", "agreement"]
-
 Judged = Literal["modal", "graded"]
 
 # What readers call the parts of a trial, in the order in which they are looked for.

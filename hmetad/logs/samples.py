@@ -27,11 +27,6 @@ from hmetad.logs.statements import Statement, agree_on, in_pattern, read_stateme
 from hmetad.logs.trials import Verdict, clip_text, of_each, safe_text, typed, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 
-__all__ = [
-    *("ANSWERED", "Format", "Log", "LogFile", "Sample", "chosen_runs", "read_format"),
-    *("read_log", "repeated_answers"),
-]
-
 LONGEST_ANSWER = 1000
 # Columns of most tools, after those that say which sample it is.
 ANSWERED = ("chosen", "target", "correct", "confidence", "option_probabilities", "answers")

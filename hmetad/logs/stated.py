@@ -19,11 +19,6 @@ from hmetad.counts.columns import code_notices
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.logs.statements import Statement, as_number, is_missing, read_statement, stated_wording
 
-__all__ = [
-    *("Scale", "bare_numbers", "bounds", "number_of", "parse_confidence", "record_stated"),
-    *("statement_frame", "unread_notices"),
-]
-
 Scale = Literal["probability", "percent"] | float | tuple[float, float]
 
 MOST_EXAMPLES = 20

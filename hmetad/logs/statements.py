@@ -15,11 +15,6 @@ import pandas as pd
 
 from hmetad.base.errors import ChoiceError, NumberError, RepeatError, TooManyError
 
-__all__ = [
-    *("Statement", "Wording", "agree_on", "as_number", "compile_pattern", "fold_word"),
-    *("in_pattern", "is_missing", "read_statement", "stated_wording"),
-]
-
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
 # Longer texts are no values, and would make the expressions below slow.

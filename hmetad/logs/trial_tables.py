@@ -31,8 +31,6 @@ from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
 
-__all__ = ["read_trials"]
-
 # What to do where a column is missing.
 COLUMNS = ("Name it with columns=.", "Name it with --columns.")
 # A name in braces, in a pattern of paths.

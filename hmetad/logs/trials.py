@@ -19,11 +19,6 @@ from hmetad.counts.columns import as_correct, as_text
 from hmetad.logs.stated import number_of
 from hmetad.logs.statements import fold_word
 
-__all__ = [
-    *("Verdict", "as_dict", "as_list", "clip_text", "objects_in", "of_each", "safe_text"),
-    *("sample_name", "typed", "verdict"),
-]
-
 Verdict = tuple[bool | None, str]
 
 # Files that are read ahead of the one that is waited for.

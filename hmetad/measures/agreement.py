@@ -33,8 +33,6 @@ from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import as_dataset, cell_columns
 from hmetad.measures.results import described
 
-__all__ = ["icc", "split_half"]
-
 type Floats = NDArray[np.float64]
 type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
 

@@ -21,8 +21,6 @@ from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction, at_chance
 
-__all__ = ["function_of", "measures_of", "numbers_of_trials"]
-
 type Measure = Callable[..., xr.DataArray | xr.Dataset]
 
 

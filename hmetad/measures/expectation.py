@@ -16,8 +16,6 @@ from hmetad.measures.results import described, ratio
 from hmetad.measures.sdt import Correction, added_per_response, sdt
 from hmetad.measures.type2 import auroc2, gamma, mean_confidence, phi
 
-__all__ = ["expected_by_sdt", "relative_to_sdt"]
-
 type Floats = NDArray[np.float64]
 
 RELATIVE = {

@@ -27,11 +27,6 @@ from hmetad.base.notice import notice_where, notices, notices_where, with_notice
 from hmetad.counts.columns import Label, given_labels
 from hmetad.measures.results import describe, described
 
-__all__ = [
-    *("combine_predictions", "confidence_weighted_vote", "group_bounds", "majority_vote"),
-    "predictionwise_vote",
-]
-
 type Floats = NDArray[np.float64]
 type Truths = NDArray[np.bool_]
 type Values = xr.DataArray | ArrayLike

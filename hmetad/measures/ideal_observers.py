@@ -20,11 +20,6 @@ from hmetad.base.checks import arrays_of_numbers
 from hmetad.base.errors import InputError, LabelError, NumberError, ShapeError
 from hmetad.base.results import attrs_of, names_of
 
-__all__ = [
-    *("binary_entropy", "information_bounds", "meta_i_of_dprime", "noise_information"),
-    *("normal_noise_information", "times_log2", "type1_roc_bounds", "type2_roc_bounds"),
-]
-
 type Floats = NDArray[np.float64]
 type Numbers = ArrayLike | xr.DataArray
 

@@ -30,8 +30,6 @@ from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, ti
 from hmetad.measures.results import described
 from hmetad.measures.sdt import type1_rates, z_scores
 
-__all__ = ["meta_information"]
-
 type Floats = NDArray[np.float64]
 type Estimates = dict[str, Floats]
 type Masks = dict[str, NDArray[np.bool_]]

@@ -37,12 +37,6 @@ from hmetad.rows.duplicates import is_item_name, is_people_name
 from hmetad.rows.queries import Rows
 from hmetad.rows.tables import TableLike, rows_of
 
-__all__ = [
-    *("By", "Units", "absent_rows", "common_items", "needed_item", "repeated_items"),
-    *("repeats_in_cells", "told_of_items", "unequal_answers", "unit_columns", "units_of"),
-    "with_units",
-]
-
 By = str | Sequence[str] | Mapping[str, str]
 Units = str | Sequence[str] | None
 type Ints = NDArray[np.int64]

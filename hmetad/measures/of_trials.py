@@ -47,8 +47,6 @@ from hmetad.measures.stated_confidence import (
 )
 from hmetad.rows.tables import TableLike
 
-__all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 type Tables = Iterator[Floats]

@@ -36,10 +36,6 @@ from hmetad.measures.stated_confidence import (
 )
 from hmetad.rows.tables import TableLike, rows_of
 
-__all__ = [
-    *("COVERAGES", "accuracy_by_confidence", "calibration", "selective_prediction", "share_limits"),
-]
-
 Method = Literal["mass", "width", "distinct"]
 Interval = Literal["wilson", "exact"]
 type Floats = NDArray[np.float64]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from hmetad.base.labels import check_same_names
 from hmetad.base.results import attrs_of
 
-__all__ = ["Placed", "describe", "described", "ratio"]
-
 Floats = NDArray[np.float64]
 # Values in the dims of others, or further dims and values in both.
 type Placed = NDArray[Any] | tuple[*tuple[str, ...], NDArray[Any]]

@@ -15,11 +15,6 @@ from scipy.special import digamma, ndtr, ndtri
 from hmetad.counts.reversed_scales import pairs
 from hmetad.measures.results import ratio
 
-__all__ = [
-    *("area_error", "area_limits", "binned_scores", "calibration_scores", "order_scores"),
-    *("risk_coverage_area", "selective_accuracy", "squared_errors", "wrong_and_right"),
-]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 type Share = float | None

@@ -28,11 +28,6 @@ from hmetad.counts.tables import EXPECTED, items_together
 from hmetad.measures.results import described, ratio
 from hmetad.rows.duplicates import is_item_name
 
-__all__ = [
-    *("Correction", "Type1Rates", "added_per_response", "at_chance", "sdt", "type1_rates"),
-    *("z_scores", "z_test"),
-]
-
 Named = Literal["none", "loglinear", "cell"]
 Correction = Named | float
 type Floats = NDArray[np.float64]

@@ -47,11 +47,6 @@ from hmetad.measures.items import (
 from hmetad.measures.results import Placed, described
 from hmetad.rows.tables import TableLike, rows_of
 
-__all__ = [
-    *("CellTrials", "Forecasts", "GradedTrials", "Missing", "count_forecasts", "few_trials"),
-    *("not_probabilities", "scale_report", "trials_by_cell"),
-]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 # What trials without an answer count as.

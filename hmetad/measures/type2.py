@@ -27,11 +27,6 @@ from hmetad.measures.results import describe, described, ratio
 from hmetad.measures.scores import wrong_and_right
 from hmetad.measures.sdt import z_scores
 
-__all__ = [
-    *("auroc2", "gamma", "mean_confidence", "meta_delta", "overconfidence", "phi", "type2_roc"),
-    *("type2_zroc", "v_statistic"),
-]
-
 GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
 type Floats = NDArray[np.float64]
 

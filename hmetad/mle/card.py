@@ -33,8 +33,6 @@ from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["fit_card", "fit_cells"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from hmetad.likelihood.compiling import compiled, inlined
 
-__all__ = ["Climbed", "Rule", "Stop", "best_of", "climb", "climb_cells", "factorise"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 # Points (n, unknowns) and their units (n,) → value (n,), slopes, and minus the second derivatives;

@@ -22,8 +22,6 @@ from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, elpd_of_levels, 
 from hmetad.specs.design import Design
 from hmetad.specs.spec import LOADING
 
-__all__ = ["CrossedUnits", "best_crossed", "crossed_units", "maximise_crossed"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -41,8 +41,6 @@ from hmetad.mle.maximum import (
 )
 from hmetad.mle.newton import FARTHEST
 
-__all__ = ["fit_dmc", "limiting_loss"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Truths = NDArray[np.bool_]

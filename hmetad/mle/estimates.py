@@ -18,11 +18,6 @@ from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
 from hmetad.counts.reversed_scales import CLEAR_Z
 from hmetad.measures.results import described
 
-__all__ = [
-    *("clearly_high", "label_estimates", "moved_by_correction", "problems", "said_to_be_negative"),
-    "table_of",
-]
-
 type Floats = NDArray[np.float64]
 
 # Of M: a change that is visible in its second decimal.

@@ -19,11 +19,6 @@ from hmetad.likelihood.compiling import compiled
 from hmetad.measures.sdt import Correction, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
 
-__all__ = [
-    *("SLOPE", "CellEstimates", "Ratings", "Type1", "errors_with_scale", "gather_used"),
-    *("most_likely_scale", "parts_of", "spread_used", "starting_edges", "type1_of", "zs_of"),
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from hmetad.measures.catalogue import measures_of
 from hmetad.measures.expectation import relative_to_sdt
 from hmetad.measures.sdt import Correction
 
-__all__ = ["measure", "measure_scales"]
-
 NOISE = ("meta_noise", "meta_noise_se", "meta_uncertainty", "meta_uncertainty_se")
 # Its likelihood has one maximum in all cases that were seen.
 NOISE_STARTS = 3

@@ -39,8 +39,6 @@ from hmetad.mle.maximum import (
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
 
-__all__ = ["fit_mle"]
-
 type Floats = NDArray[np.float64]
 
 criterion = of_type(Literal["relative", "absolute"])

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import log_area, log_tail, mills
 
-__all__ = ["FARTHEST", "maximise"]
-
 type Floats = NDArray[np.float64]
 type Whole = NDArray[np.int64]
 

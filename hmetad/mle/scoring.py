@@ -20,8 +20,6 @@ from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
 from hmetad.likelihood.tape import sloped_outcomes
 from hmetad.mle.climb import Stop, climb
 
-__all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
-
 type Floats = NDArray[np.float64]
 
 STOP = Stop(step=1e-7, steps=60)

@@ -21,8 +21,6 @@ from hmetad.mle.scoring import CellLikelihood, kernel_of
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["DIFFERENCE", "Maxima", "Units", "inverse_of", "maximise_units", "units_of"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -24,8 +24,6 @@ from hmetad.mle.climb import Rule, climb_cells, factorise
 from hmetad.mle.estimates import label_estimates, table_of
 from hmetad.mle.maximum import gather_used, spread_used
 
-__all__ = ["uvsdt"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -29,8 +29,6 @@ from hmetad.plots.style import INK, SIZE, finish, new_axes, reference_line, told
 from hmetad.text.cells import format_cell
 from hmetad.text.names import axis_name, in_percent, unit
 
-__all__ = ["by", "criterion", "sensitivity_bars"]
-
 
 @check_inputs(skip=("estimates",), ci_prob=probability)
 def by(

@@ -37,10 +37,6 @@ from hmetad.plots.style import (
     told_apart,
 )
 
-__all__ = [
-    *("group_accuracy", "information_plane", "norms", "risk_coverage", "type1_roc", "type2_roc"),
-]
-
 type Floats = NDArray[np.float64]
 
 # Cells of one figure; and lines, or names, that are told apart by colour and stroke.

@@ -35,8 +35,6 @@ from hmetad.plots.style import (
 )
 from hmetad.text.names import in_percent
 
-__all__ = ["Kind", "describe_fit", "fit"]
-
 Kind = Literal["ratings", "roc"]
 type Floats = NDArray[np.float64]
 

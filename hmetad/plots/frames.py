@@ -15,10 +15,6 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.checks import TYPE1_DIMS
 
-__all__ = [
-    *("draws_of_cells", "draws_of_population", "number_rows", "require_column", "require_counts"),
-]
-
 
 def draws_of_cells(fit: xr.DataTree, argument: str) -> xr.Dataset:
     """Posterior of a fit; where cells are not kept, of the levels in their place."""

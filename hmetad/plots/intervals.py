@@ -30,8 +30,6 @@ from hmetad.text.cells import format_cell
 from hmetad.text.escape import shorten
 from hmetad.text.names import axis_name, in_percent, interval_kind, judged_name
 
-__all__ = ["IntervalDecisions", "decisions", "describe_intervals", "forest", "interval_panels"]
-
 # Distance of a second interval from the first, in rows.
 BELOW = 0.27
 # Marker and face per verdict: told apart without colour.

@@ -26,11 +26,6 @@ from hmetad.plots.style import (
     room,
 )
 
-__all__ = [
-    *("backdrop", "bars", "intervals", "limit_across", "line_with_band", "line_with_whiskers"),
-    *("name_columns", "name_rows", "row_texts", "whiskers", "wilson"),
-]
-
 # Share of a row that several intervals in it take.
 SPREAD = 0.66
 

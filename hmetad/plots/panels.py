@@ -23,8 +23,6 @@ from hmetad.plots.style import (
     put_legend,
 )
 
-__all__ = ["AxesLike", "name_outer_axes", "name_panel", "panel_axes", "share_legend"]
-
 # Most and fewest letters of a line above a panel; bold ones are wider.
 LONGEST, SHORTEST, BOLD = 40, 8, 0.75
 

@@ -36,8 +36,6 @@ from hmetad.plots.style import (
 )
 from hmetad.text.names import axis_name, effect_names, in_percent
 
-__all__ = ["correlations", "people"]
-
 type Floats = NDArray[np.float64]
 
 SAMPLES = ("chain", "draw")

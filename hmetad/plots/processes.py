@@ -41,8 +41,6 @@ from hmetad.plots.style import (
 )
 from hmetad.text.cells import format_cell, is_number
 
-__all__ = ["confusion", "predicted_ratings", "rating_residuals"]
-
 type Floats = NDArray[np.float64]
 
 OUTCOME = ("stimulus", "response", "rating")

@@ -34,8 +34,6 @@ from hmetad.plots.style import (
     told_apart,
 )
 
-__all__ = ["accuracy_by_rating", "calibration", "calibration_panels"]
-
 NEEDED = ("bin_confidence", "bin_accuracy", "bin_trials", "histogram")
 # The histogram lies below 0, where no accuracy can be.
 FOOT, HEIGHT = -0.22, 0.17

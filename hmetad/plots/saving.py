@@ -15,8 +15,6 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, KindError, OutputError, nearest
 from hmetad.base.files import write_together
 
-__all__ = ["save"]
-
 FORMATS = ("pdf", "svg", "png", "eps", "tiff")
 # Of pictures in dots, per inch.
 DOTS = 300

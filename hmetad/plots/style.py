@@ -22,12 +22,6 @@ from matplotlib.transforms import Transform, offset_copy
 from hmetad.base.errors import TooManyError
 from hmetad.text.escape import visible
 
-__all__ = [
-    *("BAND", "COLORS", "FAINT", "HATCHES", "INK", "LINES", "MARKERS", "SOFT", "drawable", "dress"),
-    *("finish", "legend_columns", "look_of", "name_axes", "new_axes", "nothing_to_draw"),
-    *("on_lines", "put_legend", "reference_line", "room", "told_apart"),
-]
-
 INK, SOFT, FAINT, BAND = "#1d2329", "#56606b", "#d5dae0", "#e6eaee"
 # Okabe and Ito's colours, darkest first, without yellow.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#882255", "#56B4E9", "#E69F00", "#CC79A7", "#444444")

@@ -20,11 +20,6 @@ from rich.text import Text
 from hmetad.text.cells import csv_text, format_cell, is_number
 from hmetad.text.escape import HIDDEN, latex, markdown, reveal, visible
 
-__all__ = [
-    *("csv_table", "json_text", "latex_table", "markdown_table", "print_table", "print_text"),
-    *("say", "strict"),
-]
-
 type Records = Sequence[Mapping[str, Any]]
 
 PIPED_WIDTH = 200

@@ -24,11 +24,6 @@ import pandas as pd
 from hmetad.base.errors import NumberError
 from hmetad.base.threads import usable_cpus
 
-__all__ = [
-    *("TEXTS", "WHOLE", "Opened", "UngroupableError", "connected", "described", "interruptible"),
-    *("literal", "number_of", "of_files", "plain_frame", "refuse_nested", "shared", "without_nan"),
-]
-
 MEMORY = "1GiB"
 NUMBERS = count()
 NO_LABELS = ("LIST", "STRUCT", "MAP", "UNION", "ARRAY", "VARIANT", "BLOB", "BIT")

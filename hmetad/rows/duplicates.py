@@ -15,11 +15,6 @@ import pandas as pd
 
 from hmetad.base.notice import Notice, first_few, notice_of
 
-__all__ = [
-    *("file_notices", "is_item_name", "is_name_of_who", "is_people_name", "name_of_rows"),
-    *("plain_name", "row_notices", "same_rows"),
-]
-
 ITEM_NAMES = frozenset(
     f"{name}{end}" for name in ("image", "item", "problem", "question") for end in ("", "_id")
 ) | {"doc_id", "prompt_id", "sentence", "word"}

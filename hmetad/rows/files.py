@@ -58,8 +58,6 @@ from hmetad.rows.texts import (
 )
 from hmetad.rows.values import GAPS, typed_column
 
-__all__ = ["are_paths", "read_table", "scan_table"]
-
 MOST_COLUMNS = 10_000
 # Lines of a JSON Lines file in which names of columns are looked for.
 MOST_LINES = 1_000_000

@@ -22,8 +22,6 @@ from hmetad.rows.database import Opened, literal, number_of
 from hmetad.rows.queries import Rows, Tally, groupable, plain_value
 from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, texts_with_points
 
-__all__ = ["NumberColumn", "Rated"]
-
 BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
 # Texts that an error looks at.
 MOST_TEXTS = 1000

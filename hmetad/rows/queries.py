@@ -29,11 +29,6 @@ from hmetad.base.notice import Notice
 from hmetad.rows.database import TEXTS, WHOLE, Opened, UngroupableError
 from hmetad.rows.values import with_points
 
-__all__ = [
-    *("Rows", "Source", "Tally", "Values", "columns_named", "groupable", "no_rows", "plain_value"),
-    "regrouped",
-]
-
 type Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
 MOST_ROWS = 5_000_000

@@ -21,8 +21,6 @@ from hmetad.rows.queries import Rows, Source, no_rows
 from hmetad.rows.texts import refuse_questions
 from hmetad.rows.values import refuse_unwritable
 
-__all__ = ["TableLike", "rows_of"]
-
 # Tables of many packages have no type in common; `rows_of` says which there are.
 type TableLike = Any
 

@@ -21,12 +21,6 @@ from hmetad.base.errors import ChoiceError, FileError, InputError, KindError
 from hmetad.base.files import PACKED, TEXTS
 from hmetad.base.lazy import import_on_call
 
-__all__ = [
-    *("DELIMITERS", "SEPARATORS", "SMALL", "Copies", "blank_lines", "first_rows", "header_names"),
-    *("reading", "refuse_delimiter", "refuse_questions", "sniffed_delimiter", "text_suffix"),
-    "usual_delimiter",
-]
-
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # Names that can be typed, and what they stand for; spaces are any number of them, or of tabs.
 DELIMITERS = {"semicolon": ";", "tab": "\t", "bar": "|", "comma": ",", "space": " "}

@@ -16,11 +16,6 @@ from numpy.typing import NDArray
 from hmetad.base.errors import ChoiceError, TooManyError
 from hmetad.base.spreadsheets import unguard
 
-__all__ = [
-    *("GAPS", "NUMBER", "THOUSANDS", "are_gaps", "refuse_unwritable", "series_with_points"),
-    *("texts_with_points", "typed_column", "with_points"),
-]
-
 # In a column of numbers or truth values these are missing ones; elsewhere only an empty field is.
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
 FOLDED_GAPS = frozenset(gap.casefold() for gap in GAPS)

@@ -30,8 +30,6 @@ from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.loading import by_difficulty, load_model
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Candidate", "Selection", "candidates", "chosen_models", "select_models"]
-
 TABLE = Path(__file__).with_name("family.toml")
 OUTCOME = ("cell", "stimulus", "response", "rating")
 # Noise that may be absent has a long tail, which shorter steps follow.

@@ -32,8 +32,6 @@ from hmetad.measures.of_trials import resample_trials, resample_trials_interval
 from hmetad.mle.meta_d import fit_mle
 from hmetad.rows.tables import TableLike, rows_of
 
-__all__ = ["SIGNAL", "compare_signals", "signal_differences"]
-
 SIGNALS = ("top_probability", "lead", "minus_entropy")
 SIGNAL = "signal"
 # Number of the answer, an item where none is known; and of the item, in one column.

@@ -21,11 +21,6 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.norms import populations
 from hmetad.simulate.simulate import simulate_counts, with_dims
 
-__all__ = [
-    *("QUESTIONS", "AskedQuestion", "Population", "judged_draws", "population_of"),
-    *("simulate_people", "truth_value"),
-]
-
 type Floats = NDArray[np.float64]
 
 AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]

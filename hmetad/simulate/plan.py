@@ -26,8 +26,6 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.recovery import summaries
 from hmetad.simulate.simulate import simulate_counts
 
-__all__ = ["VERDICTS", "plan_trials", "subjects_needed", "trials_needed"]
-
 type Floats = NDArray[np.float64]
 type Rope = tuple[float, float] | None
 # Results by name, and the Monte Carlo error of each.

@@ -51,8 +51,6 @@ from hmetad.simulate.plan import (
 from hmetad.simulate.recovery import summaries
 from hmetad.specs.loading import load_model
 
-__all__ = ["plan_groups"]
-
 type Summary = Mapping[str, float]
 
 # Options of the fits of people, and the least of each.

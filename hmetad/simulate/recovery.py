@@ -22,8 +22,6 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.select.models import Candidate, chosen_models, select_models
 from hmetad.simulate.simulate import simulate_counts
 
-__all__ = ["recover", "recover_models", "summaries"]
-
 type Floats = NDArray[np.float64]
 type Estimator = Callable[[xr.DataArray], xr.Dataset]
 

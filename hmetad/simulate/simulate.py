@@ -32,8 +32,6 @@ from hmetad.counts.vectors import from_nr, labelled_cells
 from hmetad.likelihood.family import TWO_ALTERNATIVES, Family, OutcomeLayout
 from hmetad.likelihood.registry import load_likelihood, sums_other_than_one
 
-__all__ = ["simulate_counts", "simulate_trials", "with_dims"]
-
 type Floats = NDArray[np.float64]
 
 POSITIVE = ("gaps", "s")

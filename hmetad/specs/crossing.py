@@ -26,11 +26,6 @@ from hmetad.specs.design import cell_table, group_labels
 from hmetad.specs.formula import parse_formula, quote
 from hmetad.specs.spec import SPREAD, ModelSpec
 
-__all__ = [
-    *("ANSWERS", "ENOUGH", "Comparison", "Crossing", "answers_table", "crossing_of"),
-    *("elpd_of_levels", "inverse_root", "read_answers", "unpooled_counts", "without_factor"),
-]
-
 type Floats = NDArray[np.float64]
 
 # Group of a fit with what observers answered to each level.

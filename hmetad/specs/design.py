@@ -62,12 +62,6 @@ from hmetad.specs.formula import (
 )
 from hmetad.specs.spec import ModelSpec
 
-__all__ = [
-    *("Block", "Design", "Labels", "Term", "cell_table", "checked_counts", "designs_of"),
-    *("given_of", "group_labels", "left_out_level", "parse_design", "places_of"),
-    *("reference_level", "refuse_other_tables"),
-]
-
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.str_] | None
 
@@ -161,7 +155,7 @@ def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
 def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     """Coordinates of the cells, a row each: what formulas may name."""
     coords = {str(n): v.values for n, v in labelled.coords.items() if v.dims == ("cell",)}
-    return pd.DataFrame(coords).drop(columns="cell")
+    return pd.DataFrame(coords).drop(columns="cell", errors="ignore")
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,6 @@ from formulae.token import Token
 
 from hmetad.base.errors import FormulaError, TakenError, nearest
 
-__all__ = [
-    *("Expression", "GroupTerm", "ParsedFormula", "block_factors", "describe_terms"),
-    *("formula_columns", "level_columns", "parse_formula", "quote", "term_names"),
-]
-
 MAX_LENGTH = 2000
 MAX_DEPTH = 10
 MAX_TERMS = 200

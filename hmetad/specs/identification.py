@@ -16,8 +16,6 @@ from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["are_too_even", "even_ratings_notices", "identification_notices", "same_effect_notices"]
-
 type Floats = NDArray[np.float64]
 
 RANK = np.linalg.matrix_rank

@@ -28,12 +28,6 @@ from hmetad.specs.spec import (
     refuse_unknown_priors,
 )
 
-__all__ = [
-    *("LINK_EXP", "LINK_FOLDED", "LINK_IDENTITY", "LINK_LOGISTIC", "BlockLayout", "FormulaLayout"),
-    "IntegratedLayout",
-    *("Layout", "Variable", "dim_names", "layout_of", "pooled_over"),
-]
-
 type Integers = NDArray[np.int64]
 type Coords = dict[str, list[object]]
 

@@ -34,11 +34,6 @@ from hmetad.specs.spec import (
     with_changes,
 )
 
-__all__ = [
-    *("as_model", "by_difficulty", "card_names", "load_model", "model_of", "models_folder"),
-    "names_with_prior",
-]
-
 MAX_BYTES = 100_000
 MAX_LINE = 4_000
 

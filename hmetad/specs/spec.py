@@ -20,20 +20,6 @@ from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula, term_names
 
-__all__ = [
-    *(
-        "CORRELATION",
-        "LOADING",
-        "SPREAD",
-        "ModelSpec",
-        "as_priors",
-        "formula_variables",
-        "free_priors",
-    ),
-    *("refuse_unknown_fields", "refuse_unknown_priors", "spec_of", "variables_with_prior"),
-    "with_changes",
-]
-
 CORRELATION = Prior("LKJ", eta=2)
 # Logarithm of how far an observer follows an effect of items, before the mean of all is subtracted,
 # which fixes the scale. J - 1 free values would do, but no choice of them treats observers alike;

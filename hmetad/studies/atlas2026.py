@@ -27,8 +27,6 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.studies.comparison import Ours, arrays_of, cells_as, file_of, frame_of
 
-__all__ = ["Study", "analyse", "contents", "recompute"]
-
 NAME, DATA = "atlas2026", "cacioli2026_atlas"
 BY, HARD, LIMITS = ["model", "domain"], ["Formal", "Science"], {"lower": 0.025, "upper": 0.975}
 OBSERVERS = {"subject": "model", "item": "item_id"}

@@ -24,8 +24,6 @@ from hmetad.studies import withdrawn
 from hmetad.studies.comparison import Ours, arrays_of, by_row, cells_as, file_of, rows_of
 from hmetad.studies.withdrawn import h1, h3, pairwise, withdrawn_counts
 
-__all__ = ["Study", "analyse", "contents", "recompute"]
-
 NAME = "cacioli2026"
 MISTRAL, BASE = "Mistral-Instruct", "Llama-3-Base"
 INSTRUCT, GEMMA = "Llama-3-Instruct", "Gemma-2-Instruct"

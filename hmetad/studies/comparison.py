@@ -17,11 +17,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-__all__ = [
-    *("Ours", "arrays_of", "by_row", "cells_as", "compare_with_print", "file_of", "frame_of"),
-    *("is_reproduced", "rows_of"),
-]
-
 UNDIRECTED = ("different", "inconclusive", "negligible")
 COLUMNS = ["table", "row", "quantity", "printed", "ours", "tolerance", "agrees", "note"]
 # Of numbers that notes on differences have in braces.

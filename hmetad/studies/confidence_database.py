@@ -36,11 +36,6 @@ from hmetad.report.contents.estimates import convergence_record
 from hmetad.report.page.report import Report
 from hmetad.studies.report import build_report
 
-__all__ = [
-    *("describe_set", "kinds_of_design", "norms_of", "pool_kinds", "populations_of"),
-    *("report_of", "set_names", "survey"),
-]
-
 NAME = "confidence_database"
 # Half-normal prior of the SD between sets, of mean log M.
 SPREAD = 0.5

@@ -21,8 +21,6 @@ from hmetad.measures.results import ratio
 from hmetad.measures.type2 import gamma
 from hmetad.studies.comparison import Ours, arrays_of, frame_of
 
-__all__ = ["Study", "analyse", "contents", "recompute"]
-
 type Floats = NDArray[np.float64]
 # SD, resolution, points of the scale and bias of a model, and a seed.
 type Given = tuple[tuple[float, float, int, str], np.random.SeedSequence]

@@ -23,8 +23,6 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.studies.comparison import Ours, cells_as, file_of
 
-__all__ = ["Study", "analyse", "contents", "recompute"]
-
 type Floats = NDArray[np.float64]
 
 NAME = "meyen2025"

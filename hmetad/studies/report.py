@@ -21,11 +21,10 @@ from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes, share_l
 from hmetad.plots.style import COLORS, MARKERS, dress, look_of, reference_line
 from hmetad.report.contents.tables import convergence_table, decision_table, notice_block
 from hmetad.report.contents.tables import decision_figure as figure_of_decisions
-from hmetad.report.page.report import Block, Figure, Prose, Report, table_from_frame
+from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.page.report import Report
 from hmetad.studies.comparison import compare_with_print, file_of
 from hmetad.text.names import symbol
-
-__all__ = ["build_report", "compare_and_report", "plot_lines"]
 
 type Entry = Mapping[str, Any]
 type Contents = Mapping[str, Any]

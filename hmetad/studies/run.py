@@ -19,8 +19,6 @@ from hmetad.text.cells import csv_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STUDIES", "SURVEYS", "TABLES", "check_study", "reproduce", "survey_sets"]
-
 STUDIES = {
     "servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI",
     "meyen2025": "Meyen et al. (2025), Relative metainformation",

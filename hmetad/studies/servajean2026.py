@@ -27,8 +27,6 @@ from hmetad.specs.loading import load_model
 from hmetad.studies.comparison import Ours, file_of, frame_of
 from hmetad.text.names import symbol
 
-__all__ = ["Study", "analyse", "confidence_counts", "contents", "recompute"]
-
 NAME = "servajean2026"
 # So many per chain leave more than 20,000 effective draws of every M.
 DRAWS = 14_000

@@ -23,8 +23,6 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.studies.comparison import Ours, frame_of
 
-__all__ = ["Study", "analyse", "contents", "recompute"]
-
 type Floats = NDArray[np.float64]
 
 NAME = "wang2025"

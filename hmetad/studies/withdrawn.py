@@ -30,8 +30,6 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 from hmetad.studies.comparison import cells_as, file_of
 
-__all__ = ["Simulation", "analyse_simulation", "h1", "h3", "pairwise", "withdrawn_counts"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Correction = float | Literal["none", "loglinear"]

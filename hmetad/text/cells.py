@@ -15,8 +15,6 @@ from hmetad.base.spreadsheets import guard, guard_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["csv_frame", "csv_text", "format_cell", "is_number"]
-
 MISSING = "–"
 LARGE = 1e7
 

@@ -11,11 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = [
-    *("HIDDEN", "Safe", "latex", "latex_signs", "markdown", "opening", "reveal", "shorten", "slug"),
-    "visible",
-]
-
 LINE_SPACE = re.compile("[ \t\n\r\f\v\x1c-\x1f\x85\u2028\u2029]+")
 # Control signs but tabs and line feeds, halves of signs, marks of direction, signs that never show.
 HIDDEN = re.compile(

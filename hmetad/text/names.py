@@ -8,11 +8,6 @@ from collections.abc import Iterable, Mapping
 
 from hmetad.base.results import find_result
 
-__all__ = [
-    *("axis_name", "column_name", "effect_names", "heading", "in_percent", "interval_kind"),
-    *("judged_name", "symbol", "unit"),
-]
-
 # As `contrast` names them.
 LOG_RATIO = "log ratio of "
 

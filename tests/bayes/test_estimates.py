@@ -224,7 +224,8 @@ def test_a_few_undefined_draws_leave_a_cell_its_others(link):
     assert float(observed["estimate"][5]) == pytest.approx(kept.mean())
     factor = 999 / (1000 - 6 - 2)
     assert float(observed["se"][5]) == pytest.approx(kept.std() * np.sqrt(factor * 1000 / 999))
-    [notice] = notices(fit)
+    # In so few draws some may diverge.
+    [notice] = [own for own in notices(fit) if own.code != "divergences"]
     assert (notice.code, notice.cells) == ("undefined-draws", ("s5",))
     assert "5.0%" in notice.message
     rest, whole = (

@@ -9,7 +9,8 @@ from plots.hostile_labels import HOSTILE, hostile_table
 
 from hmetad import plots
 from hmetad.plots.intervals import describe_intervals
-from hmetad.report.page.report import Alerts, Figure, Prose, Report, table_from_frame
+from hmetad.report.page.blocks import Alerts, Figure, Prose, table_from_frame
+from hmetad.report.page.report import Report
 
 
 @pytest.fixture

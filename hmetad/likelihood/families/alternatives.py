@@ -55,11 +55,6 @@ from hmetad.likelihood.ratings import (
     gaps_from_logarithms,
 )
 
-__all__ = [
-    *("FAMILIES", "contrasts", "log_biased_probabilities", "log_gumbel_probabilities"),
-    *("log_margin_areas", "log_probabilities"),
-]
-
 SQRT2 = math.sqrt(2)
 OPTION = "SD of the evidence of one option"
 DIFFERENCE = "SD of the difference between two options"

@@ -30,8 +30,6 @@ from hmetad.likelihood.ratings import (
     over_cells,
 )
 
-__all__ = ["FAMILIES"]
-
 # Weights of the evidence x, of its mean and of the response, and SD of the noise.
 type Weights = tuple[Array, Array, Array, Array]
 type Pair = tuple[Parameter, Quantity]

@@ -17,8 +17,6 @@ from hmetad.likelihood.ratings import (
     over_cells,
 )
 
-__all__ = ["FAMILIES"]
-
 KERNEL = "hmetad.likelihood.kernels.lognormal"
 LIMITS = (
     "The same likelihood has two names: meta-noise q, and meta-uncertainty √(exp q² - 1). Criteria "

@@ -40,12 +40,6 @@ from hmetad.likelihood.ratings import (
     log_rating_shares,
 )
 
-__all__ = [
-    *("CHOICES", "FAMILIES", "LIMITS", "efficiency", "log_conditional_probabilities"),
-    *("log_joint_probabilities", "log_response_probabilities", "meta_criterion_value"),
-    *("other_rule", "scale_parameter"),
-]
-
 CHOICES = (
     Choice(
         "meta_criterion",

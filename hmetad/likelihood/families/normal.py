@@ -14,8 +14,6 @@ from hmetad.base.errors import ChoiceError, ModelError
 from hmetad.likelihood.family import Choice, Family, OutcomeLayout, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
 
-__all__ = ["FAMILIES", "LINKS", "Link", "parameter_name"]
-
 
 class Link(NamedTuple):
     """A scale for estimates: to it, the slope, back from it, and the range of the estimates."""

@@ -14,8 +14,6 @@ from hmetad.likelihood.ratings import (
     log_rating_shares,
 )
 
-__all__ = ["FAMILIES", "log_probabilities"]
-
 
 def log_probabilities(d: Array, c: Array, gaps: Array, xp: Arrays = NUMPY) -> Array:
     """log P(response, rating | stimulus), shape (..., 2, 2, K).

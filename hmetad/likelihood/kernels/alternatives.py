@@ -32,11 +32,6 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = [
-    *("REACH", "SMALL", "SPREAD", "add_area", "add_margin", "log_likelihood", "log_outcomes"),
-    *("nodes_of", "step_of"),
-]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -30,8 +30,6 @@ from hmetad.likelihood.kernels.alternatives import (
 )
 from hmetad.likelihood.tails import FAR, fill_tails
 
-__all__ = ["log_likelihood", "log_outcomes"]
-
 type Floats = NDArray[np.float64]
 
 # Columns of the arguments: d′, meta-d′, number of options; then their biases, those of the meta

@@ -54,8 +54,6 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = ["AXES", "evaluate", "log_likelihood", "log_probabilities"]
-
 type Floats = NDArray[np.float64]
 
 # Sizes of the outcomes' axes before the ratings: stimuli and responses.

@@ -36,11 +36,6 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = [
-    *("AXES", "SMALL", "evaluate", "expected_information", "log_likelihood", "log_probabilities"),
-    "log_scaled_area",
-]
-
 type Floats = NDArray[np.float64]
 type Slopes = tuple[float, float, float, float, float]
 

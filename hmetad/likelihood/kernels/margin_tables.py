@@ -19,8 +19,6 @@ from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.kernels.alternatives import GAPS, META, SQRT2, D, step_of
 from hmetad.likelihood.tails import LOG_SQRT_2PI, log_probabilities_by_outcomes
 
-__all__ = ["Tables", "log_outcomes", "tabled_outcomes", "tables_of"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 

@@ -30,8 +30,6 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = ["AXES", "evaluate", "expected_information", "log_likelihood", "log_outcomes"]
-
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]

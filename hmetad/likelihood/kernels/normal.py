@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from hmetad.likelihood.compiling import compiled
 
-__all__ = ["AXES", "log_likelihood"]
-
 type Floats = NDArray[np.float64]
 
 # A cell has a row of numbers, and no counts by stimuli and responses.

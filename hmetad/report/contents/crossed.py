@@ -22,8 +22,6 @@ from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
 from hmetad.specs.spec import SPREAD
 
-__all__ = ["AREAS", "ESTIMATES", "crossed_blocks", "crossed_sentences", "crossed_table"]
-
 # Columns that have an interval, and areas under ROCs of what may stand for confidence.
 ESTIMATES = {"share_right": "Accuracy", "dprime": "d′", "m_ratio": "M-ratio"}
 ESTIMATES |= {"pooled_m_ratio": "Pooled M"}
@@ -80,6 +78,7 @@ def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
     return estimate_table(fit).assign(**named, auroc2=auroc2(counts).to_numpy(), **areas)
 
 
+@check_inputs(fit=with_posterior)
 def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     """Explain the difference between M with items apart and pooled, and what items alone foretell.
 
@@ -94,8 +93,12 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     -------
     list of str
         A sentence on M, with the SD of the effects of items that explains the difference; and one
-        on AUROC2. Numbers are medians over observers who have
-        a pooled M.
+        on AUROC2. Numbers are medians over observers who have a pooled M.
+
+    Raises
+    ------
+    InputError
+        If the fit integrated nothing out.
     """
     fitted = Fitted.of(fit)
     item, layout = crossing_in(fitted).factor, fitted.layout.integrated

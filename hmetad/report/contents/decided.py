@@ -36,10 +36,6 @@ from hmetad.report.page.report import Report
 from hmetad.text.cells import format_cell
 from hmetad.text.names import heading, in_percent, judged_name, symbol
 
-__all__ = [
-    *("changed_verdicts", "decision_blocks", "decisions_report", "question_of"),
-]
-
 type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 
 # Contrasts whose estimates are shown under every choice.

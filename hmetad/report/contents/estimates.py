@@ -19,8 +19,6 @@ from hmetad.base.monte_carlo import mean_and_interval
 from hmetad.base.notice import notices, undetermined_cells
 from hmetad.base.results import about
 
-__all__ = ["cells_withheld", "convergence_by_variable", "convergence_record", "estimate_table"]
-
 # Tables of measures need none of these, which import the compiled likelihoods.
 check_variable: Callable[..., Any] = import_on_call("hmetad.bayes.convergence", "check_variable")
 sampled_variables: Callable[..., Any] = import_on_call(

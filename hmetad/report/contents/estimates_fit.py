@@ -25,8 +25,6 @@ from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
 
-__all__ = ["estimates_blocks", "estimates_question"]
-
 # Rows of a figure, and conditions told in words, beyond which a page is not read.
 MOST_ROWS, MOST_TOLD = 40, 6
 SIDES, GIVEN = ("mean", "lower", "upper"), ("given", "given_lower", "given_upper")

@@ -63,8 +63,6 @@ from hmetad.specs.design import cell_table, left_out_level
 from hmetad.specs.spec import spec_of
 from hmetad.text.names import in_percent, symbol
 
-__all__ = ["combine_reports", "fit_report"]
-
 SEPARATE = (
     "The fits are separate: their draws were paired as independent ones. Where they hold the same "
     "subjects or items the data are paired, and one joint model gives narrower intervals."

@@ -37,12 +37,6 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.text.names import heading, in_percent, symbol
 
-__all__ = [
-    *("OF_COUNTS", "OF_TRIALS", "Evidence", "cells_by_stratum", "compared_columns", "evidence_of"),
-    *("in_a_row", "leaderboard", "measure_named", "measure_strata", "over_column", "ranking_table"),
-    "standing_of",
-]
-
 type Floats = NDArray[np.float64]
 
 # Measures that a model is chosen by, of trials with confidence as it is and of counts of ratings.

@@ -36,8 +36,6 @@ from hmetad.report.page.report import Report
 from hmetad.rows.tables import TableLike
 from hmetad.text.names import heading, in_percent
 
-__all__ = ["measures_report"]
-
 QUESTION = (
     "Which {over} has the better answers, and the better confidence? Ratios such as M-ratio judge "
     "confidence relative to the answers: a {over} with poor answers can have a high one, and at "

@@ -31,8 +31,6 @@ from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import judged_name
 
-__all__ = ["results_paragraph"]
-
 # Contrasts and conditions that a paragraph names one by one.
 MOST = 8
 # What one member of a grouping column is called.

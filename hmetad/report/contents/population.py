@@ -31,10 +31,6 @@ from hmetad.specs.design import reference_level
 from hmetad.specs.spec import SPREAD, ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
-__all__ = [
-    *("among_published", "marked_term", "moved_populations", "population_table", "with_marks"),
-]
-
 # What a row says, and the draws of its quantity.
 type Row = tuple[dict[str, str], xr.DataArray]
 

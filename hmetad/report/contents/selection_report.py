@@ -18,8 +18,6 @@ from hmetad.report.page.report import Report
 from hmetad.select.models import ERRORS, SMALL, Selection
 from hmetad.text.cells import format_cell
 
-__all__ = ["conclusion", "selection_report"]
-
 OF_PEOPLE = {
     "best_for": "Best for",
     "frequency": "Frequency",

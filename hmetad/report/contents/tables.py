@@ -26,12 +26,6 @@ from hmetad.specs.spec import ModelSpec
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent, interval_kind, symbol
 
-__all__ = [
-    *("INTERVALS", "convergence_table", "decision_figure", "decision_table", "early_notices"),
-    *("forest_figure", "method_blocks", "method_text", "notice_block", "reasons_withheld"),
-    "with_words",
-]
-
 # What stands above estimates.
 INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 

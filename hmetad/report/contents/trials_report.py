@@ -47,8 +47,6 @@ from hmetad.rows.tables import TableLike, rows_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import heading, in_percent
 
-__all__ = ["trials_report"]
-
 # Options of the measures, with those of the report.
 OPTIONS = (
     *("by", "correct", "confidence", "missing", "cluster", "n", "kind", "bins", "ci_prob", "seed"),

@@ -14,11 +14,6 @@ from hmetad.base.errors import ColumnError, EmptyError, KindError, nearest
 from hmetad.compare.decisions import Decisions
 from hmetad.text.cells import format_cell
 
-__all__ = [
-    *("Alerts", "Block", "Cell", "Document", "Figure", "Numbers", "Prose", "Table"),
-    *("interval_cell", "table_from_frame"),
-]
-
 type Cell = str | float | int | bool | Numbers | None
 
 

@@ -17,8 +17,6 @@ from hmetad.base.errors import KindError, TooManyError
 from hmetad.report.page.blocks import Figure
 from hmetad.text.escape import visible
 
-__all__ = ["figure_pdf", "figure_png", "figure_svg", "inline_svg"]
-
 SVG = "http://www.w3.org/2000/svg"
 DRAWN = {
     *("svg", "g", "defs", "path", "use", "clipPath", "mask", "text", "tspan", "title", "desc"),

@@ -12,11 +12,6 @@ from hmetad.report.page.blocks import Alerts, Block, Figure, Numbers, Prose, Tab
 from hmetad.text.cells import format_cell, is_number
 from hmetad.text.escape import shorten, slug, visible
 
-__all__ = [
-    *("VERDICTS", "FigureView", "NoticesView", "Numbered", "ProseView", "TableView", "View"),
-    "arrange",
-]
-
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 SEVERITIES = ("info", "warning", "error")
 WIDE_TEXT = 24

@@ -34,8 +34,6 @@ from hmetad.report.page.layout import (
 )
 from hmetad.text.escape import Safe, latex, markdown, opening, visible
 
-__all__ = ["render_html", "render_latex", "render_markdown", "render_word"]
-
 LATEX_DELIMITERS = {
     "block_start_string": "((*",
     "block_end_string": "*))",

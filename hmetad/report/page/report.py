@@ -21,18 +21,12 @@ from hmetad.report.page.blocks import (
     Figure,
     Prose,
     Table,
-    table_from_frame,
 )
 from hmetad.report.page.figures import figure_pdf, figure_svg
 from hmetad.report.page.layout import FigureView, TableView, arrange
 from hmetad.report.page.render import render_html, render_latex, render_markdown, render_word
 from hmetad.report.terminal import json_text, strict
 from hmetad.text.cells import csv_text
-
-__all__ = [
-    *("Alerts", "Block", "Cell", "Figure", "Prose", "Report", "Table", "decisions_record"),
-    "table_from_frame",
-]
 
 type Files = dict[Path, str | bytes]
 
