@@ -53,7 +53,6 @@ REFUSED = {
     f"{PLAN} --probability 0.8 --half-width 1": "does not go with",
     "plan groups --question difference --subjects 20,many": "--subjects: .*got '20,many'",
     "plan groups": "Missing option '--question'",
-    f"{PLAN} --options 4 --meta-criterion absolute": f"--meta-criterion {IDLE}",
     "reliability trials.csv --by day": "--by: .*Expected subject among.*got day",
     "reliability trials.csv --by subject=model --session day": "--session: .*got 'day'",
     "report fit.nc": "Write -o page.html, or --json.",
