@@ -69,10 +69,10 @@ def item_effects(fit: xr.DataTree) -> xr.Dataset:
     --------
     >>> from hmetad.bayes.fit import fit
     >>> from hmetad.simulate.simulate import simulate_counts
-    >>> item_effects(fit(simulate_counts([1.5], seed=1), progressbar=False, quiet=True))
+    >>> fitted = fit(simulate_counts([1.5], seed=1), progressbar=False, quiet=True)
+    >>> item_effects(fitted)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    hmetad.InputError: fit: Fit the card alternatives_crossed. Expected items that were integrated \
-out, got effects that were not.
+    hmetad.InputError: fit: Fit the card alternatives_crossed. Expected items that ...
     """
     fitted = Fitted.of(fit)
     crossing = crossing_in(fitted)
