@@ -92,10 +92,10 @@ def test_tasks_and_groups_are_populations_of_their_own():
     xr.testing.assert_equal(found["task y"], counts[[1, 3]].drop_vars("task"))
 
 
-def test_a_set_that_cannot_be_had_is_told_and_the_others_go_on(monkeypatch):
+def test_a_set_that_cannot_be_had_is_told_and_the_others_go_on(monkeypatch, tmp_path):
     monkeypatch.setenv("HMETAD_DATA_URL", "http://localhost:9")
     monkeypatch.setattr("hmetad.datasets.RETRIES", 0)
-    monkeypatch.setenv("HMETAD_DATA", "nowhere")
+    monkeypatch.setenv("HMETAD_DATA", str(tmp_path))
     (row,) = describe_set("Clark_2018")
     assert "SHA-256" in row["excluded"]
 
