@@ -19,8 +19,7 @@ from hmetad.base.checks import with_posterior
 from hmetad.base.errors import ModelError
 from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.kept_cells import linear_predictor
-from hmetad.bayes.model import drawn_counts
+from hmetad.bayes.kept_cells import drawn_counts, linear_predictor
 from hmetad.counts.tables import type2_counts
 from hmetad.likelihood.crossed import CrossedLikelihood, Effects
 from hmetad.likelihood.tape import column_shapes
@@ -76,6 +75,8 @@ def item_effects(fit: xr.DataTree) -> xr.Dataset:
     """
     fitted = Fitted.of(fit)
     crossing = crossing_in(fitted)
+    # Moments take denser nodes than the likelihood.
+    crossing = crossing.finer or crossing
     thinned = at_some_draws(fitted, OF_EFFECTS)
     parameters, effects, answers = *drawn_at(thinned), answers_matrix(crossing)
 

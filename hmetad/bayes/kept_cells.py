@@ -220,3 +220,14 @@ def outcome_draws(
     own = {**likelihood.layout.labels(log_p.shape[-1]), **(labels or {})}
     coords = {"cell": draws["cell"].values, **{dim: own[dim] for dim in likelihood.layout.dims}}
     return xr.DataArray(log_p, coords, ("chain", "draw", *coords))
+
+
+def drawn_counts(
+    rng: np.random.Generator, trials: NDArray[np.int64], log_p: Floats, answers: int = 2
+) -> NDArray[np.int64]:
+    """Counts of log P's shape from trials of each stimulus; so many last axes are its answers."""
+    p = np.exp(log_p)
+    outcomes = p.reshape(*p.shape[:-answers], -1)
+    # Rounding may leave a sum a hair above 1.
+    outcomes /= outcomes.sum(axis=-1, keepdims=True)
+    return rng.multinomial(trials, outcomes).reshape(p.shape)

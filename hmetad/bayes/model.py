@@ -25,6 +25,7 @@ from hmetad.base.errors import ModelError
 from hmetad.base.labels import check_same_names
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import drawn_counts
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.program import Program, build_program
 from hmetad.likelihood.family import NUMPY, Arrays, Family, Parameter
@@ -416,14 +417,3 @@ def counts_random(
     number = len(likelihood.arguments)
     log_p = likelihood.log_probabilities(*parameters[:number], xp=NUMPY)
     return drawn_counts(rng, parameters[number], log_p, len(likelihood.layout.answers))
-
-
-def drawn_counts(
-    rng: np.random.Generator, trials: NDArray[np.int64], log_p: Floats, answers: int = 2
-) -> NDArray[np.int64]:
-    """Counts of log P's shape from trials of each stimulus; so many last axes are its answers."""
-    p = np.exp(log_p)
-    outcomes = p.reshape(*p.shape[:-answers], -1)
-    # Rounding may leave a sum a hair above 1.
-    outcomes /= outcomes.sum(axis=-1, keepdims=True)
-    return rng.multinomial(trials, outcomes).reshape(p.shape)

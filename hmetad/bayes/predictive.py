@@ -21,8 +21,8 @@ from hmetad.base.notice import notice_of, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import at_some_draws, log_probabilities, replicated_items
-from hmetad.bayes.kept_cells import outcome_draws
-from hmetad.bayes.model import drawn_counts, pymc_model
+from hmetad.bayes.kept_cells import drawn_counts, outcome_draws
+from hmetad.bayes.model import pymc_model
 from hmetad.bayes.program import build_program
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
