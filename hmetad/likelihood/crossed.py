@@ -270,22 +270,9 @@ def add_items(
         across = steps if width > 1 else 1
         # Between nodes values are read off those around.
         reach = 1 if steps <= 1 else POINTS // 2
-        while True:
-            own = room[box[0] : box[1], : box[3] - box[2]]
-            fill_box(rows[start:stop], numbers[start:stop], log_p, log_weights, width, box, own)
-            top = own.max()
-            if not math.isfinite(top):
-                break
-            inner = inner_box(own, top, box)
-            is_cut = (
-                (inner[0] < box[0] + reach and box[0] > 0)
-                or (inner[1] > box[1] - reach and box[1] < height)
-                or (inner[2] < box[2] + reach and box[2] > 0)
-                or (inner[3] > box[3] - reach and box[3] < width)
-            )
-            if not is_cut:
-                break
-            box[0], box[1], box[2], box[3] = 0, height, 0, width
+        outcomes = rows[start:stop], numbers[start:stop]
+        top, inner = fill_whole(outcomes, log_p, log_weights, widths, reach, box, room)
+        own = room[box[0] : box[1], : box[3] - box[2]]
         if not math.isfinite(top):
             # Far from where anything is likely.
             found[item] = -math.inf
@@ -310,10 +297,40 @@ def add_items(
             kept = own[rising : inner[1] - box[0], sideways : inner[3] - box[2]]
         found[item] = top + math.log(total)
         if pulls.size:
-            add_pulls(rows[start:stop], numbers[start:stop] / total, width, at, kept, pulls)
+            add_pulls(outcomes[0], outcomes[1] / total, width, at, kept, pulls)
         margin = reach + 1
         box[0], box[1] = max(inner[0] - margin, 0), min(inner[1] + margin, height)
         box[2], box[3] = max(inner[2] - margin, 0), min(inner[3] + margin, width)
+
+
+@compiled
+def fill_whole(
+    outcomes: tuple[Integers, Floats],
+    log_p: Floats,
+    log_weights: Floats,
+    widths: tuple[int, int],
+    reach: int,
+    box: Integers,
+    room: Floats,
+) -> tuple[float, tuple[int, int, int, int]]:
+    """Fill in the box of an item, widened where it cuts the posterior; the largest, and its box."""
+    height, width = widths
+    while True:
+        own = room[box[0] : box[1], : box[3] - box[2]]
+        fill_box(outcomes[0], outcomes[1], log_p, log_weights, width, box, own)
+        top = own.max()
+        if not math.isfinite(top):
+            return top, (0, height, 0, width)
+        inner = inner_box(own, top, box)
+        is_cut = (
+            (inner[0] < box[0] + reach and box[0] > 0)
+            or (inner[1] > box[1] - reach and box[1] < height)
+            or (inner[2] < box[2] + reach and box[2] > 0)
+            or (inner[3] > box[3] - reach and box[3] < width)
+        )
+        if not is_cut:
+            return top, inner
+        box[0], box[1], box[2], box[3] = 0, height, 0, width
 
 
 @compiled

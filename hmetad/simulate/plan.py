@@ -151,7 +151,6 @@ def plan_trials(
     sizes = planned_sizes("trials", trials, 2)
     truth = true_values(m_ratio, dprime, c)
     ratios = truth["m_ratio"]
-    signs = np.array([1.0, -1.0])[: len(ratios)]
     refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
     sds = item_sds_of(item_sds, len(ratios) * subjects, others)
     if (options > 2 or sds) and truth["c"].any():
@@ -166,8 +165,7 @@ def plan_trials(
     for number in sizes:
         true_m = draw_ratios(ratios, (n, subjects), between_sd, correlation, rng)
         design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
-        if sds or options > 2:
-            design |= {"likelihood": "alternatives", "options": options}
+        design |= {"likelihood": "alternatives", "options": options} if sds or options > 2 else {}
         if sds:
             cells = simulate_crossed(truth, true_m, sds, others, design)
         else:
@@ -175,8 +173,9 @@ def plan_trials(
         found.append(summarise_cells(cells, true_m, rope, level))
     conditions = ["first", "second"][: len(ratios)]
     coords = {"trials": sizes, "condition": conditions, "true_m_ratio": ("condition", ratios)}
+    of_items = {"item_sds": list(sds), "others": others} if sds else {}
     return labelled_plan(found, coords, "plan_trials").assign_attrs(
-        **true_verdict(np.log(ratios) @ signs, rope),
+        **true_verdict(np.log(ratios) @ np.array([1.0, -1.0])[: len(ratios)], rope),
         judged="log M" if len(ratios) == 1 else "difference in log M",
         dprime=truth["dprime"].tolist(),
         c=truth["c"].tolist(),
@@ -185,7 +184,7 @@ def plan_trials(
         subjects=subjects,
         between_sd=between_sd,
         correlation=correlation,
-        **({"item_sds": list(sds), "others": others} if sds else {}),
+        **of_items,
         ci_prob=ci_prob,
         comparisons=comparisons,
         meta_criterion=meta_criterion,

@@ -106,6 +106,8 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     means = [f"{fitted.posterior[sd.name].mean().item():.2f}" for sd in layout.sds]
     of_dprime, of_spread = means[0], f" (SD of log criteria {means[-1]})" * (len(means) > 1)
     both = table.dropna(subset=["pooled_m_ratio"])
+    if both.empty:
+        return [f"No observer has an M pooled over {item}: M at the average {item} stands alone."]
     middle = {name: both[name].median() for name in (*ESTIMATES, *AREAS) if name in both}
     own, pooled = middle["m_ratio"], middle["pooled_m_ratio"]
     why = "the two differ little, for confidence follows the answer"

@@ -282,8 +282,7 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block
         for term in terms
     )
     caption = "Population by condition." if len(rows) > 1 else "Population."
-    counts = fit["observed_data"].to_dataset()["counts"]
-    designs = fitted.designs
+    counts, designs = fit["observed_data"].to_dataset()["counts"], fitted.designs
     factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
     are_people = len(factors) == 1 and is_people_name(*factors)
     grouping = " and ".join(labels.get(factor, factor) for factor in factors)
