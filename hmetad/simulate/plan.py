@@ -149,19 +149,16 @@ def plan_trials(
     [0.0, 0.8]
     """
     sizes = planned_sizes("trials", trials, 2)
-    truth = true_values(m_ratio, dprime, c)
+    truth = true_values(m_ratio, dprime, c, has_bias=options == 2 and not np.size(item_sds))
     ratios = truth["m_ratio"]
     refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
     sds = item_sds_of(item_sds, len(ratios) * subjects, others)
-    if (options > 2 or sds) and truth["c"].any():
-        raise ChoiceError("c", f"{c!r} of {options} options", "0", "Biases are left out of them.")
     n = n or (100 if sds else 1000)
     # Counts of two stimuli, two responses and each rating, of all studies at once.
     refuse_memory("n", str(n), 8 * 4 * ratings * n * subjects * len(ratios))
     check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
     rng = np.random.default_rng(seed)
-    level = 1 - (1 - ci_prob) / comparisons
-    found = []
+    level, found = 1 - (1 - ci_prob) / comparisons, []
     for number in sizes:
         true_m = draw_ratios(ratios, (n, subjects), between_sd, correlation, rng)
         design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
@@ -171,20 +168,18 @@ def plan_trials(
         else:
             cells = simulate_cells(truth, true_m, meta_criterion, design)
         found.append(summarise_cells(cells, true_m, rope, level))
-    conditions = ["first", "second"][: len(ratios)]
-    coords = {"trials": sizes, "condition": conditions, "true_m_ratio": ("condition", ratios)}
-    of_items = {"item_sds": list(sds), "others": others} if sds else {}
+    coords = {"trials": sizes, "condition": ["first", "second"][: len(ratios)]}
+    coords |= {"true_m_ratio": ("condition", ratios)}
     return labelled_plan(found, coords, "plan_trials").assign_attrs(
         **true_verdict(np.log(ratios) @ np.array([1.0, -1.0])[: len(ratios)], rope),
         judged="log M" if len(ratios) == 1 else "difference in log M",
-        dprime=truth["dprime"].tolist(),
-        c=truth["c"].tolist(),
+        **{name: truth[name].tolist() for name in ("dprime", "c")},
         options=options,
         ratings=ratings,
         subjects=subjects,
         between_sd=between_sd,
         correlation=correlation,
-        **of_items,
+        **({"item_sds": list(sds), "others": others} if sds else {}),
         ci_prob=ci_prob,
         comparisons=comparisons,
         meta_criterion=meta_criterion,
@@ -207,7 +202,9 @@ def planned_sizes(argument: str, given: Sequence[int], least: int, groups: int =
     return sizes
 
 
-def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str, Floats]:
+def true_values(
+    m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike, *, has_bias: bool
+) -> dict[str, Floats]:
     """True M, d′ and c of each condition."""
     ratios = np.atleast_1d(np.asarray(m_ratio, dtype=float))
     if ratios.ndim != 1 or len(ratios) > 2 or not (ratios > 0).all():
@@ -221,6 +218,9 @@ def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str
         values[name] = np.broadcast_to(array, ratios.shape)
     if not (values["dprime"] > 0).all():
         raise NumberError("dprime", repr(dprime), "d′ above 0", "M is meta-d′/d′.")
+    if values["c"].any() and not has_bias:
+        step = "Biases are left out of choices among options, and of items."
+        raise ChoiceError("c", f"{c!r}", "0", step)
     return values
 
 
