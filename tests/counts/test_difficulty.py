@@ -167,6 +167,25 @@ def test_a_response_time_that_a_coarse_clock_rounds_is_not_difficulty(graded, na
     assert codes(count_trials(graded.rename(columns={"ease": name}), by="participant")) == []
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["confidence", "Confidence_2", "statedConfidence", "rating", "sure", "response", "answer"],
+)
+def test_a_second_answer_is_not_difficulty(graded, name):
+    roles = {"confidence": "certain", "response": "said"}
+    trials = graded.rename(columns=roles | {"ease": name})
+    assert codes(count_trials(trials, by="participant", **roles)) == []
+    # What is named difficulty is that, whatever it is called.
+    found = count_trials(trials, by="participant", **roles, difficulty=name)
+    assert codes(found) == ["mixed-difficulty"]
+
+
+@pytest.mark.parametrize("name", ["stimulus", "signal", "orientation", "length"])
+def test_a_second_stimulus_may_be_difficulty(graded, name):
+    trials = graded.rename(columns={"stimulus": "shown", "ease": name})
+    assert codes(count_trials(trials, by="participant", stimulus="shown")) == ["mixed-difficulty"]
+
+
 def test_forty_columns_of_noise_raise_no_notice(ordinary):
     rng = np.random.default_rng(4)
     # A name decides nothing.
