@@ -101,7 +101,8 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
         If the fit integrated nothing out.
     """
     fitted = Fitted.of(fit)
-    item, layout = crossing_in(fitted).factor, fitted.layout.integrated
+    crossing, layout = crossing_in(fitted), fitted.layout.integrated
+    item = crossing.factor
     assert layout is not None
     means = [f"{fitted.posterior[sd.name].mean().item():.2f}" for sd in layout.sds]
     of_dprime, of_spread = means[0], f" (SD of log criteria {means[-1]})" * (len(means) > 1)
@@ -115,9 +116,14 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
         why = (
             f"pooled, part of what confidence tells is which {item} is hard (SD of d′ {of_dprime})"
         )
-    elif pooled < own - SAME:
-        why = f"confidence also follows the {item}, alike for all and whoever is right{of_spread}"
+    elif pooled < own - SAME and of_spread:
+        how = "equally for all observers"
+        if crossing.has_loadings:
+            how = "to a different degree for each observer"
+        why = f"confidence also follows the {item}, {how} and whoever is correct{of_spread}"
         why += ", which pooling takes for noise"
+    elif pooled < own - SAME:
+        why = f"this model has no effect of {item} on confidence, without which M may be too high"
     others = f"{middle['auroc2_dprime']:.2f} by how hard it is for others"
     if of_spread:
         others += f" and {middle[f'auroc2_{SPREAD}']:.2f} by how confident they are"
