@@ -193,7 +193,8 @@ def count_trials(
     ``"mixed-difficulty"`` and ``"mixed-items"`` report it (Rahnev & Fleming 2019). Without
     `difficulty` each numeric column that is not in use and varies within cells is tested, in
     100,000 random trials: does accuracy differ between its values, by a standard deviation above
-    0.03? Not tested are columns that are named like response times; columns in which fewer than
+    0.03? Not tested are columns that are named like response times, confidence or other answers
+    (``"confidence"``, ``"rating"``, ``"answer"``); columns in which fewer than
     3 % of the pairs of trials in a cell have the same value; columns whose sign is the stimulus;
     and columns that determine accuracy or confidence. Items are found by the name of their column.
 

@@ -18,13 +18,16 @@ import pandas as pd
 
 from hmetad.base.errors import ColumnError, LabelError, NumberError
 from hmetad.counts.columns import as_correct, refuse_absent, suspected_codes
-from hmetad.counts.difficulty import RESPONSE_TIME
 from hmetad.counts.tables import below_half
 from hmetad.rows.duplicates import plain_name
 
 BY = ("subject", "task", "condition", "group")
 # What a trial must have, as far as the table has it.
 NEEDED = ("subject", "stimulus", "response", "confidence", "correct")
+# What of it is of the answer.
+ANSWERED = ("response", "confidence", "correct")
+# Response times, which follow from the answer.
+RESPONSE_TIME = re.compile(r"(.*_)?(rts?|latency|(response|reaction|decision)_?times?)(_.*)?")
 # Confidence of so many values or fewer is levels; of more, quantiles are made.
 MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 6
 # Stimulus and response have at most so many codes, in most rows; rarer codes stand for no answer.
@@ -174,6 +177,15 @@ def guessed_record(guesses: Sequence[Guess]) -> dict[str, Any]:
 def names() -> dict[str, Any]:
     """Names and words of columns, by role."""
     return tomllib.loads((files("hmetad.counts") / "guesses.toml").read_text(encoding="utf-8"))
+
+
+def is_answer_name(name: object) -> bool:
+    """Whether a column is named like an answer, its confidence or its time."""
+    plain = plain_name(name)
+    whole = plain.strip("_0123456789")
+    is_one = any(whole in names()["names"][role] for role in ANSWERED)
+    has_word = bool({*whole.split("_")} & {*names()["words"]["confidence"]})
+    return is_one or has_word or bool(RESPONSE_TIME.fullmatch(plain))
 
 
 def may_be(role: str, column: pd.Series) -> bool:

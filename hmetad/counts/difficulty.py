@@ -2,12 +2,12 @@
 
 Sample of trials with the columns that are not in use, or the values of the column that
 `difficulty=` names → list of Notice. The data decide which columns are of difficulty. A name only
-excludes: values cannot distinguish response times in coarse steps from a staircase.
+excludes: values cannot distinguish response times in coarse steps, or a second rating, from a
+staircase.
 Source: Rahnev & Fleming (2019) for the effect of mixtures on M-ratio; Mantel (1963) and Landis,
 Heyman & Koch (1978) for the test of all strata together.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import batched
 
@@ -19,16 +19,15 @@ from scipy.special import chdtrc
 from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, group_numbers
+from hmetad.counts.described import is_answer_name
 from hmetad.counts.items import LOOKED_AT, MOST_COLUMNS, in_cells, unused_columns
-from hmetad.rows.duplicates import is_item_name, plain_name
+from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Rows, Tally, Values
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 
 CODE = "mixed-difficulty"
-# Response times, which follow from the answer.
-RESPONSE_TIME = re.compile(r"(.*_)?(rts?|latency|(response|reaction|decision)_?times?)(_.*)?")
 # Columns whose first rows are read together.
 TOGETHER = 20
 # Hardly two trials of a cell share a value, such as a time, if fewer than this share of pairs do.
@@ -48,10 +47,10 @@ def difficulty_columns(
 ) -> list[str]:
     """Columns that may be of difficulty by their first rows.
 
-    At most 60 columns are read, and none that is in use or named like items or response times.
+    At most 60 columns are read, and none that is in use, or named like items or answers.
     """
     names = [name for name in unused_columns(rows, used) if not is_item_name(name)]
-    names = [name for name in names if not RESPONSE_TIME.fullmatch(plain_name(name))]
+    names = [name for name in names if not is_answer_name(name)]
     found = []
     for part in batched(names[:MOST_COLUMNS], TOGETHER):
         first = rows.first_rows([*by, *roles.values(), *part], LOOKED_AT)

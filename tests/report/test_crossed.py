@@ -7,7 +7,7 @@ from bayes.test_crossed import FORMULA, QUIET, model, table
 import hmetad
 
 FEW = {"draws": 20, "tune": 20, "chains": 1, **QUIET}
-FIXED = {name: "0 + subject" for name in FORMULA}
+FIXED = dict.fromkeys(FORMULA, "0 + subject")
 FIXED |= {"dprime": "0 + subject + (1 | item)", "log_spread": "0"}
 BOTH = FIXED | {"log_spread": "0 + (1 | item)"}
 
