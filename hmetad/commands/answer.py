@@ -293,28 +293,37 @@ def as_seed(recorded: Any) -> int | None:
     return int(recorded) if str(recorded).isdigit() else None
 
 
-def writable_file(path: Path, *suffixes: str) -> Path:
+def writable_file(path: Path, *suffixes: str, option: str = "--output") -> Path:
     """Path of an output, checked before the work begins."""
     if path.suffix not in suffixes:
-        allowed = ", ".join(suffixes)
-        raise OutputError("--output", repr(str(path)), f"a name that ends in {allowed}")
+        raise OutputError(option, repr(str(path)), f"a name that ends in {', '.join(suffixes)}")
     if not path.parent.is_dir():
-        raise OutputError("--output", repr(str(path)), "a file in a folder that exists")
+        raise OutputError(option, repr(str(path)), "a file in a folder that exists")
     refuse_place(path)
-    writable_folder(Path(os.path.realpath(path)).parent)
+    writable_folder(Path(os.path.realpath(path)).parent, option)
     return path
 
 
-def output_file(output: Path | None, suffixes: Iterable[str], *inputs: Path | None) -> list[Path]:
+def output_file(
+    output: Path | None,
+    suffixes: Iterable[str],
+    *inputs: Path | None,
+    option: str = "--output",
+) -> list[Path]:
     """The output in a list, checked before the work begins: it is no input; or none."""
     if output is None:
         return []
-    path = writable_file(output, *suffixes)
-    refuse_inputs(path, *(given for given in inputs if given is not None))
+    path = writable_file(output, *suffixes, option=option)
+    refuse_inputs(path, *(given for given in inputs if given is not None), option=option)
     return [path]
 
 
-def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = is_table) -> None:
+def refuse_inputs(
+    output: Path,
+    *inputs: Path,
+    is_read: Callable[[str], bool] = is_table,
+    option: str = "--output",
+) -> None:
     """Refuse an output that is an input, by whatever name or link, or would be one the next time.
 
     Inputs are files, folders and patterns, of which all files are read whose name `is_read`.
@@ -326,19 +335,19 @@ def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = 
         files = found if found == [given] else [file for file in found if is_read(file.name)]
         if output.exists() and any(file.exists() and output.samefile(file) for file in files):
             step = "It would be lost: name another."
-            raise OutputError("--output", f"the input {str(output)!r}", "another file", step)
+            raise OutputError(option, f"the input {str(output)!r}", "another file", step)
         parents = {file.absolute().parent for file in files}
         if output.suffix in REPORTS and parents & {folder.absolute() for folder in beside}:
             step = "Tables and figures are written there: name another."
             got = f"{str(output)!r} in the folder of the input"
-            raise OutputError("--output", got, "another folder", step)
+            raise OutputError(option, got, "another folder", step)
         new = beside[0] / "table.csv" if output.suffix in (".md", ".tex") else output
         if is_read(new.name) and would_find(given, new):
             got = f"{str(output)!r}, where {str(given)!r} would read it the next time"
-            raise OutputError("--output", got, "a file elsewhere", "Write it to another folder.")
+            raise OutputError(option, got, "a file elsewhere", "Write it to another folder.")
 
 
-def writable_folder(folder: Path) -> Path:
+def writable_folder(folder: Path, option: str = "--out") -> Path:
     """Folder that takes files, or could be made; nothing is made yet."""
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
@@ -346,4 +355,4 @@ def writable_folder(folder: Path) -> Path:
             return folder
     except OSError as error:
         got = f"{str(folder)!r} ({error.strerror or type(error).__name__})"
-        raise OutputError("output folder", got, "a folder that can be written to") from error
+        raise OutputError(option, got, "a folder that can be written to") from error

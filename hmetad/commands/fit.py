@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import FormulaError, NumberError, OutputError
+from hmetad.base.errors import FormulaError, ModelError, NumberError, OutputError
 from hmetad.base.files import write_together
 from hmetad.base.untrusted import read_attr
 from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
@@ -133,7 +133,7 @@ def fit(asked: FitOptions) -> None:
       --formula "all=1 + task + (1 + task | subject)" -o group.nc
     """
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model or "individual"))
-    of_items = output_file(asked.items, [".csv"], asked.file)
+    of_items = output_file(asked.items, [".csv"], asked.file, option="--items")
     # A card that is not there is said before trials are read.
     named = hmetad.load_model(asked.model) if asked.model else None
     counts = count_file(asked, asked.by, asked.covariates, asked.correct)
@@ -142,6 +142,8 @@ def fit(asked: FitOptions) -> None:
     if formulas:
         own = [formulas] if isinstance(formulas, str) else formulas.values()
         refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
+    if of_items:
+        refuse_no_items(counts, spec, formulas)
     given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
     begun = time.perf_counter()
@@ -194,7 +196,7 @@ def fit_answer(
     if is_crossed:
         table = hmetad.report.crossed_table(result)
         about = hmetad.report.crossed_sentences(result, table)
-        headings = {"cell": heading, **{x: own for x, own in CROSSED.items() if x in table}}
+        headings = {"cell": "observer", **{x: own for x, own in CROSSED.items() if x in table}}
     rows = rows_of(table)
     for row in rows:
         row["withheld"] = ", ".join(x for x, cells in withheld.items() if row["cell"] in cells)
@@ -262,6 +264,19 @@ def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") ->
                     own = reader.quote(name)
                     allowed = f"C({own}), a value for each level, or scale({own}), a slope"
                     raise FormulaError("--formula", got, allowed)
+
+
+def refuse_no_items(
+    counts: "xr.DataArray", spec: "hmetad.ModelSpec", formulas: str | dict[str, str] | None
+) -> None:
+    """Refuse --items where a fit will have no effects of items that it integrates out."""
+    # Compiled code takes a second to import.
+    changed = import_module("hmetad.specs.spec").with_changes(spec, formula=formulas)
+    if import_module("hmetad.specs.crossing").crossing_of(counts, changed) is None:
+        cards = "alternatives_crossed or crossed_items"
+        step = f"Use --model {cards} with the item in --by, or omit --items."
+        got = f"a fit of {spec.name}, which integrates none out"
+        raise ModelError("--items", got, "effects of items that a fit integrates out", step)
 
 
 def is_number(text: str) -> bool:

@@ -96,7 +96,7 @@ def reproduce(asked: ReproduceOptions) -> int:
     inputs = [] if asked.data is None else [asked.data]
     for path in files:
         refuse_place(path)
-        refuse_inputs(path, *inputs, is_read=lambda name: ".json" in name)
+        refuse_inputs(path, *inputs, is_read=lambda name: ".json" in name, option="--out")
     options = given_options(seed=asked.seed, draws=asked.draws, data=asked.data)
     comparison = run_study(study, folder, **options, **sampling_options())
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
