@@ -16,6 +16,7 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import area_under, auroc2_by_items, drawn_at, right_outcomes
 from hmetad.bayes.program import build_program, with_loadings
 from hmetad.counts.tables import type2_counts
+from hmetad.likelihood.crossed import Effects
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.crossing import crossing_of
 from hmetad.specs.loading import load_model
@@ -266,6 +267,7 @@ def test_areas_are_those_of_scikit_learn(seed):
     assert np.isnan(area_under(score, right, 0 * wrong))
 
 
+CARD = "alternatives_crossed"
 UNEQUAL = np.array([-0.9, 0.0, 0.9])
 
 
@@ -292,6 +294,27 @@ def test_loadings_are_chosen_where_observers_follow_items_to_different_degrees(u
     assert off["loglik"].item() < found["loglik"].item() - 10
 
 
+def test_estimates_of_items_have_the_likelihood_of_their_fit_and_none_near_has_more(unequal):
+    found, spec = hmetad.fit_mle(unequal, "alternatives_crossed"), load_model(CARD)
+    names = ["dprime_1|item_sigma", "log_spread_1|item_sigma", "1|item_corr"]
+    best = np.array([found[name].item() for name in names])
+    logs = np.stack([found[f"log_loading_{name}|item"] for name in ("dprime", "log_spread")], 1)
+    np.testing.assert_allclose(logs.sum(axis=0), 0, atol=1e-12)
+    gaps = np.log(np.diff(found["criteria"], prepend=0))
+    rows = np.column_stack([found["options"], found["dprime"], found["m_ratio"], gaps])
+    crossing = crossing_of(unequal, spec)
+    likelihood = crossing.likelihood({"options": found["options"].values})
+
+    def value(at, loadings):
+        return likelihood.value(rows, Effects(tuple(at[:2]), at[2], loadings)).sum()
+
+    highest = value(best, logs)
+    assert highest == pytest.approx(found["loglik"].item(), abs=1e-6)
+    for step in 0.05 * np.array([*np.eye(3), *-np.eye(3)]):
+        assert value(best + step, logs) < highest
+    assert value(best, np.zeros_like(logs)) < highest - 5
+
+
 def test_loadings_are_not_chosen_where_observers_follow_items_equally():
     found = hmetad.fit_mle(table(items=100), "alternatives_crossed")
     elpd = elpd_of(found)
@@ -315,6 +338,11 @@ def test_a_fit_finds_loadings_and_its_elpd_is_that_of_the_choice(unequal, tmp_pa
         logs = drawn["posterior"][f"log_loading_{name}|item"]
         np.testing.assert_allclose(logs.sum("cell"), 0, atol=1e-6)
         assert (sign * (logs[..., -1] - logs[..., 0]) > 0).mean() > 0.9
+    likely = hmetad.fit_mle(unequal, CARD)
+    for name in [name for name in likely if "|item" in name and not name.endswith("_se")]:
+        draws, se = drawn["posterior"][name], likely[f"{name}_se"]
+        assert (abs(draws.mean(["chain", "draw"]) - likely[name]) < 0.6 * se).all()
+        np.testing.assert_allclose(draws.std(["chain", "draw"]), se, rtol=0.3)
     own = hmetad.loo(drawn)
     assert own.elpd == pytest.approx(drawn.attrs["elpd_loadings"], abs=3)
     again = hmetad.load_fit(hmetad.save_fit(drawn, tmp_path / "fit.nc"))
