@@ -65,7 +65,7 @@ MOST_LINES = {
     "likelihood": 3904,
     "logs": 2772,
     "measures": 2634,
-    "mle": 2234,
+    "mle": 2257,
     "plots": 1717,
     "report": 3539,
     "rows": 1364,

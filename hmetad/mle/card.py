@@ -114,6 +114,10 @@ def fit_card(
     fits = [fits[k] for k in order]
     labels = unit_labels(own, [fit.cells for fit in fits])
     result = label_cells(own, found).assign(label_units(own, fits, labels).data_vars)
+    for one, value, se in units.of_items(maxima) if crossing is not None else ():
+        name, dims = spec.named(one.name), ("cell",)[: value.ndim]
+        result[name] = dims, value, one.attrs
+        result[f"{name}_se"] = dims, se, {"long_name": f"standard error of {name}"}
     unit = np.empty(own.sizes["cell"], dtype=object)
     for label, fit in zip(labels, fits, strict=True):
         unit[fit.cells] = label

@@ -6,6 +6,7 @@ deviations, Fisher's z of the correlation, and the logarithms of the observers' 
 their prior: of a few items their likelihood often rises to an edge.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -16,6 +17,7 @@ from scipy.linalg import block_diag, helmert
 from scipy.optimize import minimize
 
 from hmetad.base.threads import in_threads, usable_cpus
+from hmetad.base.variable_roles import Identity
 from hmetad.likelihood.crossed import Effects
 from hmetad.mle.units import DIFFERENCE, Maxima, Units, inverse_of, units_of
 from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, elpd_of_levels, inverse_root
@@ -74,6 +76,25 @@ class CrossedUnits(Units):
         if contrasts is not None:
             gradient[last:] = (contrasts @ by_logs).T.ravel() - PRECISION * own.ravel()
         return float(found.sum()) - PRECISION / 2 * float((own**2).sum()), gradient, found
+
+    def of_items(self, found: Maxima) -> Iterator[tuple[Identity, Floats, Floats]]:
+        """What a posterior has of the effects of items: estimates with standard errors."""
+        assert self.crossing is not None
+        factor, names = self.crossing.factor, np.array(self.names)
+        point, covariance = found.points[0], found.covariance[0]
+        for name in self.crossing.parameters:
+            place = (names == f"log_sd_{name}|{factor}").argmax()
+            sd = np.exp(np.minimum(point[place], LARGEST))
+            yield Identity("sd", name, "1", factor), sd, sd * np.sqrt(covariance[place, place])
+        for k in np.flatnonzero(names == f"z_correlation|{factor}"):
+            rho = np.tanh(point[k])
+            se = (1 - rho**2) * np.sqrt(covariance[k, k])
+            yield Identity("correlation", "", "1", factor), rho, se
+        contrasts = helmert(len(self.crossing.counts))
+        for name in self.crossing.parameters if self.crossing.has_loadings else ():
+            own = np.flatnonzero(names == f"log_loading_{name}|{factor}")
+            variances = (contrasts.T @ covariance[np.ix_(own, own)] @ contrasts).diagonal()
+            yield Identity("loading", name, "", factor), point[own] @ contrasts, np.sqrt(variances)
 
     def around(self, points: Floats) -> tuple[Floats, Floats]:
         """Gradients (points, coefficients) and ℓ of items (points, items), in threads."""

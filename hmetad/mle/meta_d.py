@@ -104,7 +104,10 @@ def fit_mle(
         which is a cell or the cells that formulas tie together: ``loglik`` (nat), of responses and
         ratings; ``parameters``, their number; ``trials``; ``aic``, ``aicc``, ``bic``;
         ``converged``; ``at_edge``, where counts leave a parameter undetermined, and ``edge``, its
-        name. ``of_unit`` has the unit of a cell. If effects of items are integrated out, attrs have
+        name. ``of_unit`` has the unit of a cell. If effects of items are integrated out, there are
+        with standard errors, under the names of the posterior, their standard deviations
+        ``dprime_1|item_sigma`` and ``log_spread_1|item_sigma``, correlation ``1|item_corr``, and
+        loadings where observers have them, ``log_loading_dprime|item`` (cell). Attrs then have
         ``elpd_equal``, ``elpd_loadings`` and their difference with its standard error, by item, of
         models in which observers follow these effects equally, and each by loadings (from three
         observers of an item). A card with ``loadings = true`` takes loadings where the difference
