@@ -191,31 +191,70 @@ def test_pymc_has_no_model_of_effects_that_are_integrated_out(drawn, counts):
             function(counts, model(BOTH))
 
 
-@pytest.mark.integration
-def test_effects_of_items_are_those_of_quadrature_at_every_draw(drawn, counts):
-    """By the readable probabilities, at nodes of Gauss and Hermite."""
+def posterior_of_item(fit, answers):
+    """At every draw nodes of two effects, their weights given answers, and P of outcomes there.
+
+    By the readable probabilities, at nodes of Gauss and Hermite.
+    """
     places, weights = np.polynomial.hermite_e.hermegauss(80)
     z1, z2 = (x.ravel() for x in np.meshgrid(places, places, indexing="ij"))
-    prior = np.outer(weights, weights).ravel()
-    one = drawn.assign(posterior=xr.DataTree(drawn["posterior"].to_dataset().isel(draw=[5])))
-    found, moments = hmetad.bayes.item_effects(one).sel(item="q07"), []
     family = load_likelihood("alternatives", scale="m")
-    answers = counts.isel(cell=counts["item"] == "q07").to_numpy()
-    for own, effects in zip(*drawn_at(Fitted.of(one)), strict=True):
+    for own, effects in zip(*drawn_at(Fitted.of(fit)), strict=True):
         (of_dprime, of_spread), rho = effects.sds, effects.correlation
         easy, spread = of_dprime * z1, of_spread * (rho * z1 + np.sqrt(1 - rho**2) * z2)
-        weights = prior.copy()
-        for (options, dprime, m, *gaps), answer in zip(own, answers, strict=True):
+        log_p = []
+        for options, dprime, m, *gaps in own:
             known = {"options": np.full(len(z1), options), "m_ratio": np.full(len(z1), m)}
             known |= {"dprime": dprime + easy, "log_gap": np.array(gaps) + spread[:, None]}
-            log_p = family.outcomes(known)
-            weights *= np.exp((log_p * answer).sum(axis=(-2, -1)))
+            log_p.append(family.outcomes(known))
+        likelihood = np.exp(np.einsum("jqck,jck->q", log_p, answers))
+        yield easy, spread, np.outer(weights, weights).ravel() * likelihood, np.exp(log_p)
+
+
+@pytest.fixture(scope="module")
+def at_two_draws(drawn):
+    return drawn.assign(posterior=xr.DataTree(drawn["posterior"].to_dataset().isel(draw=[5])))
+
+
+@pytest.mark.integration
+def test_effects_of_items_are_those_of_quadrature_at_every_draw(at_two_draws, counts):
+    found, moments = hmetad.bayes.item_effects(at_two_draws).sel(item="q07"), []
+    answers = counts.isel(cell=counts["item"] == "q07").to_numpy()
+    for easy, spread, weights, _ in posterior_of_item(at_two_draws, answers):
         moments.append([np.average([x, x**2], axis=1, weights=weights) for x in (easy, spread)])
     (easy, easy2), (spread, spread2) = np.mean(moments, axis=0)
     assert found["dprime"].item() == pytest.approx(easy, abs=1e-4)
     assert found["log_spread"].item() == pytest.approx(spread, abs=1e-4)
     assert found["dprime_sd"].item() == pytest.approx(np.sqrt(easy2 - easy**2), abs=1e-4)
     assert found["log_spread_sd"].item() == pytest.approx(np.sqrt(spread2 - spread**2), abs=1e-4)
+
+
+@pytest.mark.integration
+def test_measures_of_answers_to_named_items_are_those_of_quadrature(at_two_draws, counts):
+    cells = {"subject": ["m2", "m0"], "item": ["q07", "q07"]}
+    names = ["share_right", "confidence_mean"]
+    found = hmetad.bayes.predict_measures(at_two_draws, names, cells, group_terms=True)
+    answers = counts.isel(cell=counts["item"] == "q07").to_numpy()
+    for chain, (*_, weights, p) in enumerate(posterior_of_item(at_two_draws, answers)):
+        wrong, right = np.moveaxis(np.average(p[[2, 0]], axis=1, weights=weights), 1, 0)
+        own = found.isel(chain=chain, draw=0)
+        np.testing.assert_allclose(own["share_right"], right.sum(axis=-1), atol=1e-4)
+        confidence = (wrong + right) @ np.arange(1, RATINGS + 1)
+        np.testing.assert_allclose(own["confidence_mean"], confidence, atol=1e-4)
+
+
+@pytest.mark.integration
+def test_items_are_named_with_an_observer_and_not_in_predict(drawn):
+    one = {"subject": ["m0"], "item": ["q07"]}
+    with pytest.raises(hmetad.InputError, match="Use predict_measures"):
+        hmetad.predict(drawn, one, group_terms=True)
+    for says, cells in {
+        "an observer too": {"item": ["q07"]},
+        "Expected items of the fit, got 'q7'": one | {"item": ["q7"]},
+        "Expected observers of the fit, got 'm7'": one | {"subject": ["m7"]},
+    }.items():
+        with pytest.raises(hmetad.InputError, match=says):
+            hmetad.bayes.predict_measures(drawn, "share_right", cells)
 
 
 @pytest.mark.integration
