@@ -27,6 +27,7 @@ from hmetad.specs.crossing import Crossing
 from hmetad.specs.spec import SPREAD
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 # Posterior draws that are looked at, about.
 DRAWS = 1000
@@ -202,23 +203,44 @@ def log_probabilities(fitted: Fitted, draws: xr.Dataset) -> xr.DataArray:
     """log P of the outcomes of a trial at draws, over items where these are integrated out."""
     if fitted.crossing is None:
         return fitted.log_probabilities(draws)
-    dims = ("chain", "draw", *fitted.outcome)
-    sizes = draws.sizes["chain"], draws.sizes["draw"]
-    found = over_items(fitted.at(draws), fitted.crossing)
-    coords = {"cell": fitted.counts["cell"].values, **fitted.labels}
-    return xr.DataArray(found.reshape(*sizes, *found.shape[1:]), coords, dims)
-
-
-def over_items(fitted: Fitted, crossing: Crossing) -> Floats:
-    """log P of the outcomes of a trial over items, (draws, cells, *outcome)."""
-    likelihood = crossing.likelihood(fitted.given, of_trials=True)
+    fitted = fitted.at(draws)
+    likelihood = crossing_in(fitted).likelihood(fitted.given, of_trials=True)
     parameters, effects = drawn_at(fitted)
     weights = likelihood.grid.log_weights
     rows = [
         np.logaddexp.reduce(likelihood.outcomes(own, one).log_p + weights, axis=1)
         for own, one in zip(parameters, effects, strict=True)
     ]
-    return np.stack(rows).reshape(len(rows), *fitted.counts.shape)
+    return labelled(fitted, np.stack(rows), fitted.counts["cell"].values)
+
+
+def labelled(fitted: Fitted, log_p: Floats, cells: NDArray[np.str_]) -> xr.DataArray:
+    """log P (draws, cells, outcomes) with the labels of draws, cells and outcomes."""
+    values = log_p.reshape(
+        fitted.posterior.sizes["chain"], -1, len(cells), *fitted.counts.shape[1:]
+    )
+    coords = {"cell": cells, **fitted.labels}
+    return xr.DataArray(values, coords, ("chain", "draw", *fitted.outcome))
+
+
+def at_items(fitted: Fitted, observers: Integers, items: Integers) -> Floats:
+    """log P of the outcomes of one more answer of observers to items, (draws, pairs, outcomes).
+
+    At every draw, over the posterior of the effects of each item.
+    """
+    crossing, size = crossing_in(fitted), math.prod(fitted.counts.shape[1:])
+    # As for the effects themselves.
+    crossing = crossing.finer or crossing
+    answers, (parameters, effects) = answers_matrix(crossing)[items], drawn_at(fitted)
+
+    def compute(draw: int) -> Floats:
+        likelihood = crossing.likelihood(fitted.given)
+        log_p, _ = at_nodes(likelihood, parameters[draw], effects[draw])
+        weights = shares(answers @ log_p + likelihood.grid.log_weights)
+        outcomes = np.exp(log_p).reshape(-1, size, log_p.shape[1])[observers]
+        return np.log((outcomes @ weights[..., None])[..., 0])
+
+    return np.stack(in_threads(compute, range(len(effects))))
 
 
 def drawn_effects(fitted: Fitted) -> list[Effects]:

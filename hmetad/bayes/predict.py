@@ -31,12 +31,12 @@ from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.results import Result, attrs_of, depends_on_ratings, results
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.items import log_probabilities
+from hmetad.bayes.items import at_items, labelled, log_probabilities
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
 from hmetad.measures.catalogue import measure_result
-from hmetad.specs.design import parse_design
+from hmetad.specs.design import cell_table, group_labels, parse_design
 from hmetad.specs.formula import level_columns
 
 # Tables that are measured together.
@@ -82,7 +82,8 @@ def predict(
     ------
     InputError
         If a cell is not in the fit, a column or a level is missing, a column or a group is not
-        known, or with `group_terms` no column names a group.
+        known, cells name items that were integrated out, or with `group_terms` no column names a
+        group.
 
     Examples
     --------
@@ -94,7 +95,14 @@ def predict(
     >>> predict(draws, {"task": ["b"]})["m_ratio"].mean(["chain", "draw"]).round(1).values
     array([1.])
     """
-    return predicted_cells(Fitted.of(fit), cells, group_terms=group_terms)
+    fitted = Fitted.of(fit)
+    found = predicted_cells(fitted, cells, group_terms=group_terms)
+    if named_items(fitted, found):
+        step = "Use predict_measures, or bayes.item_effects for the effects of items."
+        raise LevelError(
+            "cells", "items that were integrated out", "cells at an average item", step
+        )
+    return found
 
 
 @check_inputs(fit=with_posterior)
@@ -157,7 +165,8 @@ def predict_measures(
         ``"confidence_mean"``, ``"share_right"`` or ``"meta_i"``.
     cells, group_terms : optional
         As in `hmetad.predict`: by default every condition of a population, with `group_terms` the
-        cells of the fit.
+        cells of the fit. Where a fit integrated items out, ``{"subject": ["a"], "item": ["q1"]}``
+        is one more answer of this observer to this item, over the posterior of its effects.
 
     Returns
     -------
@@ -385,15 +394,21 @@ def known_labels(cells: str | Sequence[str], fitted: Fitted) -> list[str]:
     labels = [cells] if isinstance(cells, str) else cells
     of_type(Sequence[str])("cells", labels)
     known = fitted.posterior["cell"].values.tolist()
+    check_known(labels, known, "cells of the fit")
+    return [*labels]
+
+
+def check_known(labels: Sequence[str], known: list[str], allowed: str) -> None:
+    """Raise where a label is not among those that are known."""
     for label in labels:
         if label not in known:
-            raise LabelError("cells", repr(label), "cells of the fit", nearest(str(label), known))
-    return [*labels]
+            raise LabelError("cells", repr(label), allowed, nearest(str(label), known))
 
 
 def refuse_no_groups(table: pd.DataFrame, fitted: Fitted) -> None:
     """Raise where new cells have an unknown column, or none that names a group."""
     columns, known = [*map(str, table.columns)], [*map(str, fitted.cells)]
+    known += fitted.crossing.factor.split(":") if fitted.crossing else []
     for name in columns:
         if name not in known:
             raise UnknownError(
@@ -435,8 +450,11 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
     Cells of a fit that integrated items out have trials of all items, not of an average one.
     """
     is_own = bool(predicted["cell"].isin(fitted.counts["cell"]).all())
+    items = named_items(fitted, predicted)
     try:
-        if fitted.crossing is not None and is_own:
+        if items:
+            log_p = answers_to_items(predicted, fitted, items)
+        elif fitted.crossing is not None and is_own:
             log_p = log_probabilities(fitted, fitted.posterior).sel(cell=predicted["cell"].values)
         else:
             given = given_cells(predicted, fitted)
@@ -450,6 +468,29 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
     layout = fitted.record.layout
     stimuli = math.prod(len(layout.axes[dim]) for dim in layout.given)
     return log_p.copy(data=np.exp(log_p.to_numpy()) / stimuli).assign_coords(samples)
+
+
+def named_items(fitted: Fitted, predicted: xr.Dataset) -> list[str]:
+    """Labels of the items of predicted cells, where cells name items that were integrated out."""
+    if fitted.crossing is None:
+        return []
+    parts = fitted.crossing.factor.split(":")
+    return group_labels(cell_table(predicted), parts) if {*parts} <= {*predicted.coords} else []
+
+
+def answers_to_items(predicted: xr.Dataset, fitted: Fitted, items: Sequence[str]) -> xr.DataArray:
+    """log P of outcomes of observers in answers to named items, as `outcome_draws` has it."""
+    assert fitted.crossing is not None
+    columns = [str(name) for name in fitted.cells if name in predicted.coords]
+    own, known = (group_labels(x, columns) for x in (cell_table(predicted), fitted.cells))
+    if len({*known}) < len(fitted.cells):
+        allowed = f"columns that name an observer too, of {', '.join(map(str, fitted.cells))}"
+        raise ColumnError("cells", "items", allowed)
+    levels = fitted.crossing.levels.tolist()
+    check_known(own, known, "observers of the fit")
+    check_known(items, levels, "items of the fit")
+    places = (pd.Index(x).get_indexer(pd.Index(y)) for x, y in ((known, own), (levels, items)))
+    return labelled(fitted, at_items(fitted, *places), predicted["cell"].values)
 
 
 def given_cells(predicted: xr.Dataset, fitted: Fitted) -> dict[str, NDArray[np.float64]]:
