@@ -101,11 +101,11 @@ class NumberColumn:
                 "bins", f"SELECT {bins}, {table.number} AS n, {ends} FROM trials GROUP BY ALL"
             )
             self.check_numbers(table)
-            keep_cuts(table, self.keys, quantiles, values)
+            keep_cuts(table, self.keys, quantiles)
             ask = table.connection.sql
             lows = ask("SELECT low FROM cuts WHERE rating > 1 ORDER BY rating").fetchall()
             sizes = ask(f"SELECT count(*) FROM cuts {group_by(self.keys)}").fetchall()
-            seen = ask(looked_at(values)).df().dropna()
+            seen = table.frame(looked_at(values, table.number)).dropna()
             found = table.frame(rated_rows(len(self.kept), self.keys, quantiles, table.number))
             found["rating"] = found["rating"].astype(float)
             rows = self.rows.tally(table, found, self.kept)
@@ -172,46 +172,38 @@ class NumberColumn:
         return number, wrong
 
 
-def keep_cuts(table: Opened, keys: Sequence[str], quantiles: int, values: Sequence[float]) -> None:
+def keep_cuts(table: Opened, keys: Sequence[str], quantiles: int) -> None:
     """Keep the table ``cuts``: the lowest value of each rating of each group.
 
-    A bin whose values all have one quantile is done. Of other bins, and of those with one of some
-    `values` among others, single values are kept in the table ``singles``.
+    Single values are looked at only in bins in which a cut may lie; one value stands for each other
+    bin, since all of its values have one quantile.
     """
     own = "".join(f"{key}, " for key in keys)
     part = f"PARTITION BY {', '.join(keys)}" if keys else ""
-    taken = "".join(f"split.{key}, " for key in keys)
-    equal = [f"trials.{key} IS NOT DISTINCT FROM split.{key}" for key in keys]
-    same = " AND ".join([*equal, "trials.bin = split.bin"])
-    in_bin = f"PARTITION BY {own}bin ORDER BY value"
-    bits = f"SELECT unnest([{doubles(values)}])::BIT::BIGINT AS bits"
+    trials = "".join(f"trials.{key}, " for key in keys)
+    same = [f"trials.{key} IS NOT DISTINCT FROM placed.{key}" for key in [*keys, "bin"]]
+    first, last = (quantile_of(odd, quantiles) for odd in ("2 * below + 1", "2 * (below + n) - 1"))
     table.connection.execute(
         f"""CREATE OR REPLACE TEMP TABLE placed AS
         WITH sized AS (
             SELECT *, sum(n) OVER ({part} ORDER BY bin) - n AS below, sum(n) OVER ({part}) AS size
             FROM bins WHERE bin IS NOT NULL
         )
-        SELECT *, {quantile_of("2 * below + 1", quantiles)} AS quantile,
-            {quantile_of("2 * (below + n) - 1", quantiles)} AS last
-        FROM sized;
-        CREATE OR REPLACE TEMP TABLE split AS
-        SELECT {own}bin, below, size FROM placed
-        WHERE low < high AND (quantile < last OR bin IN (SELECT {BIN} FROM ({bits})))"""
+        SELECT *, low < high AND {first} < {last} AS is_split FROM sized"""
     )
     table.keep(
-        "singles",
-        f"SELECT {taken}split.bin, below, size, value, {table.number} AS n "
-        f"FROM trials JOIN split ON {same} GROUP BY ALL",
+        "known",
+        f"SELECT {own}low AS value, n FROM placed WHERE NOT is_split UNION ALL "
+        f"SELECT {trials}value, {table.number} FROM trials JOIN placed "
+        f"ON {' AND '.join([*same, 'is_split'])} GROUP BY ALL",
     )
     table.connection.execute(
         f"""CREATE OR REPLACE TEMP TABLE cuts AS
         WITH ranked AS (
-            SELECT *, 2 * (below + sum(n) OVER ({in_bin})) - n AS odd FROM singles
-        ), found AS (
-            SELECT {own}{quantile_of("odd", quantiles)} AS quantile, value FROM ranked UNION ALL
-            SELECT {own}{quantile_of("2 * below + n", quantiles)}, low FROM placed WHERE low = high
-            UNION ALL SELECT {own}quantile, low FROM placed WHERE low < high AND quantile = last
-        )
+            SELECT *, 2 * sum(n) OVER ({part} ORDER BY value) - n AS odd,
+                sum(n) OVER ({part}) AS size
+            FROM known
+        ), found AS (SELECT {own}{quantile_of("odd", quantiles)} AS quantile, value FROM ranked)
         SELECT {own}dense_rank() OVER ({part} ORDER BY quantile) AS rating, min(value) AS low
         FROM found GROUP BY {own}quantile"""
     )
@@ -244,16 +236,12 @@ def rated_rows(number: int, keys: Sequence[str], quantiles: int, trials: str) ->
     )
 
 
-def looked_at(values: Sequence[float]) -> str:
+def looked_at(values: Sequence[float], number: str) -> str:
     """SQL for trials of some values, and the lowest and the highest other with one trial each."""
-    of_others = "FROM ends WHERE value NOT IN"
+    known = f"value IN ({doubles(values)})"
     return (
-        "WITH known AS (SELECT low AS value, n FROM placed WHERE low = high "
-        "UNION ALL SELECT value, n FROM singles), "
-        "ends AS (SELECT value FROM known UNION ALL SELECT unnest([low, high]) FROM placed) "
-        f"SELECT value, sum(n)::BIGINT AS n FROM known WHERE value IN ({doubles(values)}) "
-        f"GROUP BY value UNION ALL SELECT min(value), 1 {of_others} ({doubles(values)}) "
-        f"UNION ALL SELECT max(value), 1 {of_others} ({doubles(values)})"
+        f"SELECT value, {number} AS n FROM trials WHERE {known} GROUP BY value UNION ALL "
+        f"SELECT unnest([min(value), max(value)]), 1 FROM trials WHERE NOT {known}"
     )
 
 
