@@ -27,10 +27,9 @@ from hmetad.base.threads import usable_cpus
 MEMORY = "1GiB"
 NUMBERS = count()
 NO_LABELS = ("LIST", "STRUCT", "MAP", "UNION", "ARRAY", "VARIANT", "BLOB", "BIT")
-# How DuckDB calls whole numbers, other numbers, and what is read as text.
+# How DuckDB calls whole numbers, and other numbers.
 WHOLE = ("INT", "INTEGER")
 FRACTIONS = ("DECIMAL", "DOUBLE", "FLOAT")
-TEXTS = ("VARCHAR", "JSON", "ENUM")
 # Whole numbers up to this one are floats as well.
 EXACT = 2**53
 # The bits of infinity; but for the sign, those of NaN are more.

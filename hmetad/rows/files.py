@@ -117,7 +117,10 @@ class Scanned:
         chosen = []
         for number, name in enumerate(columns):
             if name not in places and name not in self.folders and not is_partial:
-                raise no_column(self.path, name, self.names)
+                step = nearest(name, [one for one in self.names if one != name])
+                raise FileError(
+                    str(self.path), f"no column {name!r}", "the columns in use in all files", step
+                )
             known = f"own{places[name]}" if name in places else "NULL"
             value = known if name in places else literal(self.folders.get(name, ""))
             chosen.append(f"{value if name in self.names else 'NULL'} AS c{number}")
@@ -303,12 +306,6 @@ def unreadable(files: Sequence[Scanned], error: Exception) -> InputError:
         got = f"a file that cannot be read (no JSON: {told})"
         return FileError(where, got, "a JSON object in each line")
     return FileError(where, f"a file that cannot be read ({told})", "a table")
-
-
-def no_column(path: Path, name: str, columns: Sequence[str]) -> InputError:
-    """Error for a file without a column that is in use."""
-    step = nearest(name, [one for one in columns if one != name])
-    return FileError(str(path), f"no column {name!r}", "the columns in use in all files", step)
 
 
 @check_inputs()

@@ -26,7 +26,7 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.notice import Notice
-from hmetad.rows.database import TEXTS, WHOLE, Opened, UngroupableError
+from hmetad.rows.database import Opened, UngroupableError
 from hmetad.rows.values import with_points
 
 type Tally = tuple[pd.DataFrame, NDArray[np.int64]]
@@ -265,21 +265,19 @@ class Rows:
     def spreads(
         self, groups: Sequence[str], columns: Iterable[str], n: str | None = None
     ) -> dict[str, Values]:
-        """What columns hold within groups, of those that hold numbers or texts."""
+        """What columns hold within groups, of those that do not hold lists or records."""
         found = {column: self.spread(groups, column, n) for column in columns}
         return {column: values for column, values in found.items() if values is not None}
 
     def spread(self, groups: Sequence[str], column: str, n: str | None = None) -> Values | None:
         """Whether a column has several values within groups, and which groups share values.
 
-        None where its values are not numbers or texts. Of a number only the absolute value is used:
+        None where its values are lists or records. Of a number only the absolute value is used:
         its sign often is that of the stimulus.
         """
         own = self.own_names([*groups, column])
         with suppress(UngroupableError), self.source.opened(own) as table:
             found = spread_of(table)
-            if found is None:
-                return None
             several, sample = (
                 self.known_groups(table, own[:-1], one, further)
                 for one, further in zip(found, (["several"], ["value", "n"]), strict=True)
@@ -384,26 +382,15 @@ def sample_of(table: Opened, most: int) -> pd.DataFrame:
     return table.frame(f"{chosen} ({numbered}) WHERE hash(place) <= {cut}")
 
 
-def spread_of(table: Opened) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+def spread_of(table: Opened) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Whether groups have several values, and a sample of these with their groups.
 
     Values are told apart by their hashes, numbers by those of what they are without their sign.
     """
     table.refuse_no_labels()
-    *groups, column = table.places
-    kind, is_number, text = table.kinds[-1], "true", column
-    if kind == "BOOLEAN":
-        value, is_number = f"hash({column})", "false"
-    elif table.has_numbers(-1):
-        # The lowest whole number of a type has no absolute value in it.
-        value = f"hash(abs({column}{'::HUGEINT' if kind.endswith(WHOLE) else ''}))"
-    elif kind.startswith(TEXTS):
-        text, number = table.text_in(-1), table.number_in(-1)
-        is_number = f"{number} IS NOT NULL"
-        value = f"CASE WHEN {is_number} THEN hash(abs({number})) ELSE hash({text}) END"
-    else:
-        return None
-    own = "".join(f"{group}, " for group in groups)
+    text, is_number = table.text_in(-1), f"{table.number_in(-1)} IS NOT NULL"
+    value = f"CASE WHEN {is_number} THEN hash(abs({table.number_in(-1)})) ELSE hash({text}) END"
+    own = "".join(f"{group}, " for group in table.places[:-1])
     known = f"FROM (SELECT *, {value} AS value, {is_number} AS is_number FROM trials "
     known += f"WHERE {text} IS NOT NULL)"
     several = table.frame(

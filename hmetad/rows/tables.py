@@ -143,10 +143,10 @@ class FrameSource(Source):
         column = self.frame[name]
         if not is_plain(column):
             return self.enumerated(name)[0]
-        # DuckDB has no numbers of 2 or of 16 bytes, and none in the order of other machines.
-        has_type = column.dtype.kind != "f" or column.dtype.itemsize in (4, 8)
-        kind = column.dtype.newbyteorder("=") if has_type else np.float64
-        return np.ascontiguousarray(column.to_numpy(dtype=kind))
+        # DuckDB has no numbers of 2 or of 16 bytes.
+        return np.ascontiguousarray(
+            column.to_numpy(np.float64 if column.dtype.kind == "f" else None)
+        )
 
     def enumerated(self, name: Any) -> tuple[pd.Categorical, pd.Series]:
         """Texts of a column's values, and the different values by their text."""
@@ -183,10 +183,8 @@ class FrameSource(Source):
         return pd.DataFrame(values, index=found.index)
 
     def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
-        """The first rows, numbers in the order of this machine."""
-        first = self.frame[list(columns)][:most]
-        plain = [name for name in columns if is_plain(first[name])]
-        return first.astype({name: first[name].dtype.newbyteorder("=") for name in plain})
+        """The first rows, or all."""
+        return self.frame[list(columns)][:most]
 
 
 def safe_text(value: Any) -> str:

@@ -541,14 +541,6 @@ def table_of(frame):
     return {"correct": frame["correct"].array, "few": (frame["row"] % 4 + 1).array}
 
 
-def test_numbers_in_the_order_of_other_machines_are_numbers(trials):
-    other = trials.assign(rating=trials["rating"].astype(">f8"), item=trials["item"].astype(">i4"))
-    same(
-        count_trials(other, by=BY, confidence="rating"),
-        count_trials(trials, by=BY, confidence="rating"),
-    )
-
-
 def test_difficulty_is_found_in_partitions_too():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"stimulus": np.resize([0, 1], N), "kind": rng.integers(0, 3, N)})
