@@ -7,7 +7,6 @@ came about, and of answers without a grade or without confidence.
 import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -112,45 +111,31 @@ def choice_notices(trials: TableLike, rows: Rows, confidence: str) -> list[Notic
         return []
     first = rows.first_rows([*dict.fromkeys(names)], LOOKED_AT)
     is_made = is_made_of(first, confidence)
-    pairs = [option_pair(x) for x in first[OPTIONS].tolist()] if OPTIONS in first else []
-    has_two = np.array([pair is not None for pair in pairs], dtype=bool)
-    if not has_two.any() or 2 * has_two.sum() < first[OPTIONS].notna().sum():
+    known = first.dropna(subset=[OPTIONS]) if OPTIONS in first else first.head(0)
+    options = [option_list(value) for value in known.get(OPTIONS, [])]
+    pairs = pd.DataFrame([one if len(one) == 2 else (None, None) for one in options], known.index)
+    has_two = pairs.apply(pd.to_numeric, errors="coerce").notna().all(axis=1).to_numpy(bool)
+    if not has_two.any() or 2 * has_two.sum() < len(options):
         # Rows beyond the first ones may have two.
         is_open = OPTIONS not in first or len(first) == LOOKED_AT
-        more = several_options(first[OPTIONS].dropna().tolist()) if OPTIONS in first else []
+        has_several = bool(options) and all(len(one) > 2 for one in options)
+        more = [notice_of("several-options")] if has_several else []
         return [*more, *(said if is_made and is_open else [])]
-    options = np.array([pair for pair in pairs if pair is not None])
     looked_at = [confidence, CONFIDENCE] if is_made and CONFIDENCE in first else [confidence]
-    is_choice = any(is_one_of(numbers(first[name])[has_two], options) for name in looked_at)
+    values = pairs[has_two].to_numpy(dtype=float)
+    is_choice = any(is_one_of(numbers(known[name])[has_two], values) for name in looked_at)
     return [notice_of(CHOICE)] if is_choice else []
 
 
-def several_options(known: Sequence[Any]) -> list[Notice]:
-    """Notice that all rows with probabilities of options have more than two."""
-    options = [option_list(value) for value in known]
-    has_several = [one is not None and len(one) > 2 for one in options]
-    return [notice_of("several-options")] if has_several and all(has_several) else []
-
-
-def option_list(value: Any) -> list[Any] | tuple[Any, ...] | NDArray[Any] | None:
-    """Values of a list or of JSON text of one; None for anything else."""
+def option_list(value: Any) -> Sequence[Any] | NDArray[Any]:
+    """Values of a list or of JSON text of one; none of anything else."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            # The column is not counted: what it holds besides is no matter here.
-            return None
-    return value if isinstance(value, list | tuple | np.ndarray) else None
-
-
-def option_pair(value: Any) -> tuple[float, float] | None:
-    """Probabilities of two options, in a list or JSON text; None for anything else."""
-    options = option_list(value)
-    if options is None or len(options) != 2:
-        return None
-    first, second = options
-    are_numbers = isinstance(first, Real) and isinstance(second, Real)
-    return (float(first), float(second)) if are_numbers else None
+            # The column is not counted: its other values are irrelevant.
+            return ()
+    return value if isinstance(value, list | tuple | np.ndarray) else ()
 
 
 def numbers(column: pd.Series) -> Floats:
