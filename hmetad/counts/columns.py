@@ -135,14 +135,19 @@ def column_names(argument: str, given: By) -> list[str]:
 
 
 def named_rows(rows: Rows, *given: object) -> Rows:
-    """Rows whose columns bear the names that arguments call them by; mappings say {new: column}.
-
-    The case of names does not matter where one column fits. Texts that files do not keep are
-    refused.
-    """
+    """Rows as of `renamed_rows`, whose named columns have no texts that files do not keep."""
     names = [name for one in given for name in named_columns(one)]
     rows = rows.spelled(names)
     rows.source.refuse_unwritable(rows.own_names(x for x in names if x in rows.columns))
+    return renamed_rows(rows, *given)
+
+
+def renamed_rows(rows: Rows, *given: object) -> Rows:
+    """Rows whose columns bear the names that arguments call them by; mappings say {new: column}.
+
+    The case of names does not matter where one column fits.
+    """
+    rows = rows.spelled(name for one in given for name in named_columns(one))
     pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
     for new, old in pairs.items():
         argument = f"column for {new!r}"
@@ -151,7 +156,7 @@ def named_rows(rows: Rows, *given: object) -> Rows:
         if first != new:
             got = f"{old!r}, which is named {first!r} already"
             raise ColumnError(argument, got, "a different column for each")
-        if new in rows.columns and new != old:
+        if new in rows.columns and new not in pairs.values():
             step = f"Drop or rename the column {new!r}."
             raise ConflictError(f"{argument}={old!r}", f"a column {new!r}", next_step=step)
     return rows.rename({old: new for new, old in pairs.items()}) if pairs else rows

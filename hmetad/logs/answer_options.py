@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr
+from scipy.special import entr, softmax
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, NumberError, ShapeError, TakenError, TooManyError
@@ -86,11 +86,8 @@ def option_probabilities(log_likelihoods: ArrayLike) -> Floats:
     >>> option_probabilities(np.log([0.2, 0.1, 0.1])).round(3)
     array([0.5 , 0.25, 0.25])
     """
-    values = np.asarray(log_likelihoods, dtype=np.float64)
-    top = values.max(axis=-1, keepdims=True)
-    known = np.isfinite(top)
-    odds = np.exp(np.where(known, values, 0) - np.where(known, top, 0))
-    return np.where(known, odds / odds.sum(axis=-1, keepdims=True), np.nan)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(softmax(np.asarray(log_likelihoods, dtype=np.float64), axis=-1))
 
 
 def letter_confidence(

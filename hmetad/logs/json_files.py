@@ -41,9 +41,6 @@ TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 NO_MARKS = bytes(set(range(256)) - set(b"[]{},"))
 STEPS = np.zeros(256, dtype=np.int8)
 STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
-# What any JSON begins with, or a file of blanks; it is looked for in the first bytes.
-BEGINNING = re.compile(r"[\ufeff\s]*($|[\[{\"0-9-]|true|false|null|NaN|Infinity)")
-OPENING = 200
 
 
 def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
@@ -243,7 +240,12 @@ def json_value(place: str, content: bytes | str, limits: Limits = LIMITS) -> Any
     except InputError:
         raise
     except (ValueError, RecursionError) as error:
-        raise no_json(place, content, error) from error
+        got = f"text that is no JSON ({str(error).splitlines()[0]})"
+        ways = ("logs.read_trials", "hmetad import table")
+        steps = (
+            f"Copy it again if it was cut off; a table, such as CSV, is read by {x}." for x in ways
+        )
+        raise FileError(place, got, "a JSON object", *steps) from error
 
 
 def check_structure(place: str, content: bytes, limits: Limits) -> None:
@@ -264,18 +266,3 @@ def check_structure(place: str, content: bytes, limits: Limits) -> None:
     steps = STEPS[np.frombuffer(marks, dtype=np.uint8)]
     if np.cumsum(steps, dtype=np.int32).max(initial=0) > limits.nesting:
         raise beyond(place, "nesting", "JSON that is nested deeper", limits)
-
-
-def no_json(place: str, content: bytes, error: Exception) -> InputError:
-    """Error for bytes that are no JSON, or hold a number that is too long."""
-    reason = str(error).splitlines()[0]
-    if reason.startswith("Exceeds the limit"):
-        allowed = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
-        return FileError(place, "a longer number", allowed)
-    step = "Perhaps it was cut off while it was written or copied; copy it again."
-    if not BEGINNING.match(content[:OPENING].decode(json.detect_encoding(content), "replace")):
-        step = (
-            "It does not begin as JSON does. A table, such as CSV, is read by "
-            "`hmetad import table`, and by logs.read_trials."
-        )
-    return FileError(place, f"text that is no JSON ({reason})", "a JSON object", step)

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import ChoiceError, ColumnError, FileError, TakenError, nearest
+from hmetad.base.errors import ChoiceError, ColumnError, FileError
 from hmetad.base.files import TABLES, TEXTS, files_of
 from hmetad.base.notice import Notice, first_few, notice_of
-from hmetad.counts.columns import listed, without_codes
+from hmetad.counts.columns import listed, renamed_rows, without_codes
 from hmetad.counts.noticed import add_notices
 from hmetad.logs.choices import Choices, Decimal, make_choices
 from hmetad.logs.kinds import files_of_kind
@@ -26,7 +26,6 @@ from hmetad.logs.statements import is_missing, read_statement
 from hmetad.logs.trials import of_each, safe_text, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
-from hmetad.rows.queries import columns_named
 from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
@@ -115,7 +114,7 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         files = [file for file, _ in files_of(place, allowed)]
     table, found, missing = joined_tables(files, choices)
     copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
-    trials = rename_columns(table, choices.columns or {})
+    trials = renamed_rows(rows_of(table), choices.columns or {}, *READ).frame()
     if listed("missing_codes", choices.missing_codes):
         coded = {role: role for role in CODED if role in trials}
         trials = without_codes(rows_of(trials), choices.missing_codes, coded).frame()
@@ -279,25 +278,6 @@ def below_each_other(
     some = [repr(name) for name in first if name not in shared]
     found = [notice_of("columns-of-some-files", columns=first_few(some), all=len(files))]
     return joined[[*first, *places[0]]], found if some else []
-
-
-def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Table under the names it should have."""
-    named = {old: columns_named(str(old), table.columns) for old in columns.values()}
-    columns = {new: named[old][0] if len(named[old]) == 1 else old for new, old in columns.items()}
-    for name in (name for name in READ if name not in columns and name not in table.columns):
-        found = [one for one in columns_named(name, table.columns) if one not in columns.values()]
-        columns |= {name: found[0]} if len(found) == 1 else {}
-    for new, old in columns.items():
-        if old not in table.columns:
-            step = nearest(str(old), map(str, table.columns))
-            raise ColumnError("columns", f"{new!r}: {old!r}", "a column of the table", step)
-        if new in table.columns and new not in columns.values():
-            got = f"{new!r}: {old!r}, beside a column {new!r} that is there"
-            raise TakenError("columns", got, "new names", f"Rename column {new!r} as well.")
-    if len(set(columns.values())) < len(columns):
-        raise ColumnError("columns", repr(dict(columns)), "each column once")
-    return table.rename(columns={old: new for new, old in columns.items()})
 
 
 def columns_of_path(template: str, path: Path) -> dict[str, str]:

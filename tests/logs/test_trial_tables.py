@@ -16,8 +16,8 @@ TABLE = pd.DataFrame({"item": ["a", "b"], "llama_ok": [0, 0], "llama_conf": [80,
     [
         ({"columns": {"correct": "acc"}}, "Did you mean|There are"),
         ({"columns": ["acc"]}, "Expected a mapping of text to text"),
-        ({"columns": {"item": "llama_ok"}}, "beside a column 'item'"),
-        ({"columns": {"x": "item", "y": "item"}}, "each column once"),
+        ({"columns": {"item": "llama_ok"}}, "a column 'item'"),
+        ({"columns": {"x": "item", "y": "item"}}, "a different column for each"),
         ({"scale": "percent"}, "confidence: .*got no such column"),
     ],
 )
