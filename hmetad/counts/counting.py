@@ -46,7 +46,7 @@ from hmetad.counts.columns import (
     with_response_labels,
     with_sides,
 )
-from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, named_difficulty
+from hmetad.counts.difficulty import difficulty_columns, difficulty_notices
 from hmetad.counts.items import MOST_COLUMNS, item_notices, same_item_cells, unused_columns
 from hmetad.counts.noticed import choice_notices, letter_notices, missing_answers, trial_notices
 from hmetad.counts.ratings import Scale, rated_tally, rating_numbers
@@ -226,7 +226,6 @@ def count_trials(
         refuse_absent("difficulty", difficulty, found.rows.columns)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     tallied, items, sample, seen, scale = tally_trials(found, scale, difficulty)
-    graded = items.pop(difficulty, None) if difficulty is not None else None
     if (number_of_options or 2) == 2:
         refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
@@ -246,10 +245,9 @@ def count_trials(
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
-    if graded is not None:
-        mixed = [*named_difficulty(graded, cells, where, str(difficulty)), *mixed]
     if sample is not None:
-        mixed = [*difficulty_notices(in_places(sample, scale), found.by, roles, where), *mixed]
+        rated = in_places(sample, scale)
+        mixed = [*difficulty_notices(rated, found.by, roles, where, difficulty), *mixed]
     said = [*trial_notices(trials), *found.rows.notices]
     said += [*choice_notices(trials, found.rows, confidence), *seen, *codes, *dropped]
     said += [*cuts, *mixed, *binned_flat(count_notices(counts), found, scale)]
@@ -486,18 +484,16 @@ def tally_trials(
 ) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice], Scale]:
     """Distinct rows of the columns in use with their trials, and what other columns hold.
 
-    These are the values of items and of the difficulty that is named, and without a name a sample
-    with the columns that may be of difficulty. With them what the making of ratings shows, and
-    where it cut. Raises an error where another column shows that stimulus or response is
+    These are the values of items, and a sample with the column of difficulty that is named, or
+    those that may be one. With them what the making of ratings shows, and where it cut. Raises an error where another column shows that stimulus or response is
     correctness.
     """
     rows, roles, by, used = trials.rows, trials.roles, trials.by, trials.used
     stimulus, response = roles["stimulus"], roles["response"]
     spread = [name for name in unused_columns(rows, used) if is_item_name(name)]
-    if difficulty is not None and difficulty not in {*used, *spread}:
-        spread.append(difficulty)
     judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
-    others = difficulty_columns(rows, used, by, roles) if difficulty is None else []
+    others = [name for name in [difficulty] if name is not None and name not in used]
+    others = difficulty_columns(rows, used, by, roles) if difficulty is None else others
     answers = [(stimulus, response, name) for name in judged]
     sampled = [(*used, *others)] if others else []
     needs = [*answers, *((*by, stimulus, name) for name in spread), *sampled]

@@ -1,7 +1,7 @@
 """Columns of difficulty: cells whose trials differ in a column that accuracy varies with.
 
-Sample of trials with the columns that are not in use, or the values of the column that
-`difficulty=` names → list of Notice. The data decide which columns are of difficulty. A name only
+Sample of trials with the columns that are not in use, or the one that `difficulty=` names → list of
+Notice. The data decide which columns are of difficulty. A name only
 excludes: values cannot distinguish response times in coarse steps, or a second rating, from a
 staircase.
 Source: Rahnev & Fleming (2019) for the effect of mixtures on M-ratio; Mantel (1963) and Landis,
@@ -20,9 +20,9 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, group_numbers
 from hmetad.counts.described import is_answer_name
-from hmetad.counts.items import LOOKED_AT, MOST_COLUMNS, in_cells, unused_columns
+from hmetad.counts.items import LOOKED_AT, MOST_COLUMNS, unused_columns
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.queries import Rows, Tally, Values
+from hmetad.rows.queries import Rows, Tally
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
@@ -61,40 +61,35 @@ def difficulty_columns(
     return found
 
 
-def named_difficulty(
-    values: Values, cells: pd.DataFrame, labels: Sequence[str], column: str
-) -> list[Notice]:
-    """Notice of the cells whose trials of one stimulus differ in the column of difficulty.
-
-    `values` are those of the column by cell and stimulus, numbers without their sign.
-    """
-    several = values.several[values.several["several"]]
-    places = sorted({*in_cells(several, cells)["cell"].tolist()})
-    where = [labels[place] for place in places]
-    named = {"columns": column, "first": column}
-    return [notice_of("mixed-difficulty.named", where, **named)] if where else []
-
-
 def difficulty_notices(
-    sample: Tally, by: Sequence[str], roles: Mapping[str, str], labels: Sequence[str]
+    sample: Tally,
+    by: Sequence[str],
+    roles: Mapping[str, str],
+    labels: Sequence[str],
+    named: str | None = None,
 ) -> list[Notice]:
-    """Notice of the cells whose trials differ in columns that accuracy varies with.
+    """Notice of the cells whose trials differ in the column that is named, numbers but for sign.
 
+    Without one, in columns that accuracy varies with.
     Accuracy varies with a column if the generalised Mantel-Haenszel test within cell and stimulus
     rejects equal accuracy, at 0.001 for all columns together, and if its standard deviation between
     the levels of the column is above the limit. The column with the largest one comes first.
     """
     frame, answers, cells = answers_of(*sample, by, roles)
-    others = [name for name in frame if name not in (*by, *roles.values())]
-    columns = [name for name in others if may_differ(frame[name], answers)]
-    tests = {name: accuracy_by(frame[name], answers) for name in columns}
-    level = FALSE_ALARM / max(len(tests), 1)
-    found = {name: sd for name, (sd, p) in tests.items() if p < level and sd > limit(CODE)}
-    names = sorted(found, key=lambda name: -found[name])
-    mixed = {cell for name in names for cell in mixed_cells(frame[name], answers, cells)}
+    if named is not None:
+        names, values = [named], frame[[named]]
+        values = values.abs() if is_numeric(frame[named]) else values
+    else:
+        others = [name for name in frame if name not in (*by, *roles.values())]
+        columns = [name for name in others if may_differ(frame[name], answers)]
+        tests = {name: accuracy_by(frame[name], answers) for name in columns}
+        level = FALSE_ALARM / max(len(tests), 1)
+        found = {name: sd for name, (sd, p) in tests.items() if p < level and sd > limit(CODE)}
+        names, values = sorted(found, key=lambda name: -found[name]), frame
+    mixed = {cell for name in names for cell in mixed_cells(values[name], answers, cells)}
     where = [label for label in labels if label in mixed]
-    columns_text = ", ".join(map(str, names))
-    return [notice_of(CODE, where, columns=columns_text, first=names[0])] if names else []
+    said = {"columns": ", ".join(map(str, names)), "first": next(iter(names), None)}
+    return [notice_of(f"{CODE}.named" if named else CODE, where, **said)] if where else []
 
 
 def answers_of(

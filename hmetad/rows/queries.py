@@ -272,8 +272,7 @@ class Rows:
     def spread(self, groups: Sequence[str], column: str, n: str | None = None) -> Values | None:
         """Whether a column has several values within groups, and which groups share values.
 
-        None where its values are lists or records. Of a number only the absolute value is used:
-        its sign often is that of the stimulus.
+        None where its values are lists or records.
         """
         own = self.own_names([*groups, column])
         with suppress(UngroupableError), self.source.opened(own) as table:
@@ -385,11 +384,11 @@ def sample_of(table: Opened, most: int) -> pd.DataFrame:
 def spread_of(table: Opened) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Whether groups have several values, and a sample of these with their groups.
 
-    Values are told apart by their hashes, numbers by those of what they are without their sign.
+    Values are told apart by their hashes, numbers in texts as numbers.
     """
     table.refuse_no_labels()
     text, is_number = table.text_in(-1), f"{table.number_in(-1)} IS NOT NULL"
-    value = f"CASE WHEN {is_number} THEN hash(abs({table.number_in(-1)})) ELSE hash({text}) END"
+    value = f"CASE WHEN {is_number} THEN hash({table.number_in(-1)}) ELSE hash({text}) END"
     own = "".join(f"{group}, " for group in table.places[:-1])
     known = f"FROM (SELECT *, {value} AS value, {is_number} AS is_number FROM trials "
     known += f"WHERE {text} IS NOT NULL)"
