@@ -485,8 +485,8 @@ def tally_trials(
     """Distinct rows of the columns in use with their trials, and what other columns hold.
 
     These are the values of items, and a sample with the column of difficulty that is named, or
-    those that may be one. With them what the making of ratings shows, and where it cut. Raises an error where another column shows that stimulus or response is
-    correctness.
+    those that may be one. With them what the making of ratings shows, and where it cut. Raises an
+    error where another column shows that stimulus or response is correctness.
     """
     rows, roles, by, used = trials.rows, trials.roles, trials.by, trials.used
     stimulus, response = roles["stimulus"], roles["response"]

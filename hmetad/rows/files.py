@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
-import numpy as np
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
@@ -203,8 +202,10 @@ class FileSource(Source):
         if self.files[0].suffix == ".jsonl":
             own = [name for name in columns if name not in self.files[0].folders]
             return frame.assign(**{name: self.json_values(frame[name]) for name in own})
-        if self.files[0].sep is not None:
-            self.check_texts(frame)
+        texts = [frame[name].astype(object).str for name in frame if self.files[0].sep is not None]
+        if any(text.contains("\0", regex=False).any() for text in texts):
+            where = str(self.files[0].path)
+            raise FileError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
         return frame
 
     def labels(self, found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -232,34 +233,6 @@ class FileSource(Source):
         with reading(self.files[0].path):
             values = [json.loads(text) for text in levels]
         return pd.Series([values[code] if code >= 0 else None for code in codes], texts.index)
-
-    def check_texts(self, frame: pd.DataFrame) -> None:
-        """Raise if texts have NUL bytes, or a row repeats the names of the columns."""
-        where = str(self.files[0].path)
-        texts = {str(name): frame[name].astype(object) for name in frame}
-        if any(column.str.contains("\0", regex=False).any() for column in texts.values()):
-            raise FileError(where, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
-        header = dict(zip(self.files[0].own, self.files[0].header, strict=True))
-        alike = [texts[name].fillna("").eq(header[name]) for name in texts if name in header]
-        raw = pd.Series([*header.values()], dtype=object)
-        is_telling = (pd.to_numeric(raw, errors="coerce").isna() & ~raw.isin(GAPS)).any()
-        if alike and is_telling and np.logical_and.reduce(alike).any():
-            self.refuse_header(header)
-
-    def refuse_header(self, header: dict[str, str]) -> None:
-        """Raise if a row has the names of all columns."""
-        same = " AND ".join(
-            f"coalesce(c{place}, '') = {literal(raw)}" for place, raw in enumerate(header.values())
-        )
-        for file in self.files:
-            rows = f"SELECT *, row_number() OVER () AS place FROM ({file.select([*header])})"
-            with reading_files([*self.files, *self.copied]) as connection:
-                found = connection.execute(f"SELECT min(place) FROM ({rows}) WHERE {same}")
-                place = found.fetchall()[0][0]
-            if place is not None:
-                got = f"its header again in row {place:,}"
-                step = "Perhaps files were joined with their headers; remove all but the first."
-                raise KindError(str(file.path), got, "one header", step)
 
     def repeated_rows(self) -> list[Notice]:
         """Notice of rows that are the same in all columns, if one of them names items or trials."""
@@ -347,7 +320,7 @@ def read_table(
     InputError
         If there is no such file, it has another suffix, is empty, cannot be read as what its
         suffix says, has lines that no delimiter splits alike, a name twice, more than 10,000
-        columns or its header again among the rows.
+        columns or, in a text below 64 MiB, its header again among the rows.
     """
     rows = rows_of_files({Path(path): {}}, text, delimiter, decimal)
     frame = rows.source.finished(rows.source.head(rows.columns, None), rows.texts)
@@ -467,14 +440,25 @@ def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str 
 
 
 def is_irregular(file: Scanned) -> bool:
-    """Whether a text of moderate size is not as DuckDB reads them, as if it has short rows."""
+    """Whether a text of moderate size is not as DuckDB reads them, as if it has short rows.
+
+    Raises an error if a row has the names of all columns.
+    """
     if file.readable.stat().st_size >= SMALL:
         return False
+    same = " AND ".join(f"coalesce(own{k}, '') = {literal(x)}" for k, x in enumerate(file.header))
+    rows = f"SELECT *, row_number() OVER () AS place FROM {file.table([])}"
     try:
         with reading_files([file]) as connection:
-            connection.execute(f"SELECT count(*) FROM {file.table([])}")
+            found = connection.execute(f"SELECT min(place) FROM ({rows}) WHERE {same}").fetchall()
     except InputError as error:
         return any(reason in str(error) for reason in ("Expected Number", "invalid state"))
+    names = pd.Series(file.header, dtype=object)
+    is_telling = (pd.to_numeric(names, errors="coerce").isna() & ~names.isin(GAPS)).any()
+    if is_telling and found[0][0] is not None:
+        got = f"its header again in row {found[0][0]:,}"
+        step = "Perhaps files were joined with their headers; remove all but the first."
+        raise KindError(str(file.path), got, "one header", step)
     return False
 
 
