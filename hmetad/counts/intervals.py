@@ -1,8 +1,7 @@
 """Intervals from resampling, for any measure of a count table.
 
 Count table and a statistic (count table → Dataset) → Dataset with dim summary.
-Source: Efron (1987) for the BCa interval; Davison & Hinkley (1997), equation 5.21 and section 5.5,
-for its acceleration where trials of each stimulus are drawn apart.
+Source: Efron (1987) for the BCa interval.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,11 +93,9 @@ def resample_interval(
     .. math::
         \Phi\Bigl(z_0 + \frac{z_0 + z_\alpha}{1 - a(z_0 + z_\alpha)}\Bigr), \quad
         z_0 = \Phi^{-1}(P(\theta^* < \hat\theta)), \quad
-        a = \frac{\sum_h n_h^{-3} \sum_i l_{hi}^3}
-                 {6 (\sum_h n_h^{-2} \sum_i l_{hi}^2)^{3/2}}
+        a = \frac{\sum_i l_i^3}{6 (\sum_i l_i^2)^{3/2}}
 
     where l are the jackknife's influence values: each trial, or each unit, is left out in turn.
-    The strata h are the stimuli where their trials are held, otherwise there is one.
 
     Where all draws are the same, limits are the least and the largest value of the statistic with a
     share :math:`p = 1 - (\alpha/2)^{1/N}` of the trials moved to any one outcome: with a larger
@@ -119,6 +116,8 @@ def resample_interval(
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise ConflictError("method", f"kind={kind!r}", next_step="Take kind='bootstrap'.")
+    if method == "bca" and hold != "none":
+        raise ConflictError("method", f"hold={hold!r}", next_step="Take method='basic'.")
     how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
     drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
     source = source_of(counts, statistic, cluster, hold)
@@ -273,7 +272,7 @@ def jackknife(source: Source) -> xr.Dataset:
 
 
 def without_trials(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
-    """Tables with one trial less, along dim draw, and how often each occurs, by stratum."""
+    """Tables with one trial less, along dim draw, and how often each occurs."""
     dims = table_dims(source.table, "resample_interval")
     counts = source.table.transpose(..., *dims)
     outer, inner = counts.dims[: -len(dims)], counts.shape[-len(dims) :]
@@ -283,12 +282,8 @@ def without_trials(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
     # An outcome that never happened has no trial to leave out: its weight is 0.
     tables = np.where(one_less < 0, flat[..., None, :], one_less)
     tables = tables.reshape(*flat.shape, *inner)
-    strata = inner[0] if source.hold == "stimulus" else 1
-    in_stratum = np.repeat(np.eye(strata), size // strata, axis=1)
-    weights = xr.DataArray(flat, dims=(*outer, "draw")) * xr.DataArray(
-        in_stratum, dims=("stratum", "draw")
-    )
-    return xr.DataArray(tables, counts.coords, (*outer, "draw", *dims)), weights
+    left = xr.DataArray(tables, counts.coords, (*outer, "draw", *dims))
+    return left, xr.DataArray(flat, dims=(*outer, "draw"))
 
 
 def without_units(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
@@ -297,23 +292,22 @@ def without_units(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
     full, parts = source.table.to_numpy(), source.clusters.parts
     most = max(len(part.counts) for part in parts)
     tables = np.repeat(full[:, None], most, axis=1).astype(float)
-    weights = np.zeros((1, len(full), most))
+    weights = np.zeros((len(full), most))
     for part in parts:
         units = len(part.counts)
         tables[part.cells, :units] -= np.moveaxis(part.counts, 0, 1)
-        weights[0, part.cells, :units] = 1.0
+        weights[part.cells, :units] = 1.0
     dims = ("cell", "draw", *source.table.dims[1:])
     left = xr.DataArray(tables, dict(source.table.coords), dims)
-    return left, xr.DataArray(weights, dims=("stratum", "cell", "draw"))
+    return left, xr.DataArray(weights, dims=("cell", "draw"))
 
 
-def acceleration_of(values: xr.DataArray, strata: xr.DataArray) -> xr.DataArray:
+def acceleration_of(values: xr.DataArray, weights: xr.DataArray) -> xr.DataArray:
     """Acceleration from values with one observation left out, each with its weight."""
-    number = strata.sum("draw")
+    number = weights.sum("draw")
     kept = values.fillna(0.0)
-    mean = (strata * kept).sum("draw") / number.where(number > 0)
+    mean = (weights * kept).sum("draw") / number.where(number > 0)
     influence = (number - 1) * (mean - kept)
-    cubes = ((strata * influence**3).sum("draw") / number**3).sum("stratum")
-    squares = ((strata * influence**2).sum("draw") / number**2).sum("stratum")
-    acceleration = cubes / (6 * squares.where(squares > 0) ** 1.5)
-    return acceleration.fillna(0.0)
+    cubes = (weights * influence**3).sum("draw") / number**3
+    squares = (weights * influence**2).sum("draw") / number**2
+    return (cubes / (6 * squares.where(squares > 0) ** 1.5)).fillna(0.0)

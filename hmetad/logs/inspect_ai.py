@@ -7,7 +7,7 @@ Source: version 2 of the log format of Inspect. Members are read in memory; none
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -22,7 +22,7 @@ from hmetad.logs.answer_options import letter_confidence
 from hmetad.logs.choices import Choices
 from hmetad.logs.json_files import UNREADABLE, json_file, json_object, member_content
 from hmetad.logs.kinds import files_of_kind
-from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio
+from hmetad.logs.limits import Limits, beyond, check_ratio
 from hmetad.logs.samples import Format, Log, Sample, read_format
 from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
 
@@ -70,8 +70,8 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
         (probability) and ``option_probabilities`` (list or None). Attrs, JSON-able: ``files``,
         ``unfinished`` (logs that did not end in success), ``rejected`` (values left missing, per
         reason), ``duplicates`` (samples left out, whose id and epoch came before in the log),
-        ``scale`` and ``examples`` of stated confidence, and ``notices``: one names the samples that
-        a finished log states and does not hold.
+        ``scale`` and ``examples`` of stated confidence, and ``notices``: one names finished logs
+        that hold another number of samples than they state.
 
     Raises
     ------
@@ -231,19 +231,10 @@ def samples_of(
 def lost_samples(
     header: dict[str, Any], remark: dict[str, str], seen: set[tuple[int | str, int]]
 ) -> None:
-    """Remark what a log that was finished states of its samples, where it holds others."""
+    """Remark how many samples a log that was finished states, where it holds another number."""
     total: Any = as_dict(header.get("results")).get("total_samples")
-    if remark["status"] != "success" or not is_whole(total) or total == len(seen):
-        return
-    remark["lost"] = f"states {total} and holds {len(seen)}"
-    epochs: Any = as_dict(header["eval"].get("config")).get("epochs") or 1
-    names = as_list(as_dict(header["eval"].get("dataset")).get("sample_ids"))
-    names = [name for name in names if isinstance(name, int | str)]
-    is_named = is_whole(epochs) and len(names) * epochs == total
-    if is_named and len(seen) < total <= LIMITS.members:
-        pairs = product(range(1, epochs + 1), names)
-        lost = [f"{safe_text(x)} (epoch {epoch})" for epoch, x in pairs if (x, epoch) not in seen]
-        remark["lost"] += f", without {first_few(lost)}"
+    if remark["status"] == "success" and is_whole(total) and total != len(seen):
+        remark["lost"] = f"states {total} and holds {len(seen)}"
 
 
 def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices: Choices) -> Sample:
