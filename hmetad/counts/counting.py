@@ -232,7 +232,8 @@ def count_trials(
     given = SideLabels(labels, response_labels, labels_within, options is not None)
     groups, attrs = with_same_labels(found, groups, number, given)
     own = option_labels(groups, number, stimulus, response, labels, number_of_options)
-    outcome, is_pair = [places_of(groups[x], own) for x in (stimulus, response)], len(own) == 2
+    sides, is_pair = (groups[stimulus], groups[response]), len(own) == 2
+    outcome = [np.argmax([side == label for label in own], axis=0) for side in sides]
     texts = STIMULI if is_pair else tuple(map(as_text, own))
     axes = Axes({"stimulus": texts, "response": texts})
     attrs |= {"labels": own, "rows_dropped": int(tallied[1].sum() - number.sum())}
@@ -446,12 +447,6 @@ def pairs_of_levels(rows: pd.DataFrame) -> dict[str, set[str]]:
 
 
 # From rows to counts
-
-
-def places_of(column: pd.Series, labels: Sequence[Label]) -> Ints:
-    """Place of each value among the labels, all of which it has."""
-    found = [(column == label).to_numpy() for label in labels]
-    return np.argmax(np.stack(found), axis=0)
 
 
 def count_rows(

@@ -80,7 +80,7 @@ def difficulty_notices(
         names, values = [named], frame[[named]]
         values = values.abs() if is_numeric(frame[named]) else values
     else:
-        others = [name for name in frame if name not in (*by, *roles.values())]
+        others = [str(name) for name in frame if name not in (*by, *roles.values())]
         columns = [name for name in others if may_differ(frame[name], answers)]
         tests = {name: accuracy_by(frame[name], answers) for name in columns}
         level = FALSE_ALARM / max(len(tests), 1)
@@ -89,7 +89,8 @@ def difficulty_notices(
     mixed = {cell for name in names for cell in mixed_cells(values[name], answers, cells)}
     where = [label for label in labels if label in mixed]
     said = {"columns": ", ".join(map(str, names)), "first": next(iter(names), None)}
-    return [notice_of(f"{CODE}.named" if named else CODE, where, **said)] if where else []
+    code = CODE if named is None else "mixed-difficulty.named"
+    return [notice_of(code, where, **said)] if where else []
 
 
 def answers_of(

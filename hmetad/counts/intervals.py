@@ -120,7 +120,8 @@ def resample_interval(
         raise ConflictError("method", f"hold={hold!r}", next_step="Take method='basic'.")
     how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
     drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
-    source = source_of(counts, statistic, cluster, hold)
+    clusters = clusters_of(counts, cluster) if cluster else None
+    source = Source(clusters.pooled if clusters else counts.compute(), statistic, clusters, hold)
     estimates = as_dataset(statistic(source.table))
     same_cells = np.array_equal(estimates.get("cell", []), drawn.get("cell", []))
     has_all = same_cells and {*estimates.data_vars} <= {*drawn.data_vars}
@@ -167,14 +168,6 @@ class Source(NamedTuple):
     statistic: Statistic
     clusters: Clusters | None
     hold: Hold
-
-
-def source_of(
-    counts: xr.DataArray, statistic: Statistic, cluster: str | Sequence[str] | None, hold: Hold
-) -> Source:
-    """What draws of trials, or of the units of a cluster, are made of."""
-    clusters = clusters_of(counts, cluster) if cluster else None
-    return Source(clusters.pooled if clusters else counts.compute(), statistic, clusters, hold)
 
 
 # Limits of draws

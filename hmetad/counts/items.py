@@ -320,9 +320,8 @@ def apart_notices(
         rows = pd.DataFrame({"part": part, "items": number, "stratum": stratum})
         of_part = rows.groupby(["stratum", "part"])["items"].transform("sum")
         rows = rows.assign(items=of_part)[of_part >= FEWEST_ITEMS]
-        sizes = rows.groupby("stratum")["items"].transform("max")
-        first = rows.loc[rows["items"] == sizes].groupby("stratum")["part"].transform("first")
-        largest = rows["stratum"].map(dict(zip(rows["stratum"][first.index], first, strict=True)))
+        first = rows.loc[rows.groupby("stratum")["items"].idxmax()]
+        largest = rows["stratum"].map(first.set_index("stratum")["part"])
         apart = rows[rows["part"] != largest].index
         if len(apart):
             levels = cells[over].astype(str)

@@ -371,9 +371,8 @@ def bin_confidence(
     elif method == "width":
         result[known] = width_ratings(there, own, ratings)
     else:
-        trials = np.ones(len(there), dtype=np.int64)
-        result[known] = quantile_ratings(there, own, trials, ratings)
-        uneven = unequal_quantiles(result[known], trials, ratings)
+        result[known] = quantile_ratings(there, own, ratings)
+        uneven = unequal_quantiles(result[known], np.ones(len(there), dtype=np.int64), ratings)
         if uneven and result[known].max() == ratings:
             warn(f"{uneven[0].message} {uneven[0].next_step}")
     binned = result.astype(np.int64) if known.all() else result
@@ -445,31 +444,14 @@ def width_ratings(values: Floats, group: Ints, ratings: int) -> Ints:
     return rating
 
 
-def quantile_ratings(values: NDArray[Any], group: Ints, n: Ints, ratings: int) -> Ints:
-    """Ratings by rank within each group of values that stand for n trials each, without gaps."""
-    ranks, place = ranks_of(values, group, n)
-    odd = 2 * ranks["below"] + ranks["trials"]
-    by_group = quantile_of(odd, ranks["size"], ratings).groupby(ranks["group"])
+def quantile_ratings(values: Floats, group: Ints, ratings: int) -> Ints:
+    """Ratings by average rank within each group, without gaps."""
+    ranked = pd.Series(values).groupby(group)
+    # Twice the rank, less 1, is whole.
+    odd = (2 * ranked.rank() - 1).astype(np.int64)
+    by_group = (-(-ratings * odd // (2 * ranked.transform("size")))).groupby(group)
     warn_of_lost_ratings(by_group.nunique().min(), ratings)
-    return by_group.rank(method="dense").to_numpy().astype(np.int64)[place]
-
-
-def ranks_of(values: NDArray[Any], group: Ints, n: Ints) -> tuple[pd.DataFrame, Ints]:
-    """Distinct values of the groups, rising, and the place of each value among them.
-
-    Of each the trials that have it, those of its group, and those of its group below.
-    """
-    frame = pd.DataFrame({"group": group, "value": values, "trials": n})
-    tied = frame.groupby(["group", "value"])
-    ranks = tied["trials"].sum().reset_index()
-    by_group = ranks.groupby("group")["trials"]
-    ranks = ranks.assign(below=by_group.cumsum() - ranks["trials"], size=by_group.transform("sum"))
-    return ranks, tied.ngroup().to_numpy().astype(np.int64)
-
-
-def quantile_of(odd: Any, size: Any, ratings: int) -> Any:
-    """Quantile from twice the average rank, less 1, which is whole, and the size of the group."""
-    return -(-ratings * odd // (2 * size))
+    return by_group.rank(method="dense").to_numpy().astype(np.int64)
 
 
 def unequal_quantiles(rating: NDArray[Any], n: Ints, ratings: int) -> list[Notice]:

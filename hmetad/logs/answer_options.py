@@ -23,7 +23,7 @@ from hmetad.counts.columns import as_text, check_roles
 from hmetad.counts.noticed import add_notices
 from hmetad.logs.choices import Normalise
 from hmetad.logs.json_files import json_value
-from hmetad.logs.statements import as_number
+from hmetad.logs.statements import as_number, is_missing
 from hmetad.rows.tables import TableLike, rows_of
 
 type Floats = NDArray[np.float64]
@@ -240,22 +240,17 @@ def probability_matrix(
     trials: pd.DataFrame, probabilities: str | Sequence[str]
 ) -> tuple[Floats, list[str]]:
     """Probabilities (rows, options), NaN where there is no such option; names of wide columns."""
-    if isinstance(probabilities, str):
-        argument, names = f"column {probabilities!r}", []
-        lists = [option_list(argument, value) for value in trials[probabilities].tolist()]
-        most = max(map(len, lists))
-        if len(lists) * most > MOST_OPTIONS:
-            got = f"{most:,} options in a row, in a table of {len(lists):,} rows"
-            raise TooManyError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
-        matrix = np.full((len(lists), most), np.nan)
-        for row, values in zip(matrix, lists, strict=True):
-            row[: len(values)] = values
-    else:
-        argument, names = "probabilities", list(probabilities)
-        try:
-            matrix = trials[names].to_numpy(dtype=float, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise NumberError(argument, f"columns {names}: {error}", "numbers") from error
+    names = [] if isinstance(probabilities, str) else list(probabilities)
+    argument = "probabilities" if names else f"column {probabilities!r}"
+    rows: Any = trials[names].to_numpy(dtype=object) if names else trials[probabilities]
+    lists = [option_list(argument, value) for value in rows.tolist()]
+    most = max(map(len, lists))
+    if len(lists) * most > MOST_OPTIONS:
+        got = f"{most:,} options in a row, in a table of {len(lists):,} rows"
+        raise TooManyError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
+    matrix = np.full((len(lists), most), np.nan)
+    for row, values in zip(matrix, lists, strict=True):
+        row[: len(values)] = values
     off = np.isinf(matrix) | (matrix < 0)
     if off.any():
         step = "Log-probabilities become probabilities by numpy.exp."
@@ -267,13 +262,13 @@ def probability_matrix(
 
 def option_list(argument: str, value: Any) -> list[float]:
     """Probabilities of one question; none for a missing value."""
-    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+    if is_missing(value):
         return []
     try:
         options = json_value(argument, value) if isinstance(value, str) else value
         if isinstance(options, str | bytes | Mapping):
             raise TypeError(type(options).__name__)
-        return [np.nan if p is None else float(p) for p in options]
+        return [np.nan if is_missing(p) else float(p) for p in options]
     except (TypeError, ValueError, OverflowError) as error:
         step = "For an option in a column of its own, name all these columns."
         raise NumberError(argument, repr(value)[:60], "a list of numbers per row", step) from error

@@ -229,10 +229,8 @@ class FileSource(Source):
 
     def json_values(self, texts: pd.Series) -> pd.Series:
         """Values of the JSON of a column."""
-        codes, levels = pd.factorize(texts)
         with reading(self.files[0].path):
-            values = [json.loads(text) for text in levels]
-        return pd.Series([values[code] if code >= 0 else None for code in codes], texts.index)
+            return texts.map({text: json.loads(text) for text in texts.dropna().unique()})
 
     def repeated_rows(self) -> list[Notice]:
         """Notice of rows that are the same in all columns, if one of them names items or trials."""
