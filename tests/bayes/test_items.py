@@ -1,13 +1,16 @@
-"""How much items differ: observed, and in replicated sets; against plain arithmetic."""
+"""How much items differ: observed, in replicated sets, and left out; against plain arithmetic."""
 
 from dataclasses import replace
 
+import arviz_stats
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import norm
 
 import hmetad
-from hmetad.bayes.items import item_statistics
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import item_log_likelihood, item_statistics
 from hmetad.specs.loading import load_model
 
 RATINGS, OPTIONS = 4, 4
@@ -90,3 +93,47 @@ def test_a_model_without_an_effect_on_confidence_misses_how_ratings_differ_betwe
     assert one["p_items"].sel(statistic="rating_sd").item() == 0
     [notice] = [x for x in hmetad.notices(one) if "items differ" in x.message.lower()]
     assert "rating_sd" in notice.message
+
+
+# So few draws are enough for sums of the same numbers, and too few for an elpd.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+@pytest.mark.integration
+def test_elpd_of_items_is_that_of_quadrature_at_the_same_draws():
+    """Ten items at 40 draws: probabilities and the integral over the effect by plain sums."""
+    drawn, _ = fitted_statistics(FORMULA, 60)
+    posterior = drawn["posterior"].to_dataset().isel(draw=slice(None, None, 5))
+    thinned = drawn.assign(posterior=xr.DataTree(posterior))
+    found = hmetad.loo(thinned).elpd_i[:10]
+    # Effects in units of their SD, far out.
+    z = np.linspace(-8, 8, 97)
+    outcome = answers(60).values.reshape(3, 60, -1).argmax(axis=-1)[:, :10]
+    expected = np.empty((2, 20, 10))
+    for chain, draw in np.ndindex(2, 20):
+        at = posterior.isel(chain=chain, draw=draw)
+        effect = at["dprime_1|item_sigma"].item() * z
+        log_p = np.stack([log_outcomes(at.isel(cell=j), effect) for j in range(3)])
+        of_items = log_p[np.arange(3)[:, None], outcome].sum(axis=0)
+        expected[chain, draw] = np.log(np.exp(of_items) @ norm.pdf(z) * (z[1] - z[0]))
+    log_p = xr.DataArray(expected, dims=("chain", "draw", "item"))
+    np.testing.assert_allclose(item_log_likelihood(Fitted.of(thinned))[..., :10], log_p, atol=1e-5)
+    groups = {"posterior": thinned["posterior"], "log_likelihood": log_p.to_dataset(name="counts")}
+    again = arviz_stats.loo(xr.DataTree.from_dict(groups), pointwise=True)
+    np.testing.assert_allclose(found, again.elpd_i, atol=1e-4)
+
+
+def log_outcomes(cell, effect):
+    """Log P of wrong and right answers with each rating, (outcomes, nodes), by the trapezoid."""
+    d = (cell["dprime"].item() + effect[:, None]) / np.sqrt(2)
+    meta, x = cell["m_ratio"].item() * d, np.linspace(-10, 16, 521)
+
+    def leads(d, y):
+        """P(wrong, margin > y) and P(right, margin > y)."""
+        below = norm.cdf(x - y)
+        right = norm.pdf(x - d) * below ** (OPTIONS - 1)
+        wrong = norm.pdf(x) * norm.cdf(x - y - d) * below ** (OPTIONS - 2) * (OPTIONS - 1)
+        return np.trapezoid([wrong, right], x, axis=-1)
+
+    edges = [leads(meta, y) for y in (0, *cell["criteria"].values * np.sqrt(2))]
+    parts = np.stack([*edges, np.zeros_like(edges[0])])
+    p = leads(d, 0) / edges[0] * (parts[:-1] - parts[1:])
+    return np.log(p.swapaxes(0, 1).reshape(2 * RATINGS, -1))
