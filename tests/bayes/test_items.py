@@ -111,9 +111,9 @@ def test_elpd_of_items_is_that_of_quadrature_at_the_same_draws():
     for chain, draw in np.ndindex(2, 20):
         at = posterior.isel(chain=chain, draw=draw)
         effect = at["dprime_1|item_sigma"].item() * z
-        log_p = np.stack([log_outcomes(at.isel(cell=j), effect) for j in range(3)])
-        of_items = log_p[np.arange(3)[:, None], outcome].sum(axis=0)
-        expected[chain, draw] = np.log(np.exp(of_items) @ norm.pdf(z) * (z[1] - z[0]))
+        p = np.stack([outcomes(at.isel(cell=j), effect) for j in range(3)])
+        of_items = p[np.arange(3)[:, None], outcome].prod(axis=0)
+        expected[chain, draw] = np.log(of_items @ norm.pdf(z) * (z[1] - z[0]))
     log_p = xr.DataArray(expected, dims=("chain", "draw", "item"))
     np.testing.assert_allclose(item_log_likelihood(Fitted.of(thinned))[..., :10], log_p, atol=1e-5)
     groups = {"posterior": thinned["posterior"], "log_likelihood": log_p.to_dataset(name="counts")}
@@ -121,8 +121,8 @@ def test_elpd_of_items_is_that_of_quadrature_at_the_same_draws():
     np.testing.assert_allclose(found, again.elpd_i, atol=1e-4)
 
 
-def log_outcomes(cell, effect):
-    """Log P of wrong and right answers with each rating, (outcomes, nodes), by the trapezoid."""
+def outcomes(cell, effect):
+    """P of wrong and right answers with each rating, (outcomes, nodes), by the trapezoid."""
     d = (cell["dprime"].item() + effect[:, None]) / np.sqrt(2)
     meta, x = cell["m_ratio"].item() * d, np.linspace(-10, 16, 521)
 
@@ -136,4 +136,4 @@ def log_outcomes(cell, effect):
     edges = [leads(meta, y) for y in (0, *cell["criteria"].values * np.sqrt(2))]
     parts = np.stack([*edges, np.zeros_like(edges[0])])
     p = leads(d, 0) / edges[0] * (parts[:-1] - parts[1:])
-    return np.log(p.swapaxes(0, 1).reshape(2 * RATINGS, -1))
+    return p.swapaxes(0, 1).reshape(2 * RATINGS, -1)
