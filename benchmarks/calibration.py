@@ -28,7 +28,9 @@ import hmetad
 from hmetad import ModelSpec, Prior, load_model
 from hmetad.base.monte_carlo import effective_draws, rank_rhat
 from hmetad.bayes import draw_prior
-from hmetad.bayes.kept_cells import outcome_draws
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.items import item_log_likelihood
+from hmetad.bayes.kept_cells import derived_results, drawn_counts, outcome_draws
 from hmetad.bayes.program import build_program
 from hmetad.specs.design import given_of
 
@@ -50,7 +52,7 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
     "response_conditional": PEOPLE,
     "unequal_variance": PEOPLE,
     "multitask": {"subject": [*"112233445566"], "task": ["memory", "vision"] * 6},
-    "crossed_items": {"subject": [*"111222333444"], "item": [*"xyz"] * 4},
+    "crossed_items": {"subject": [*"123"] * 40, "item": [x for x in range(40) for _ in "123"]},
     "within_subject": {
         "subject": [*"111122223333"],
         "a": ["on", "on", "off", "off"] * 3,
@@ -64,7 +66,15 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
     "alternatives": {},
     "alternatives_biased": {},
     "alternatives_group": PEOPLE,
+    "alternatives_crossed": {
+        "subject": [*"123"] * 60,
+        "item": [x for x in range(60) for _ in "123"],
+    },
 }
+# Trials of an observer and an item, which has one of the stimuli. Cards are without loadings, so
+# that no data set is fitted by another model than that it was drawn from.
+FEW_TRIALS = {"crossed_items": 4, "alternatives_crossed": 1}
+FIELDS = {card: {"loadings": False} for card in FEW_TRIALS}
 # Numbers of options of the cells, where there may be more than two.
 CHOICES: dict[str, dict[str, Any]] = {
     "alternatives": {"likelihood": "alternatives", "options": 4},
@@ -74,11 +84,14 @@ CHOICES: dict[str, dict[str, Any]] = {
         "bias": np.zeros(3),
     },
     "alternatives_group": {"likelihood": "alternatives", "options": 4},
+    "alternatives_crossed": {"likelihood": "alternatives", "options": 4},
 }
 # Draws among which truths are ranked, and options of the fits.
 RANKS = 49
 QUIET = {"cores": 1, "progressbar": False, "quiet": True}
 OPTIONS = {"draws": 500, "tune": 500, "chains": 2, **QUIET}
+# Whose draws cost most, and are nearly independent.
+OPTIONS_OF_ITEMS = {"draws": 200, "tune": 100, "chains": 1, **QUIET}
 # Data sets with one seed. Without a formula they are cells of one fit.
 BATCH = 25
 # Data sets drawn for one that is kept.
@@ -116,10 +129,14 @@ def design_of(card: str) -> xr.DataArray:
     coords = DESIGNS[card]
     # Without a formula cells have nothing in common: one is enough.
     size = len(next(iter(coords.values()))) if coords else 1
-    own = CHOICES.get(card, {})
-    return hmetad.simulate_counts(
-        np.ones(size), trials=TRIALS, ratings=RATINGS, coords=coords, seed=0, **own
+    own, trials = CHOICES.get(card, {}), FEW_TRIALS.get(card, TRIALS)
+    table = hmetad.simulate_counts(
+        np.ones(size), trials=trials, ratings=RATINGS, coords=coords, seed=0, **own
     )
+    if card in FEW_TRIALS and "stimulus" in table.dims:
+        is_second = table["item"].astype(int) % 2 == 1
+        table = table.where((table["stimulus"] == "S2") == is_second, 0)
+    return table
 
 
 def main() -> None:
@@ -138,12 +155,13 @@ def main() -> None:
     print(describe_machine())
     rows = []
     for card in given.cards:
-        model = {"priors": PRIORS.get(card, {})}
+        model = {"priors": PRIORS.get(card, {}), **FIELDS.get(card, {})}
         spec = load_model(card, **model)
         fitted = load_model(card, **model, meta_criterion="absolute") if given.other_rule else spec
+        options = OPTIONS_OF_ITEMS if card in FEW_TRIALS else OPTIONS
         with warnings.catch_warnings(), CpuClock() as clock:
             warnings.simplefilter("ignore")
-            found = ranks_of(card, given.n, spec, fitted, QUIET if given.rounds else OPTIONS)
+            found = ranks_of(card, given.n, spec, fitted, QUIET if given.rounds else options)
         for name, p in zip(found["parameter"].values, found["p_value"].values, strict=True):
             print(f"{card}  {name}  p = {p:.5f}", flush=True)
         rows.append(card_row(card, found, clock.wall))
@@ -167,9 +185,8 @@ def ranks_of(
         variables = free_variables(truths, design, spec)
         seeds = of_fits.generate_state(size).tolist()
         for i, tree in enumerate(fits_of(card, tables, fitted, seeds, options)):
-            counts = tree["observed_data"].to_dataset()["counts"]
-            truth = values_of(truths.isel(draw=[i]), counts, variables, spec)
-            draws = values_of(tree["posterior"].to_dataset(), counts, variables, fitted)
+            truth = values_of(truths.isel(draw=[i]), tree, variables, spec)
+            draws = values_of(tree["posterior"].to_dataset(), tree, variables, fitted)
             ranked = rank_truth(draws, truth.isel(chain=0, draw=0))
             # All data sets of a joint fit share its draws: the first one has its divergences.
             diverging = tree["sample_stats"].to_dataset()["diverging"]
@@ -202,7 +219,8 @@ def draw_data_sets(
     while kept < number:
         if drawn > MOST_DRAWN * number:
             raise RuntimeError(f"{card}: the rule keeps {kept} of {drawn} data sets")
-        tree = draw_prior(design, spec, draws=size, seed=rng)
+        draw = draw_with_items if card in FEW_TRIALS else draw_prior
+        tree = draw(design, spec, draws=size, seed=rng)
         counts = tree["prior_predictive"].to_dataset()["counts"].isel(chain=0)
         own = [i for i in range(size) if keep is None or keep(counts.isel(draw=i, drop=True))]
         truths.append(tree["prior"].to_dataset().isel(draw=own))
@@ -212,6 +230,57 @@ def draw_data_sets(
         size = min(drawn * (number - kept) // max(kept, 1) + 10, 20 * number)
     first = {"draw": slice(number)}
     return xr.concat(truths, "draw").isel(first), xr.concat(tables, "draw").isel(first)
+
+
+def draw_with_items(
+    design: xr.DataArray, spec: ModelSpec, *, draws: int, seed: np.random.Generator
+) -> xr.DataTree:
+    """As `draw_prior`, of a card whose effects of items fits integrate out: these are not kept."""
+    program = build_program(design, spec)
+    crossing, layout = program.crossing, program.layout.integrated
+    assert crossing is not None
+    assert layout is not None
+    assert layout.correlation is not None
+    assert layout.correlation.prior is not None
+    observers = draw_prior(crossing.counts, crossing.spec, draws=draws, seed=seed)
+    scales = [[one.prior.parameters["sigma"]] for one in layout.sds if one.prior]
+    sds = abs(seed.normal(0, scales, (len(scales), draws)))
+    eta = layout.correlation.prior.parameters["eta"]
+    rho = 2 * seed.beta(eta, eta, draws) - 1
+    names = [*(one.name for one in layout.sds), layout.correlation.name]
+    of_items = zip(names, [*sds, rho], strict=True)
+    drawn = {name: (("chain", "draw"), own[None]) for name, own in of_items}
+    prior = observers["prior"].to_dataset().assign(drawn)
+    z = seed.normal(size=(2, draws, len(crossing.levels)))
+    z[1] = (rho * z[0].T + np.sqrt(1 - rho**2) * z[1].T).T
+    item = pd.Index(crossing.levels).get_indexer(design["item"].values.astype(str))
+    effects = (sds[..., None] * z)[:, None, :, item]
+    log_p = log_p_with_items(prior, design, spec, effects)
+    answers = spec.record.layout.answers
+    totals = design.sum(answers).transpose("cell", ...).to_numpy()
+    counts = drawn_counts(seed, totals, log_p.to_numpy(), len(answers))
+    table = log_p.copy(data=counts).assign_coords(design["cell"].coords).to_dataset(name="counts")
+    return xr.DataTree.from_dict({"prior": prior, "prior_predictive": table})
+
+
+def log_p_with_items(
+    prior: xr.Dataset, design: xr.DataArray, spec: ModelSpec, effects: Floats
+) -> xr.DataArray:
+    """log P of outcomes in cells, whose items have effects (2, 1, draws, cells) on d′ and gaps."""
+    record, dims = spec.record, ("chain", "draw", "cell")
+    observer = pd.Index(prior["subject_dim"].values).get_indexer(design["subject"].values)
+    moved = {
+        name: xr.DataArray(own, dims=dims)
+        for name, own in zip(("dprime", "log_gap"), effects, strict=True)
+    }
+    values = {}
+    for one in record.parameters:
+        own = prior[f"{one.name}_subject"].isel(subject_dim=observer)
+        own = own.rename(subject_dim="cell").assign_coords(cell=design["cell"].values)
+        values[one.variable] = (own + moved.get(one.name, 0.0)).transpose(*dims, ...)
+    results = xr.Dataset(derived_results(values, record, record.results))
+    labels = {dim: design[dim].values for dim in record.layout.dims}
+    return outcome_draws(results, record, given_of(design, spec), labels)
 
 
 def fits_of(
@@ -242,27 +311,35 @@ def fits_of(
 
 
 def values_of(
-    posterior: xr.Dataset, counts: xr.DataArray, variables: Mapping[str, bool], spec: ModelSpec
+    posterior: xr.Dataset, fit: xr.DataTree, variables: Mapping[str, bool], spec: ModelSpec
 ) -> xr.DataArray:
-    """Draws (parameter, chain, draw) of all quantities; the last is the log-likelihood."""
+    """Draws (parameter, chain, draw) of all quantities; the last is the log-likelihood of a fit."""
     parts, labels = [], []
     for name, is_matrix in variables.items():
         values = posterior[name].transpose("chain", "draw", ...)
         array, levels = values.to_numpy(), [values[dim].values for dim in values.dims[2:]]
         for place in np.ndindex(array.shape[2:]):
             # A correlation matrix is symmetric, with a diagonal of 1.
-            if is_matrix and place[0] <= place[1]:
+            if is_matrix and place and place[0] <= place[1]:
                 continue
             own = ", ".join(str(level[i]) for level, i in zip(levels, place, strict=True))
             labels.append(f"{name}[{own}]" if place else name)
             parts.append(array[(..., *place)])
+    parts.append(log_likelihood(posterior, fit, spec))
+    coords = {"parameter": [*labels, "loglik"]}
+    return xr.DataArray(np.stack(parts), coords, ("parameter", "chain", "draw"))
+
+
+def log_likelihood(posterior: xr.Dataset, fit: xr.DataTree, spec: ModelSpec) -> Floats:
+    """Log-likelihood (chain, draw) of the counts of a fit, over items that it integrated out."""
+    if "crossed_answers" in fit.children:
+        return item_log_likelihood(Fitted.of(fit).at(posterior)).to_numpy().sum(axis=-1)
+    counts = fit["observed_data"].to_dataset()["counts"]
     observed = counts.transpose("cell", *spec.record.layout.dims).to_numpy()
     log_p = outcome_draws(posterior, spec.record, given_of(counts, spec)).to_numpy()
     # An outcome with no counts may have the probability 0.
-    log_likelihood = np.where(observed > 0, observed * log_p, 0.0)
-    parts.append(log_likelihood.sum(axis=(*range(2, log_p.ndim),)))
-    coords = {"parameter": [*labels, "loglik"]}
-    return xr.DataArray(np.stack(parts), coords, ("parameter", "chain", "draw"))
+    values = np.where(observed > 0, observed * log_p, 0.0)
+    return np.asarray(values.sum(axis=(*range(2, log_p.ndim),)))
 
 
 def rank_truth(draws: xr.DataArray, truth: xr.DataArray) -> xr.Dataset:
