@@ -31,7 +31,6 @@ from hmetad.counts.columns import (
     alike_notices,
     as_text,
     code_notices,
-    correctness_error,
     is_correctness_name,
     listed,
     option_labels,
@@ -221,7 +220,6 @@ def count_trials(
     answers = labels if response_labels is None else response_labels
     words = {"stimulus": labels, "response": answers, "confidence": levels}
     found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
-    refuse_names_of_correctness(stimulus, response)
     if difficulty is not None:
         refuse_absent("difficulty", difficulty, found.rows.columns)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
@@ -370,14 +368,6 @@ def count_correct(
     of_rows = [*trial_notices(trials), *found.rows.notices, *seen, *codes, *silent, *dropped]
     thin = [*count_notices(counts), *alike_notices(cells, where)]
     return with_notices(counts, [*of_rows, *mixed, *uneven, *thin])
-
-
-def refuse_names_of_correctness(stimulus: str, response: str) -> None:
-    """Refuse columns that are named like correctness."""
-    for role, column in (("response", response), ("stimulus", stimulus)):
-        if is_correctness_name(column):
-            got = f"column {column!r}, named like correctness"
-            raise correctness_error(role, got, stimulus)
 
 
 class SideLabels(NamedTuple):

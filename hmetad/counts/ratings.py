@@ -264,14 +264,9 @@ def text_as_confidence(
         if are_ratings and n is not None and len(odd) and off <= FEW_MISTAKES * total:
             ways = listed_both("missing_codes", dict.fromkeys(odd[:3]))
             steps = tuple(f"Correct it, or, if it is a missing answer, give {x}." for x in ways)
-        if is_usual(odd):
+        if len(odd) and odd.str.strip().str.casefold().isin(USUAL_TEXTS).all():
             steps = code_steps(dict.fromkeys(odd, 1))
     return RatingError(argument, f"text such as {shown!r}{counted}", allowed, *steps)
-
-
-def is_usual(words: pd.Series) -> bool:
-    """Whether all words are usual ones for a missing answer."""
-    return len(words) > 0 and all(word.strip().casefold() in USUAL_TEXTS for word in words)
 
 
 def row_of(shown: str, first: pd.Series) -> str:

@@ -3,7 +3,6 @@
 Kind of log and options → `Choices`, checked once.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from functools import cached_property
 from typing import Any, Literal, get_type_hints
 
 from hmetad.base.arguments import of_type
-from hmetad.base.checks import with_submit
-from hmetad.base.errors import ChoiceError, NumberError, UnknownError, nearest
+from hmetad.base.checks import finite, with_submit
+from hmetad.base.errors import NumberError, UnknownError, nearest
 from hmetad.counts.columns import Codes
 from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import LIMITS, Limits, as_limits
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import Wording, as_number, compile_pattern, stated_wording
+from hmetad.logs.statements import Wording, compile_pattern, stated_wording
 
 Decimal = Literal["comma", "point"]
 Runs = Literal["latest", "all"]
@@ -117,9 +116,8 @@ def make_choices(kind: str, given: Mapping[str, Any]) -> Choices:
         elif name not in CHECKED:
             of_type(hints[name])(name, value)
     choices = Choices(**{**given, "limits": as_limits(given.get("limits"))})
-    if choices.threshold is not None and not math.isfinite(as_number(choices.threshold)):
-        allowed = "a number; scores from there are right"
-        raise ChoiceError("threshold", repr(choices.threshold), allowed)
+    if choices.threshold is not None:
+        finite("threshold", choices.threshold)
     if choices.source == "logprobs" and choices.is_stated:
         got = "'logprobs' with a field, a pattern, words or a scale"
         raise NumberError("source", got, "log-probabilities, or stated confidence")

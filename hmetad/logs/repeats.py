@@ -7,7 +7,6 @@ Source: self-consistency, Wang et al. (2023); the share as confidence, Xiong et 
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -282,8 +281,8 @@ def judged_row(
     if of == "graded":
         others = 0 if judged.won else 1
         return row_of(judged, correct, counts[judged.key] - others, len(given) - others), False
-    # Counter keeps the order in which answers came, and so does max.
-    modal, same = max(counts.items(), key=itemgetter(1))
+    # Of equal numbers that of the answer which came first.
+    modal, same = counts.most_common(1)[0]
     judged = next(answer for answer in given if answer.key == modal)
     verdicts = {a.correct for a in given if a.key == modal and a.correct is not None}
     correct = verdicts.pop() if len(verdicts) == 1 else None

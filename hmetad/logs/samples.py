@@ -278,9 +278,7 @@ def trial_frame(
     statements = {row: one.statement for row, one in enumerate(trials) if one.statement is not None}
     if statements:
         stated = statement_frame(list(statements.values()), scale=choices.scale)
-        confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
-        confidence[list(statements)] = stated["confidence"]
-        frame["confidence"] = confidence
+        frame.loc[[*statements], "confidence"] = stated["confidence"].to_numpy()
         attrs = record_stated(attrs, stated)
     frame.attrs = attrs
     return frame

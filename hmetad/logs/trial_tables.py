@@ -113,7 +113,6 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     else:
         files = [file for file, _ in files_of(place, allowed)]
     table, found, missing = joined_tables(files, choices)
-    copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = renamed_rows(rows_of(table), choices.columns or {}, *READ).frame()
     if listed("missing_codes", choices.missing_codes):
         coded = {role: role for role in CODED if role in trials}
@@ -138,7 +137,7 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         trials, attrs = trials.assign(confidence=stated["confidence"]), record_stated(attrs, stated)
     elif "confidence" in trials:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
-    trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(*copies)])
+    trials.attrs = add_notices(attrs, [*missing, *file_notices(files), *row_notices(table)])
     return trials
 
 

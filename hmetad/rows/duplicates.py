@@ -67,15 +67,13 @@ def file_notices(files: Iterable[Path]) -> list[Notice]:
     return [notice_of("same-files", listed=first_few(groups))] if groups else []
 
 
-def row_notices(table: pd.DataFrame, file: pd.Series | None = None) -> list[Notice]:
+def row_notices(table: pd.DataFrame) -> list[Notice]:
     """Notice of rows that are the same in all columns, where one of these names an item or trial.
 
     Parameters
     ----------
     table : DataFrame
-        One row per trial.
-    file : Series, optional
-        File of each row. Where no column is named like who answered, the file tells it.
+        One row per trial. Where no column is named like who answered, column ``file`` tells it.
 
     Returns
     -------
@@ -91,8 +89,8 @@ def row_notices(table: pd.DataFrame, file: pd.Series | None = None) -> list[Noti
     name = name_of_rows([*table.columns])
     if name is None:
         return []
-    if file is not None and not any(map(is_name_of_who, table.columns)):
-        table = table.assign(**{"\x1ffile": file})
+    if any(map(is_name_of_who, table.columns)):
+        table = table.drop(columns="file", errors="ignore")
     try:
         copies = int(table.duplicated().sum())
     except TypeError:

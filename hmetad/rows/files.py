@@ -110,19 +110,18 @@ class Scanned:
         own = [name for name in self.own if not name.startswith(ROW_LABELS)]
         return list(dict.fromkeys([*own, *self.folders]))
 
-    def select(self, columns: Sequence[str], *, is_partial: bool = False) -> str:
-        """SQL for some columns, called c0, c1, ...; a file may lack some if `is_partial`."""
+    def select(self, columns: Sequence[str]) -> str:
+        """SQL for some columns, called c0, c1, ...."""
         places = {name: place for place, name in enumerate(self.own)}
         chosen = []
         for number, name in enumerate(columns):
-            if name not in places and name not in self.folders and not is_partial:
+            if name not in places and name not in self.folders:
                 step = nearest(name, [one for one in self.names if one != name])
                 raise FileError(
                     str(self.path), f"no column {name!r}", "the columns in use in all files", step
                 )
-            known = f"own{places[name]}" if name in places else "NULL"
-            value = known if name in places else literal(self.folders.get(name, ""))
-            chosen.append(f"{value if name in self.names else 'NULL'} AS c{number}")
+            value = f"own{places[name]}" if name in places else literal(self.folders[name])
+            chosen.append(f"{value} AS c{number}")
         return f"SELECT {', '.join(chosen)} FROM {self.table([x for x in columns if x in places])}"
 
     def table(self, used: Sequence[str]) -> str:
@@ -234,15 +233,14 @@ class FileSource(Source):
 
     def repeated_rows(self) -> list[Notice]:
         """Notice of rows that are the same in all columns, if one of them names items or trials."""
-        columns = list(dict.fromkeys(name for file in self.files for name in file.names))
+        columns = self.files[0].names
         name = name_of_rows(columns)
         if name is None:
             return []
         tells_file = len(self.files) > 1 and not any(map(is_name_of_who, columns))
-        selects = [file.select(columns, is_partial=True) for file in self.files]
         parts = " UNION ALL ".join(
-            f"SELECT *, {int(tells_file) * place} AS file FROM ({select})"
-            for place, select in enumerate(selects)
+            f"SELECT *, {int(tells_file) * place} AS file FROM ({file.select(columns)})"
+            for place, file in enumerate(self.files)
         )
         with reading_files([*self.files, *self.copied]) as connection:
             counted = f"SELECT *, count(*) AS n FROM ({parts}) GROUP BY ALL"
@@ -273,10 +271,8 @@ def unreadable(files: Sequence[Scanned], error: Exception) -> InputError:
         return FileError(where, got, "a table in UTF-8", step)
     first, *others = said.splitlines()
     told = "; ".join([first, *(line for line in others if line.startswith(EXPLAINED))])
-    if files[0].suffix == ".jsonl":
-        got = f"a file that cannot be read (no JSON: {told})"
-        return FileError(where, got, "a JSON object in each line")
-    return FileError(where, f"a file that cannot be read ({told})", "a table")
+    allowed = "a JSON object in each line" if files[0].suffix == ".jsonl" else "a table"
+    return FileError(where, f"a file that cannot be read ({told})", allowed)
 
 
 @check_inputs()
@@ -403,11 +399,11 @@ def rows_of_files(
     scans = [scanned(path, folders, copies, delimiter) for path, folders in files.items()]
     source = FileSource(scans, decimal, copies)
     columns = [frozenset(file.names) for file in scans]
-    costly = columns[0] - frozenset.intersection(*columns)
+    costly = frozenset.union(*columns) - frozenset.intersection(*columns)
     texts = {one for name in text for one in columns_named(name, scans[0].names)}
     found = file_notices(files)
     # Parquet is some four times smaller than a text.
-    if source.size <= (SMALL // 4 if kinds == [".parquet"] else SMALL):
+    if not costly and source.size <= (SMALL // 4 if kinds == [".parquet"] else SMALL):
         found += source.repeated_rows()
     as_texts = frozenset(texts | {*scans[0].folders})
     names = tuple(scans[0].names)
