@@ -132,11 +132,7 @@ def counted_options(counts: xr.DataArray) -> NDArray[np.int64]:
             f"{lacks_stimulus('Any other model of ratings')}"
         )
         raise LabelError("counts", got, "a coordinate options of the cells", step)
-    own = counts["options"]
-    if own.dims not in ((), ("cell",)):
-        allowed = "one number for each cell"
-        raise ShapeError("options", f"a coordinate with {dims_text(own)}", allowed)
-    values = np.broadcast_to(own.to_numpy(), (counts.sizes["cell"],))
+    values = np.broadcast_to(counts["options"].to_numpy(), (counts.sizes["cell"],))
     return whole_options(values, "the coordinate options of the cells")
 
 

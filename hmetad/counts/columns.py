@@ -503,14 +503,11 @@ def is_correctness_name(name: object) -> bool:
 def refuse_correctness(
     seen: Mapping[str, pd.DataFrame], few: bool, stimulus: str, response: str
 ) -> None:
-    """Refuse correctness as the stimulus or the response, told by their names or by other columns.
+    """Refuse correctness as the stimulus or the response, told by other columns.
 
     `seen` has for columns named like correctness the distinct rows of stimulus, response and the
     column; with `few` trials of a stimulus nothing is said of it.
     """
-    for role, column in (("response", response), ("stimulus", stimulus)):
-        if is_correctness_name(column):
-            raise correctness_error(role, f"column {column!r}, named like correctness", stimulus)
     for name, found in seen.items():
         shown, said, values = (found.dropna().iloc[:, i].tolist() for i in range(3))
         right = [as_correct(value) for value in values]

@@ -31,6 +31,7 @@ from hmetad.counts.columns import (
     alike_notices,
     as_text,
     code_notices,
+    correctness_error,
     is_correctness_name,
     listed,
     option_labels,
@@ -471,10 +472,14 @@ def tally_trials(
 
     These are the values of items, and a sample with the column of difficulty that is named, or
     those that may be one. With them what the making of ratings shows, and where it cut. Raises an
-    error where another column shows that stimulus or response is correctness.
+    error where a name or another column shows that stimulus or response is correctness.
     """
     rows, roles, by, used = trials.rows, trials.roles, trials.by, trials.used
     stimulus, response = roles["stimulus"], roles["response"]
+    for role in ("response", "stimulus"):
+        if is_correctness_name(roles[role]):
+            got = f"column {roles[role]!r}, named like correctness"
+            raise correctness_error(role, got, stimulus)
     spread = [name for name in unused_columns(rows, used) if is_item_name(name)]
     judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
     others = [name for name in [difficulty] if name is not None and name not in used]

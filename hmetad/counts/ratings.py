@@ -165,14 +165,12 @@ def whole_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> tuple[Ints, in
     rating = np.clip(values, -(2**53), 2**53).astype(np.int64)
     K = int(rating.max() if scale.ratings is None else scale.ratings)
     if not is_inferred:
-        whole(1)("ratings", scale.ratings)
+        whole(1, MOST_RATINGS)("ratings", scale.ratings)
     most = MOST_INFERRED if is_inferred and scale.quantiles is None else MOST_RATINGS
     has_codes = bool(suspects) and is_inferred and (most < K or rating.min() < 1)
     highest = rating[~np.isin(rating, [*suspects])].max() if has_codes else K
     out = (rating < 1) | (rating > highest)
     if most < K and not (has_codes and out.any()):
-        if not is_inferred:
-            raise RatingError("ratings", f"{K}", f"at most {most}", *CONTINUOUS)
         steps = joined_steps(level_steps(values), CONTINUOUS)
         allowed = f"at most {most} ratings unless their number is given"
         raise RatingError(scale.argument, f"ratings up to {K}", allowed, *steps)

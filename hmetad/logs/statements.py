@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hmetad.base.errors import ChoiceError, NumberError, RepeatError, TooManyError
+from hmetad.base.errors import ChoiceError, NumberError, RepeatError
 
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
@@ -211,9 +211,6 @@ def meanings(words: Mapping[str, float]) -> dict[str, float]:
         number = as_number(probability)
         if not 0 <= number <= 1:
             raise NumberError("words", f"{word!r}: {probability!r}", allowed)
-        if len(word) > LONGEST_VALUE:
-            got = f"a word of {len(word)} characters"
-            raise TooManyError("words", got, f"at most {LONGEST_VALUE}")
         if result.setdefault(fold_word(word), number) != number:
             raise RepeatError("words", f"{word!r} with two meanings", "one for each, either case")
     return result

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.errors import NumberError
 from hmetad.rows.database import Opened, literal, number_of
-from hmetad.rows.queries import Rows, Tally, groupable, plain_value
+from hmetad.rows.queries import Rows, Tally, groupable, no_rows, plain_value
 from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, texts_with_points
 
 BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
@@ -123,6 +123,8 @@ class NumberColumn:
             "SELECT sum(wrong) > 0, bool_or(isinf(low) OR isinf(high)) FROM bins"
         ).fetchall()
         has_wrong, has_infinite = found[0]
+        if has_wrong is None:
+            raise no_rows()
         if has_wrong:
             texts = table.frame(
                 "(SELECT wrong AS text FROM trials WHERE wrong IS NOT NULL "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, refuse_nested, shared
 from hmetad.rows.files import are_paths, scan_table
-from hmetad.rows.queries import Rows, Source, no_rows
+from hmetad.rows.queries import Rows, Source
 from hmetad.rows.texts import refuse_questions
 from hmetad.rows.values import refuse_unwritable
 
@@ -59,7 +59,7 @@ def rows_of(trials: TableLike, *, text: Sequence[str] = ()) -> Rows:
     Raises
     ------
     InputError
-        If `trials` is nothing of this kind, has no rows, or a column twice.
+        If `trials` is nothing of this kind, or has a column twice.
 
     Examples
     --------
@@ -71,11 +71,8 @@ def rows_of(trials: TableLike, *, text: Sequence[str] = ()) -> Rows:
     if are_paths(trials):
         return scan_table(trials, text=text)
     if isinstance(trials, pd.DataFrame):
-        rows = checked(tuple(trials.columns), FrameSource(trials))
-        if trials.empty:
-            raise no_rows()
         refuse_questions("trials", trials.head(2).to_numpy(dtype=object).tolist())
-        return rows
+        return checked(tuple(trials.columns), FrameSource(trials))
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):
         return checked(tuple(trials.columns), PartitionSource(trials))
     if hasattr(trials, "to_arrow_reader"):

@@ -159,7 +159,7 @@ OF_ARGUMENTS = [
     (frame(confidence=tiled("71%", "83%")), {"quantiles": 2}, r"import table FILE --sc.*'71%'"),
     *[(frame(), {"ratings": x}, r"ratings: .*Expected a whole number.*, got .*") for x in (0, 2.5)],
     (frame(confidence=np.tile([1, 1e300], 200)), {"ratings": 4}, "200 trials"),
-    (frame(), {"ratings": 1001}, r"^ratings: .*Expected at most 1000.*, got 1001"),
+    (frame(), {"ratings": 1001}, r"^ratings: .*from 1 to 1000, got 1001"),
 ]
 
 

@@ -184,8 +184,6 @@ def test_numbers_of_options_are_read_from_a_table_or_asked_for():
     assert counted_options(table.assign_coords(options=3)).tolist() == [3]
     with pytest.raises(InputError, match=r"give options=.*auroc2.*without the number of options"):
         counted_options(count_correct(letters()))
-    with pytest.raises(InputError, match="one number for each cell"):
-        counted_options(table.assign_coords(options=("rating", [2, 2, 2, 2])))
     with pytest.raises(InputError, match=r"2.5 in the coordinate options"):
         counted_options(table.assign_coords(options=("cell", [2.5])))
 

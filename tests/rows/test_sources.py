@@ -406,8 +406,10 @@ def test_tables_that_are_none_or_have_lists_are_refused(trials):
     nested = pa.table({"correct": [[True], [False]], "confidence": [1, 2]})
     with pytest.raises(InputError, match="one text or number per value"):
         count_correct(nested)
-    with pytest.raises(InputError, match="no rows"):
-        count_correct(pl.from_pandas(trials.head(0)), confidence="rating")
+    for empty in (trials.head(0), pl.from_pandas(trials.head(0))):
+        for more in ({}, {"quantiles": 4}):
+            with pytest.raises(InputError, match="no rows"):
+                count_correct(empty, confidence="rating", **more)
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([1])], ["correct", "correct"])
     with pytest.raises(InputError, match="more than once"):
         count_correct(twice)
