@@ -222,10 +222,7 @@ def is_beside(values: Floats, estimate: xr.DataArray) -> xr.DataArray:
 def biased_draws(beside: Mapping[str, xr.DataArray], code: str = "biased-draws") -> list[Notice]:
     """One notice of the measures whose draws lie to one side somewhere, with all those cells."""
     masks = {name: mask for name, mask in beside.items() if mask.any()}
-    if not masks:
-        return []
-    by_cell = [mask.any([dim for dim in mask.dims if dim != "cell"]) for mask in masks.values()]
-    return notice_where(reduce(or_, by_cell), code, names=", ".join(masks))
+    return notice_where(reduce(or_, masks.values()), code, names=", ".join(masks)) if masks else []
 
 
 # What was not drawn: outcomes that may have gone unseen, and tables with one observation less

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import KindError, NumberError
+from hmetad.base.errors import NumberError
 from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_correct, as_text
@@ -43,7 +43,7 @@ ROWS = "{cell} ({percent:.0f} % of {all:,.0f} rows)"
 # Notices that tables carry
 
 
-@check_inputs(skip=("trials",))
+@check_inputs()
 def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     """Notices that a table of trials carries in its attrs.
 
@@ -67,8 +67,6 @@ def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     >>> frame_notices(pd.DataFrame())
     []
     """
-    if not isinstance(trials, pd.DataFrame):
-        raise KindError("trials", type(trials).__name__, "a DataFrame of trials")
     return said_in(trials.attrs)
 
 

@@ -205,10 +205,8 @@ def level_steps(values: NDArray[Any]) -> tuple[str, ...]:
     levels = np.unique(values[np.isfinite(values)]).tolist()
     if not 1 < len(levels) <= MOST_INFERRED:
         return ()
-    ways = listed_both("levels", [int(x) if x == int(x) else x for x in levels])
-    return tuple(
-        f"If these are ratings, name them, the least confident first: {way}." for way in ways
-    )
+    steps = named_levels([int(x) if x == int(x) else x for x in levels])
+    return tuple(f"Are these ratings? {step}" for step in steps)
 
 
 def joined_steps(first: Sequence[str], then: Sequence[str]) -> tuple[str, ...]:
