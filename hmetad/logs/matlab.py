@@ -37,8 +37,6 @@ SHOWN, DEEPEST = 12, 6
 TIMES = "\x1ftimes"
 ALLOWED = "nR_S1 and nR_S2, or vectors stimID, response and rating"
 
-# Number of the person, where a cell or an array of structs has several.
-type Place = tuple[tuple[str, int], ...]
 # Names of vectors in small letters, by role.
 type Names = Mapping[str, tuple[str, ...]]
 
@@ -120,7 +118,7 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
 
 def found_in(wanted: Names, limits: Limits, path: Path) -> list[pd.DataFrame]:
     """Tables of trials in a file, one for each person and task."""
-    return [*tables_in(read_variables(path, limits), wanted, (), str(path))]
+    return [*tables_in(read_variables(path, limits), wanted, str(path))]
 
 
 def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
@@ -142,29 +140,32 @@ def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
 
 
 def tables_in(
-    node: Any, wanted: Names, place: Place, where: str, depth: int = 0
+    node: Any, wanted: Names, where: str, subject: int | None = None, depth: int = 0
 ) -> Iterator[pd.DataFrame]:
-    """Tables of a variable, a struct or a cell, and of all inside."""
-    parts: list[tuple[Any, Place]] = []
+    """Tables of a variable, a struct or a cell, and of all inside.
+
+    Elements of the outermost cell, or array of structs, are numbered as people.
+    """
+    parts: list[tuple[Any, int | None]] = []
     if isinstance(node, Mapping):
         named = {str(name).lower(): value for name, value in node.items()}
         found = {role: [named[x] for x in known if x in named] for role, known in wanted.items()}
         vectors = {role: values[0] for role, values in found.items() if values}
         if set(COUNTS) <= set(named):
-            yield from tables_of_counts([named[name] for name in COUNTS], place, where)
+            yield from tables_of_counts([named[name] for name in COUNTS], subject, where)
         elif set(NEEDED) <= set(vectors):
-            yield table_of_trials(vectors, node, place, where)
+            yield table_of_trials(vectors, node, subject, where)
         else:
-            parts = [(value, ()) for name, value in node.items() if not str(name).startswith("__")]
+            parts = [(x, subject) for name, x in node.items() if not str(name).startswith("__")]
     elif is_cell(node):
-        parts = [(value, (("subject", number),)) for number, value in enumerate(node, 1)]
+        parts = [(value, subject or number) for number, value in enumerate(node, 1)]
     if depth < DEEPEST:
-        for value, step in parts:
-            yield from tables_in(value, wanted, (*place, *step), where, depth + 1)
+        for value, person in parts:
+            yield from tables_in(value, wanted, where, person, depth + 1)
 
 
 def table_of_trials(
-    vectors: Mapping[str, Any], node: Mapping[str, Any], place: Place, where: str
+    vectors: Mapping[str, Any], node: Mapping[str, Any], subject: int | None, where: str
 ) -> pd.DataFrame:
     """Trials from vectors of one length, with other vectors of the struct that have it."""
     own = {name: np.ravel(np.asarray(value)) for name, value in vectors.items()}
@@ -181,22 +182,23 @@ def table_of_trials(
         is_plain = flat.dtype.kind in "biufU" and id(value) not in taken
         if is_plain and len(flat) == number and name not in own:
             own[str(name)] = flat
-    return placed(pd.DataFrame(own), place)
+    return with_person(pd.DataFrame(own), subject)
 
 
-def placed(table: pd.DataFrame, place: Place) -> pd.DataFrame:
-    """Table with the number of the person, where it came from a cell or an array of structs."""
-    # Of several the first counts.
-    return table.assign(**{name: number for name, number in reversed(place) if name not in table})
+def with_person(table: pd.DataFrame, subject: int | None) -> pd.DataFrame:
+    """Table with the number of the person, if it has one and no column of people."""
+    return table if subject is None or "subject" in table else table.assign(subject=subject)
 
 
-def tables_of_counts(sides: Sequence[Any], place: Place, where: str) -> Iterator[pd.DataFrame]:
+def tables_of_counts(
+    sides: Sequence[Any], subject: int | None, where: str
+) -> Iterator[pd.DataFrame]:
     """Outcomes and how often they occur, from nR_S1 and nR_S2 in any of their forms."""
     tasks = [list(one) if is_cell(one) else [one] for one in sides]
     if all(isinstance(x, Mapping) and "counts" in x for side in tasks for x in side):
         # One element for each task.
         for task, pair in enumerate(zip(*tasks, strict=False), 1):
-            for part in tables_of_counts([one["counts"] for one in pair], place, where):
+            for part in tables_of_counts([one["counts"] for one in pair], subject, where):
                 yield part.assign(task=task)
         return
     first, second = map(people_of, sides)
@@ -204,8 +206,7 @@ def tables_of_counts(sides: Sequence[Any], place: Place, where: str) -> Iterator
         got = f"{len(first)} rows of nR_S1 beside {len(second)} of nR_S2"
         raise FileError(where, got, "as many people in both")
     for number, (a, b) in enumerate(zip(first, second, strict=True), 1):
-        here = place if len(first) == 1 else (("subject", number), *place)
-        yield placed(outcomes(a, b, where), here)
+        yield with_person(outcomes(a, b, where), subject if len(first) == 1 else number)
 
 
 def is_cell(value: Any) -> bool:
