@@ -16,7 +16,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import KindError, NumberError, RepeatError, ShapeError, TooFewError
 from hmetad.base.notice import with_notices
 from hmetad.counts.checks import STIMULI, TYPE1, TYPE1_DIMS, require_stimulus
-from hmetad.counts.columns import alike_notices, column_names
+from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
 from hmetad.counts.tables import cell_labels, count_notices, count_table
 
 
@@ -157,6 +157,7 @@ def cell_values(argument: str, value: object, size: int) -> list[object]:
         array = np.asarray(value, dtype=object)
     except (TypeError, ValueError) as error:
         raise KindError(argument, type(value).__name__, allowed) from error
+    refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
     if array.ndim == 0:
         return [array.item()] * size
     if array.shape != (size,):
