@@ -3,8 +3,7 @@
 DataTree as it was read → its model, or InputError.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from collections.abc import Hashable
 
 import numpy as np
 import xarray as xr
@@ -79,23 +78,17 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
     for name in TEXTS:
         if not isinstance(fit.attrs.get(name), str):
             raise DamagedError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
-    for attrs in every_attrs(fit):
-        for name in JSON_ATTRS:
-            read_attr(attrs, name)
-        identity_of(attrs)
+    for group in fit.subtree:
+        for attrs in (group.attrs, *(x.attrs for x in group.to_dataset().variables.values())):
+            for name in JSON_ATTRS:
+                read_attr(attrs, name)
+            identity_of(attrs)
     spec = ModelSpec.from_json(fit.attrs["spec"])
     for name, value in spec.choices.items():
         said = fit.attrs.get(name, value)
         if not isinstance(said, str) or said != value:
             raise DamagedError(f"attrs[{name!r}]", repr(said)[:80], f"{value}, as in the spec")
     return spec
-
-
-def every_attrs(fit: xr.DataTree) -> Iterator[Mapping[Any, Any]]:
-    """Attrs of a fit, of its groups, and of all their variables."""
-    for group in fit.subtree:
-        yield group.attrs
-        yield from (values.attrs for values in group.to_dataset().variables.values())
 
 
 def counts_of(fit: xr.DataTree, layout: OutcomeLayout) -> xr.DataArray:

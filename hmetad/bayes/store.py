@@ -372,7 +372,10 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
         if not h5py.is_hdf5(path):
             raise ValueError("no netCDF")
         content = path.read_bytes()
-        check_sum(content)
+        # Files of other programs have no checksum after their content.
+        size = content.rfind(MARK)
+        if size >= 0 and content[size:] != ending(memoryview(content)[:size]):
+            raise ValueError("its content does not match its checksum")
         names = ["/", *names_of_groups(content, path, max_bytes)]
         return xr.DataTree.from_dict({name: read_group(content, name) for name in names})
 
@@ -400,13 +403,6 @@ a fit as hmetad wrote it, got a file that cannot be read (KeyError: 'posterior')
         raise DamagedError(
             str(path), f"a file that cannot be read ({said})", ALLOWED, step
         ) from error
-
-
-def check_sum(content: bytes) -> None:
-    """Raise if bytes do not match the checksum after them; files of other programs have none."""
-    size = content.rfind(MARK)
-    if size >= 0 and content[size:] != ending(memoryview(content)[:size]):
-        raise ValueError("its content does not match its checksum")
 
 
 def check_size(path: Path, size: int, max_bytes: int) -> None:

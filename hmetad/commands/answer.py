@@ -305,10 +305,7 @@ def writable_file(path: Path, *suffixes: str, option: str = "--output") -> Path:
 
 
 def output_file(
-    output: Path | None,
-    suffixes: Iterable[str],
-    *inputs: Path | None,
-    option: str = "--output",
+    output: Path | None, suffixes: Iterable[str], *inputs: Path | None, option: str = "--output"
 ) -> list[Path]:
     """The output in a list, checked before the work begins: it is no input; or none."""
     if output is None:
@@ -319,10 +316,7 @@ def output_file(
 
 
 def refuse_inputs(
-    output: Path,
-    *inputs: Path,
-    is_read: Callable[[str], bool] = is_table,
-    option: str = "--output",
+    output: Path, *inputs: Path, is_read: Callable[[str], bool] = is_table, option: str = "--output"
 ) -> None:
     """Refuse an output that is an input, by whatever name or link, or would be one the next time.
 

@@ -116,8 +116,7 @@ def about(fit: "xr.DataTree") -> dict[str, Any]:
 def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
     """How draws were resampled."""
     said = {name: draws.attrs.get(name) for name in ("kind", "cluster")}
-    names = [name for name in ("formula", "link", "source") if name in draws.attrs]
-    said |= {name: draws.attrs[name] for name in names}
+    said |= {x: draws.attrs[x] for x in ("formula", "link", "source") if x in draws.attrs}
     sizes = draws["posterior"].sizes
     number = {"draws": sizes["draw"] * sizes["chain"]}
     return {**said, **number, "seed": as_seed(draws.attrs.get("seed"))}
@@ -125,10 +124,8 @@ def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
 
 def fit_notices(fits: Fits) -> list["Notice"]:
     """Notices of fits; of several each begins with the name of its fit."""
-    if len(fits) == 1:
-        return [notice for fit in fits.values() for notice in hmetad.notices(fit)]
     return [
-        replace(notice, message=f"{name}: {notice.message}")
+        replace(notice, message=f"{name}: {notice.message}") if len(fits) > 1 else notice
         for name, fit in fits.items()
         for notice in hmetad.notices(fit)
     ]
@@ -247,13 +244,10 @@ def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
             step = "Decisions on it have a report: hmetad compare … -o page.html."
             raise FileError(where, got, "a fit of counts", step)
     if len(fits) == 1:
-        words: dict[str, Any] = {
-            "title": asked.title,
-            "question": asked.question,
-            "command": command_line(),
-        }
         (fit,) = fits.values()
-        page = hmetad.report.fit_report(fit, **words, labels=labels)
+        page = hmetad.report.fit_report(
+            fit, title=asked.title, question=asked.question, command=command_line(), labels=labels
+        )
     else:
         pages = {name: hmetad.report.fit_report(fit, labels=labels) for name, fit in fits.items()}
         page = hmetad.report.combine_reports(asked.title or f"Fits in {asked.file.name}", pages)

@@ -80,7 +80,9 @@ def fit_card(
     Dataset
         As `fit_mle` has it with a model.
     """
-    refuse_priors(spec)
+    if any(parameter.truncated_at for parameter in spec.record.parameters):
+        step = "Use a card with criteria = 'log_gap', such as individual."
+        raise ModelError("model", f"{spec.name!r}, whose criteria have a prior", "none", step)
     own = checked_counts(counts, spec, may_be_weighted=not spec.formula)
     check_same_names(own.coords, [*of_results(spec), *names_of("fit_card"), "unit", "of_unit"])
     compared = None
@@ -202,14 +204,6 @@ def without_open(found: xr.Dataset) -> xr.Dataset:
 def of_results(spec: ModelSpec) -> list[str]:
     """Names of the quantities of a likelihood, and of their standard errors."""
     return [own for name in spec.record.results for own in (name, f"{name}_se")]
-
-
-def refuse_priors(spec: ModelSpec) -> None:
-    """Raise where a likelihood has priors of its own, which have no maximum likelihood."""
-    for parameter in spec.record.parameters:
-        if parameter.truncated_at:
-            step = "Use a card with criteria = 'log_gap', such as individual."
-            raise ModelError("model", f"{spec.name!r}, whose criteria have a prior", "none", step)
 
 
 @dataclass(frozen=True)
