@@ -67,7 +67,7 @@ MOST_LINES = {
     "measures": 2634,
     "mle": 2254,
     "plots": 1717,
-    "report": 3539,
+    "report": 3538,
     "rows": 1315,
     "simulate": 1235,
     "specs": 1785,

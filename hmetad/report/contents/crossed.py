@@ -6,16 +6,16 @@ sentences on the difference; blocks of a page.
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import with_posterior
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import auroc2_by_items, crossing_in
 from hmetad.counts.tables import type2_counts, without_columns
+from hmetad.measures.reliability import share_limits
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.contents.estimates import estimate_table
@@ -67,12 +67,11 @@ def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
     crossing_in(fitted)
     counts = without_columns(fitted.counts)
     right = type2_counts(counts).sum("rating").transpose("cell", "correct")
-    pairs = zip(right.sel(correct="right").values, right.sum("correct").values, strict=True)
-    tests = [binomtest(int(k), int(n)) for k, n in pairs]
-    accuracy = [(one.statistic, *one.proportion_ci(method="wilson")) for one in tests]
+    number, trials = right.sel(correct="right").to_numpy(), right.sum("correct").to_numpy()
+    accuracy = (number / trials, *share_limits(number, trials, "wilson", 0.95))
     pooled = fit_mle(counts)
     m, width = pooled["m_ratio"].to_numpy(), norm.ppf(0.975) * pooled["m_ratio_se"].to_numpy()
-    named = {f"share_right{ENDS[k]}": np.array(accuracy)[:, k] for k in range(3)}
+    named = {f"share_right{ENDS[k]}": accuracy[k] for k in range(3)}
     named |= {f"pooled_m_ratio{ENDS[k]}": m + (0, -1, 1)[k] * width for k in range(3)}
     areas = {f"auroc2_{name}": own for name, own in auroc2_by_items(fitted).items()}
     return estimate_table(fit).assign(**named, auroc2=auroc2(counts).to_numpy(), **areas)
