@@ -88,8 +88,6 @@ def refuse_no_counts(counts: xr.DataArray) -> None:
     """Refuse what is neither a count table nor a type-2 table, or holds no counts."""
     step = "Make one with count_trials, from_nr or count_correct."
     refuse_other_dims(counts, f"{COUNT_TABLE}, or one with correct and rating", step, TYPE1, TYPE2)
-    if not counts.sizes["rating"]:
-        raise RatingError("counts", "no ratings", "one at least", step)
     if "correct" not in counts.dims:
         shown, said = counts["stimulus"].values, counts["response"].values
         if not {*said} <= {*shown}:

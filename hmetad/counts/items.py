@@ -107,9 +107,6 @@ def item_parts(rows: Rows, item: str) -> list[str]:
     if not names:
         return [item]
     frame = rows.frame([item, *names])
-    kind = pd.api.types.infer_dtype(frame[item], skipna=True)
-    if kind not in ("string", "integer", "categorical", "floating"):
-        return [item]
     whose = [name for name in names if name in GROUPS[1:] or is_name_of_who(name)]
     parts = [item]
     for name in names:

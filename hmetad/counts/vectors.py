@@ -152,11 +152,8 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
 def cell_values(argument: str, value: object, size: int) -> list[object]:
     """Values of a coordinate or covariate, one per cell."""
     allowed = f"a scalar or one value for each of {size} cells"
-    try:
-        # As objects: NumPy's own text ends at a NUL.
-        array = np.asarray(value, dtype=object)
-    except (TypeError, ValueError) as error:
-        raise KindError(argument, type(value).__name__, allowed) from error
+    # As objects: NumPy's own text ends at a NUL.
+    array = np.asarray(value, dtype=object)
     refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
     if array.ndim == 0:
         return [array.item()] * size

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, softmax
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import ChoiceError, NumberError, ShapeError, TakenError, TooManyError
+from hmetad.base.errors import ChoiceError, NumberError, ShapeError, TakenError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.counts.columns import as_text, check_roles
@@ -37,8 +37,8 @@ OPTION_METRICS = {"none": "acc", "characters": "acc_norm", "bytes": "acc_bytes"}
 ANSWERS = ("chosen", "answer", "response")
 SIGNALS = ("top_probability", "lead", "minus_entropy")
 OPTIONS = "options"
-# Rows times options, which are held as numbers all at once.
-MOST_OPTIONS = 200_000_000
+# Digits of the number of an option.
+MOST_DIGITS = 8
 # Decimals that are kept: what is equal on paper stays equal, as .7 - .2 and .6 - .1.
 DECIMALS = 12
 
@@ -245,9 +245,6 @@ def probability_matrix(
     rows: Any = trials[names].to_numpy(dtype=object) if names else trials[probabilities]
     lists = [option_list(argument, value) for value in rows.tolist()]
     most = max(map(len, lists))
-    if len(lists) * most > MOST_OPTIONS:
-        got = f"{most:,} options in a row, in a table of {len(lists):,} rows"
-        raise TooManyError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
     matrix = np.full((len(lists), most), np.nan)
     for row, values in zip(matrix, lists, strict=True):
         row[: len(values)] = values
@@ -304,7 +301,7 @@ def option_numbers(chosen: Sequence[Any], names: Sequence[str]) -> list[int]:
         return [known[text] for text in texts]
     numbers = []
     for text in texts:
-        if text.isascii() and text.isdecimal() and len(text) < len(str(MOST_OPTIONS)):
+        if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS:
             numbers.append(int(text))
         elif len(text) == 1 and text.isascii() and text.isalpha():
             numbers.append(ord(text.upper()) - ord("A"))

@@ -72,19 +72,16 @@ def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[str, bytes
     ...     [record for _, _, record in json_lines(path)]
     [{'doc_id': 0}, {'doc_id': 1}]
     """
-    try:
-        with path.open("rb") as file:
-            for number in count(1):
-                content = file.readline(limits.line + 1)
-                if not content:
-                    return
-                place = f"{path}, line {number}"
-                if len(content) > limits.line:
-                    raise beyond(place, "line", "a longer line", limits)
-                if content.strip():
-                    yield place, content, json_object(place, content, limits)
-    except OSError as error:
-        raise unreadable_file(path, error, "JSON Lines") from error
+    with texts.reading(path, "JSON Lines"), path.open("rb") as file:
+        for number in count(1):
+            content = file.readline(limits.line + 1)
+            if not content:
+                return
+            place = f"{path}, line {number}"
+            if len(content) > limits.line:
+                raise beyond(place, "line", "a longer line", limits)
+            if content.strip():
+                yield place, content, json_object(place, content, limits)
 
 
 def json_file(path: Path, allowed: str, limits: Limits = LIMITS) -> Any:
@@ -118,22 +115,13 @@ def json_file(path: Path, allowed: str, limits: Limits = LIMITS) -> Any:
     ...     json_file(path, "JSON")
     [1]
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(limits.unpacked + 1)
-    except OSError as error:
-        raise unreadable_file(path, error, allowed) from error
+    with texts.reading(path, allowed), path.open("rb") as file:
+        content = file.read(limits.unpacked + 1)
     if len(content) > limits.unpacked:
         raise beyond(str(path), "unpacked", "a larger file", limits)
     if not content.strip():
         raise FileError(str(path), "an empty file", allowed)
     return json_value(str(path), content, limits)
-
-
-def unreadable_file(path: Path, error: OSError, allowed: str) -> InputError:
-    """Error for a file that the system does not let read."""
-    got = f"a file that cannot be read ({error.strerror or error})"
-    return FileError(str(path), got, allowed)
 
 
 def member_content(archive: ZipFile, info: ZipInfo) -> bytes:

@@ -220,8 +220,6 @@ def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
             new[name] = column.astype(kind.categories.dtype)
         elif isinstance(kind, pd.BooleanDtype) and column.isna().any():
             new[name] = column.astype(object).where(column.notna(), None)
-        elif hasattr(kind, "numpy_dtype") and not column.isna().any():
-            new[name] = column.astype(kind.numpy_dtype)
         elif hasattr(kind, "numpy_dtype"):
             is_exact = column.dropna().between(-EXACT, EXACT).all()
             new[name] = column.astype(float if is_exact else object)

@@ -443,11 +443,7 @@ def blanked(name: str, codes: Set[str | float], frame: pd.DataFrame) -> pd.DataF
     >>> blanked("sure", {999.0}, pd.DataFrame({"sure": [4, 999]}))["sure"].tolist()
     [4.0, nan]
     """
-    try:
-        places, levels = pd.factorize(frame[name])
-    except TypeError:
-        # Lists and records are no codes; what they are is said where they are counted.
-        return frame
+    places, levels = pd.factorize(frame[name])
     # A missing value has the last place.
     is_code = np.array([*(plain_value(level) in codes for level in levels), False])
     return frame.assign(**{name: frame[name].mask(is_code[places])}) if is_code.any() else frame

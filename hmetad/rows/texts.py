@@ -52,7 +52,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: Path, allowed: str = "a table") -> Iterator[None]:
     """Raise an `InputError` that names the file for each error that a damaged file leads to."""
     try:
         yield
@@ -60,10 +60,10 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except UnicodeDecodeError as error:
         got, step = f"a file that cannot be read ({error.reason})", "Save it as text in UTF-8."
-        raise FileError(str(path), got, "a table in UTF-8", step) from error
+        raise FileError(str(path), got, f"{allowed} in UTF-8", step) from error
     except UNREADABLE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise FileError(str(path), f"a file that cannot be read ({reason})", "a table") from error
+        raise FileError(str(path), f"a file that cannot be read ({reason})", allowed) from error
 
 
 class Copies:
