@@ -145,8 +145,8 @@ def count_trials(
         those in the data, sorted; with fewer the others are called "unseen 1", ...
     difficulty : str, optional
         Column with the difficulty of the trial, such as contrast: a notice names the cells in which
-        it varies. For numbers the magnitude counts, not the sign. By default numeric columns are
-        tested (see Notes).
+        it varies, in 100,000 random trials. For numbers the magnitude counts, not the sign. By
+        default numeric columns are tested (see Notes).
     response_from_confidence : bool, optional
         Count responses that are a cut of the rating itself, with a notice, instead of refusing
         them.

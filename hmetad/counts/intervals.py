@@ -65,7 +65,7 @@ def resample_interval(
         ``"percentile"``: quantiles of the draws. ``"basic"``: these, reflected at the estimate,
         which suits measures whose estimate is biased, such as meta-I and RMI. ``"bca"``: quantiles
         corrected for bias and for an error that changes with the value (bias-corrected and
-        accelerated). The latter two of the bootstrap only.
+        accelerated). The latter two of the bootstrap only, and ``"bca"`` without `hold`.
     ci_prob : float, optional
         Probability of the interval.
     draws : Dataset, optional
