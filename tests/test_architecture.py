@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 5953,
+    "bayes": 5954,
     "commands": 2583,
     "compare": 2072,
     "counts": 3175,

@@ -231,14 +231,15 @@ def at_items(fitted: Fitted, observers: Integers, items: Integers) -> Floats:
     crossing, size = crossing_in(fitted), math.prod(fitted.counts.shape[1:])
     # As for the effects themselves.
     crossing = crossing.finer or crossing
-    answers, (parameters, effects) = answers_matrix(crossing)[items], drawn_at(fitted)
+    named, place = np.unique(items, return_inverse=True)
+    answers, (parameters, effects) = answers_matrix(crossing)[named], drawn_at(fitted)
 
     def compute(draw: int) -> Floats:
         likelihood = crossing.likelihood(fitted.given)
         log_p, _ = at_nodes(likelihood, parameters[draw], effects[draw])
         weights = shares(answers @ log_p + likelihood.grid.log_weights)
-        outcomes = np.exp(log_p).reshape(-1, size, log_p.shape[1])[observers]
-        return np.log((outcomes @ weights[..., None])[..., 0])
+        every = (weights @ np.exp(log_p).T).reshape(len(named), -1, size)
+        return np.log(every[place, observers])
 
     return np.stack(in_threads(compute, range(len(effects))))
 

@@ -231,16 +231,17 @@ def test_effects_of_items_are_those_of_quadrature_at_every_draw(at_two_draws, co
 
 @pytest.mark.integration
 def test_measures_of_answers_to_named_items_are_those_of_quadrature(at_two_draws, counts):
-    cells = {"subject": ["m2", "m0"], "item": ["q07", "q07"]}
+    cells = {"subject": ["m2", "m0"], "item": ["q07", "q03"]}
     names = ["share_right", "confidence_mean"]
     found = hmetad.bayes.predict_measures(at_two_draws, names, cells, group_terms=True)
-    answers = counts.isel(cell=counts["item"] == "q07").to_numpy()
-    for chain, (*_, weights, p) in enumerate(posterior_of_item(at_two_draws, answers)):
-        wrong, right = np.moveaxis(np.average(p[[2, 0]], axis=1, weights=weights), 1, 0)
-        own = found.isel(chain=chain, draw=0)
-        np.testing.assert_allclose(own["share_right"], right.sum(axis=-1), atol=1e-4)
-        confidence = (wrong + right) @ np.arange(1, RATINGS + 1)
-        np.testing.assert_allclose(own["confidence_mean"], confidence, atol=1e-4)
+    for place, (observer, item) in enumerate([(2, "q07"), (0, "q03")]):
+        answers = counts.isel(cell=counts["item"] == item).to_numpy()
+        for chain, (*_, weights, p) in enumerate(posterior_of_item(at_two_draws, answers)):
+            own = found.isel(chain=chain, draw=0, cell=place)
+            wrong, right = np.average(p[observer], axis=0, weights=weights)
+            assert own["share_right"].item() == pytest.approx(right.sum(), abs=1e-4)
+            confidence = (wrong + right) @ np.arange(1, RATINGS + 1)
+            assert own["confidence_mean"].item() == pytest.approx(confidence, abs=1e-4)
 
 
 @pytest.mark.integration
