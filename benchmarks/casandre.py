@@ -18,7 +18,7 @@ from scipy.io import loadmat
 from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
 
-from hmetad.likelihood.kernels.lognormal import evaluate, log_probabilities
+from hmetad.likelihood.kernels.lognormal import C, Q, T, log_likelihood, log_probabilities
 
 type Floats = NDArray[np.float64]
 
@@ -75,11 +75,13 @@ class Person:
         mean, zero = self.mean(parameters), np.zeros(trials)
         t = np.tile(np.cumsum(parameters[14:]), (trials, 2, 1))
         place = np.arange(trials), 0, (self.sign > 0).astype(int), self.rating
-        p = np.exp(log_probabilities(zero, -mean, q, t)[place])
+        at = np.column_stack([zero, -mean, q, t.reshape(trials, -1)])
+        p = np.exp(log_probabilities(at, RATINGS)[place])
         whole = guess / (2 * RATINGS) + (1 - guess) * p
         weights = np.zeros((trials, 2, 2, RATINGS))
         weights[place] = (1 - guess) * p / whole
-        _, _, by_c, by_q, by_t = evaluate(weights, zero, -mean, q, t)
+        slopes = log_likelihood(weights, at, True)[1]
+        by_c, by_q, by_t = slopes[:, C], slopes[:, Q], slopes[:, T:].reshape(t.shape)
         by_mean, gradient = -by_c, np.zeros(17)
         gradient[0] = ((1 / (2 * RATINGS) - p) / whole).sum()
         gradient[1] = by_q.sum() * uncertainty / ((1 + uncertainty**2) * q[0])

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 import hmetad
-from hmetad.likelihood.kernels.meta_d import evaluate
+from hmetad.likelihood.kernels.meta_d import GAPS, log_likelihood
 
 LEVELS, WIDTH = 101, 2.2
 PEOPLE, GROUP, SEEDS = 400, 20, range(1, 6)
@@ -96,11 +96,11 @@ def fit_structured(table: np.ndarray) -> float:
     def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         d, c, m, heights = x[0], x[1], np.exp(x[2]), x[3:].reshape(2, KNOTS)
         gaps = np.exp(heights @ basis.T + np.log(3 / (LEVELS - 1)))
-        of_both = np.full((1, 2), m)
-        found = evaluate(
-            table[None], x[:1], x[1:2], of_both * d, of_both * c, gaps[None], np.ones(1)
-        )
-        value, by_d, by_c, by_m, by_kappa, by_gaps = (np.asarray(part[0]) for part in found[:6])
+        of_both = np.full(2, m)
+        at = np.hstack([d, c, of_both * d, of_both * c, gaps.ravel(), 1.0])
+        (value,), (own,) = log_likelihood(table[None], at[None], True)
+        by_d, by_c, by_m, by_kappa = own[0], own[1], own[2:4], own[4:GAPS]
+        by_gaps = own[GAPS:-1].reshape(gaps.shape)
         slopes = [by_d + m * by_m.sum(), by_c + m * by_kappa.sum()]
         slopes += [m * (d * by_m + c * by_kappa).sum()]
         by_heights = (by_gaps * gaps) @ basis - (heights - centre)

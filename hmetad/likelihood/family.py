@@ -293,9 +293,10 @@ class Family:
     layout : OutcomeLayout, optional
         Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
     kernel_module : str, optional
-        Module with functions of the arguments, compiled by Numba: ``evaluate(counts, *arguments)``,
-        the log-likelihood of each cell and its derivatives by each argument; and optionally
-        ``expected_information(trials, *arguments)``. Without one, PyTensor differentiates
+        Module with functions compiled by Numba: ``log_likelihood(counts, at, is_sloped)``, of
+        counts (cells, *outcomes) and the arguments side by side (cells, columns), returns the
+        log-likelihood of each cell and its derivatives by the columns; and optionally
+        ``expected_information(trials, at)``. Without one, PyTensor differentiates
         `log_probabilities`.
     compiled_kernel : str, optional
         Name of a file of `hmetad.likelihood.kernels`, whose compiled log-likelihood fits and

@@ -128,18 +128,15 @@ def log_likelihood(
 
 
 def over_cells(
-    kernel: str,
-    of_cell: Sequence[Array],
-    of_criteria: Array,
-    xp: Arrays = NUMPY,
+    kernel: str, of_cell: Sequence[Array], of_criteria: Array, xp: Arrays = NUMPY
 ) -> Array:
     """Compiled log-probabilities of cells, for NumPy arrays with any leading dims.
 
     Parameters
     ----------
     kernel : str
-        Module with a compiled ``log_probabilities``: arrays (cells,), and one of shape (cells, 2,
-        K - 1) → array, shape (cells, 2, 2, K).
+        Module with a compiled ``log_probabilities``: arguments side by side, (cells, columns), and
+        K → array, shape (cells, 2, 2, K).
     of_cell : sequence of array, shape (...)
     of_criteria : array, shape (..., 2, K - 1)
     xp : Arrays
@@ -157,12 +154,24 @@ def over_cells(
     if xp.module is not np:
         step = "This model's probabilities are compiled for NumPy alone."
         raise ChoiceError("xp", f"functions of {xp.module.__name__}", "those of NumPy", step)
-    inner = np.asarray(of_criteria, dtype=float)
-    leading = np.broadcast_shapes(*map(np.shape, of_cell), inner.shape[:-2])
-    flat = [np.broadcast_to(np.asarray(x, dtype=float), leading).ravel() for x in of_cell]
-    own = np.broadcast_to(inner, (*leading, *inner.shape[-2:])).reshape(-1, *inner.shape[-2:])
-    found = import_module(kernel).log_probabilities(*flat, np.ascontiguousarray(own))
-    return found.reshape(*leading, 2, 2, found.shape[-1])
+    rows, leading = side_by_side((*of_cell, of_criteria), (*[0] * len(of_cell), 2))
+    levels = np.shape(of_criteria)[-1] + 1
+    return import_module(kernel).log_probabilities(rows, levels).reshape(*leading, 2, 2, levels)
+
+
+def side_by_side(arrays: Sequence[Array], ranks: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
+    """Arrays in columns, a row for each place of the leading dims, and the shape of these.
+
+    `ranks` are the numbers of dims that each array has after the leading ones.
+    """
+    own = [np.asarray(x, dtype=float) for x in arrays]
+    split = [(x, x.ndim - rank) for x, rank in zip(own, ranks, strict=True)]
+    leading = np.broadcast_shapes(*(x.shape[:place] for x, place in split))
+    rows = [
+        np.broadcast_to(x, (*leading, *x.shape[place:])).reshape(math.prod(leading), -1)
+        for x, place in split
+    ]
+    return np.hstack(rows), leading
 
 
 def type2_criteria(kappa: Array, gaps: Array, xp: Arrays = NUMPY) -> Array:

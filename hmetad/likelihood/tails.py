@@ -233,18 +233,6 @@ def fill_logarithms(
         out[i] = power * LN2_HIGH + (2.0 * t + (t * square * total + power * LN2_LOW))
 
 
-@compiled
-def join_arguments(numbers: tuple[Floats, ...], criteria: Floats) -> Floats:
-    """Arguments of cells side by side: numbers (cells,), then criteria (cells, 2, K - 1)."""
-    return np.concatenate((np.stack(numbers).T.copy(), columns_of(criteria.copy())), axis=1)
-
-
-@compiled
-def columns_of(x: Floats) -> Floats:
-    """Values of cells, (cells, …), with one dim for all that a cell has."""
-    return x.reshape(len(x), -1)
-
-
 @inlined
 def log_probabilities_by_outcomes(
     fill_outcomes: Any, room: Any, at: Floats, shape: tuple[int, int, int], is_sloped: bool

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hmetad.likelihood import kernels
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.family import NUMPY, Family, Values
+from hmetad.likelihood.ratings import side_by_side
 from hmetad.likelihood.tails import LOG_SQRT_2PI, log_tail, mills
 
 type Floats = NDArray[np.float64]
@@ -311,18 +312,11 @@ def compiled_outcomes(family: Family, values: Values, ratings: int) -> Floats:
     """
     known = family.derived(values)
     names = family.compiled_arguments or family.arguments
-    arrays = [np.asarray(known[name] if isinstance(name, str) else name, float) for name in names]
+    arrays = [known[name] if isinstance(name, str) else name for name in names]
     ranks = [len(family.dims(name)) if isinstance(name, str) else 0 for name in names]
-    leading = np.broadcast_shapes(
-        *(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True))
-    )
-    rows = [
-        np.broadcast_to(x, (*leading, *x.shape[x.ndim - rank :])).reshape(math.prod(leading), -1)
-        for x, rank in zip(arrays, ranks, strict=True)
-    ]
-    shape = family.layout.shape(ratings)
-    found, _ = kernel_of(family).log_outcomes(np.hstack(rows), ratings, False)
-    return found.reshape(*leading, *shape)
+    rows, leading = side_by_side(arrays, ranks)
+    found, _ = kernel_of(family).log_outcomes(rows, ratings, False)
+    return found.reshape(*leading, *family.layout.shape(ratings))
 
 
 def sloped_outcomes(family: Family, parameters: Floats, ratings: int) -> tuple[Floats, Floats]:

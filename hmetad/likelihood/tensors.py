@@ -14,6 +14,7 @@ from zlib import crc32
 
 import numpy as np
 import pytensor.tensor as pt
+from numba import njit
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
@@ -44,13 +45,13 @@ def log_likelihood(
     -------
     tensor, shape (cells,)
     """
-    axes = len(family.layout.dims)
     if family.kernel_module:
-        ndims = (1 + axes, *(1 + len(family.dims(name)) for name in family.arguments))
-        return KernelOp(family.name, family.kernel_module, ndims)(counts, *arguments)[0]
+        columns = [x.reshape((x.shape[0], -1)) for x in arguments]
+        kernel = KernelOp(family.name, family.kernel_module)
+        return kernel(counts, pt.concatenate(columns, axis=1))[0]
     xp = tensor_arrays()
     log_p = family.log_probabilities(*arguments, xp=xp)
-    return ratings.log_likelihood(counts, log_p, xp, axes)
+    return ratings.log_likelihood(counts, log_p, xp, len(family.layout.dims))
 
 
 class KernelOp(Op):
@@ -64,34 +65,27 @@ class KernelOp(Op):
         Its name.
     kernel_module : str
         Its name.
-    ndims : tuple of int
-        Numbers of dims of the counts and the arguments.
     """
 
-    __props__ = ("family", "kernel_module", "ndims")
+    __props__ = ("family", "kernel_module")
 
-    def __init__(self, family: str, kernel_module: str, ndims: tuple[int, ...]) -> None:
-        self.family, self.kernel_module, self.ndims = family, kernel_module, ndims
+    def __init__(self, family: str, kernel_module: str) -> None:
+        self.family, self.kernel_module = family, kernel_module
 
-    def make_node(self, *inputs: Any) -> Apply:
-        """Apply the operation to tensors of float64, whose dims must fit."""
-        tensors = [pt.cast(pt.as_tensor(x), "float64") for x in inputs]
-        dims = tuple(x.ndim for x in tensors)
-        if dims != self.ndims:
-            raise TypeError(f"inputs have {dims} dims, but the kernel takes {self.ndims}")
-        outputs = [pt.vector(dtype="float64"), *(p.type() for p in tensors[1:])]
-        return Apply(self, tensors, outputs)
+    def make_node(self, counts: Any, at: Any) -> Apply:
+        """Apply the operation to counts, and to the arguments of cells side by side."""
+        tensors = [pt.cast(pt.as_tensor(x), "float64") for x in (counts, at)]
+        return Apply(self, tensors, [pt.vector(dtype="float64"), pt.matrix(dtype="float64")])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
         """Evaluate outside Numba's backend."""
-        results = import_module(self.kernel_module).evaluate(*inputs)
+        results = import_module(self.kernel_module).log_likelihood(*inputs, True)
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
         """Only the value depends differentiably on anything, and only on the arguments."""
-        outputs = len(self.ndims)
-        return [[False] * outputs] + [[True] + [False] * (outputs - 1)] * (outputs - 1)
+        return [[False, False], [True, False]]
 
     def pullback(
         self,
@@ -100,10 +94,7 @@ class KernelOp(Op):
         cotangents: Sequence[Variable],
     ) -> list[Variable]:
         """Chain rule: cotangent of each cell's value times its partial derivatives."""
-        per_cell = cotangents[0]
-        partials = outputs[1:]
-        products = [pt.shape_padright(per_cell, p.ndim - 1) * p for p in partials]
-        return [disconnected_type(), *products]
+        return [disconnected_type(), cotangents[0][:, None] * outputs[1]]
 
 
 @register_funcify_default_op_cache_key(KernelOp)
@@ -112,7 +103,13 @@ def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tup
     module = import_module(op.kernel_module)
     files = {*Path(__file__).parent.rglob("*.py"), *Path(str(module.__file__)).parent.glob("*.py")}
     sources = [path.read_bytes() for path in sorted(files)]
-    return module.evaluate, crc32(b"".join(sources))
+    log_likelihood = module.log_likelihood
+
+    @njit(nogil=True)
+    def value_and_slopes(counts: Any, at: Any) -> Any:
+        return log_likelihood(counts, at, True)
+
+    return value_and_slopes, crc32(b"".join(sources))
 
 
 def tensor_arrays() -> Arrays:

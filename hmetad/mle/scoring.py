@@ -142,13 +142,13 @@ class CellLikelihood:
         kernel = kernel_of(self.likelihood)
         if not kernel and self.is_compiled:
             return self.scored_outcomes(vectors)
-        arguments, partials = self.arguments(vectors), list[Floats]()
+        at = joined_arguments(self, vectors)
         if kernel:
-            value, *partials = kernel.evaluate(self.counts, *arguments)
+            value, partials = kernel.log_likelihood(self.counts, at, True)
         if hasattr(kernel, "expected_information"):
             slopes = slopes_of(joined_arguments, self, vectors)
-            information = kernel.expected_information(self.trials, *arguments)
-            gradient = np.einsum("inp,in->ip", slopes, join_arrays(partials))
+            information = kernel.expected_information(self.trials, at)
+            gradient = np.einsum("inp,in->ip", slopes, partials)
             return value, gradient, slopes.transpose(0, 2, 1) @ information @ slopes
         log_p = self.log_outcomes(vectors)
         if not kernel:
@@ -292,11 +292,7 @@ def slopes_of(
 
 def joined_arguments(problem: CellLikelihood, vectors: Floats) -> Floats:
     """Arguments of the probabilities side by side, (cells, numbers)."""
-    return join_arrays(problem.arguments(vectors))
-
-
-def join_arrays(arrays: list[Floats]) -> Floats:
-    """Arrays (cells, …) side by side, (cells, numbers)."""
+    arrays = problem.arguments(vectors)
     return np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
 
 

@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from likelihood import mp_process, mp_reference
-from likelihood.gradients import ARGUMENTS, GRADIENTS, KERNELS
+from likelihood.gradients import ARGUMENTS, GRADIENTS, KERNELS, log_probabilities, side_by_side
 
 from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from hmetad.likelihood.tails import FAR, NARROW
@@ -194,8 +194,9 @@ def test_the_value_is_the_sum_over_outcomes_and_cells_do_not_touch_each_other(
     counts[2] = 0
     counts[3:20] = [one_area(tuple(rng.integers((2, 2, ratings))), ratings) for _ in range(17)]
     together = GRADIENTS[kernel](counts, **p)
-    readable = log_joint_probabilities if kernel == "meta_d" else KERNELS[kernel].log_probabilities
-    expected = np.where(counts > 0, counts * readable(**p), 0).sum((1, 2, 3))
+    is_readable = kernel == "meta_d"
+    log_p = log_joint_probabilities(**p) if is_readable else log_probabilities(kernel, **p)
+    expected = np.where(counts > 0, counts * log_p, 0).sum((1, 2, 3))
     np.testing.assert_allclose(
         together.value, expected, rtol=1e-12 if kernel == "meta_d" else 1e-13
     )
@@ -254,16 +255,14 @@ def test_information_is_the_expected_square_of_the_score(kernel, ratings):
         slope = np.concatenate([part.reshape(cells, -1) for part in slopes], axis=1)
         weight = (trials[:, outcome[0]] * np.exp(log_p))[:, None, None]
         expected = expected + weight * slope[:, :, None] * slope[:, None, :]
-    found = KERNELS[kernel].expected_information(trials, **p)
+    found = KERNELS[kernel].expected_information(trials, side_by_side(kernel, **p)[0])
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
 
 
 def test_information_about_dprime_is_the_textbooks():
     """At c = 0, each stimulus gives φ(d/2)² / (4 H (1 - H)) per trial; 1 / it is var d′."""
-    one, two = np.ones(1), np.ones((1, 2))
-    information = KERNELS["meta_d"].expected_information(
-        100 * two, one, 0 * one, two, 0 * two, two[..., None], one
-    )
+    at = np.array([[1.0, 0, 1, 1, 0, 0, 1, 1, 1]])
+    information = KERNELS["meta_d"].expected_information(np.full((1, 2), 100.0), at)
     density, hit = 0.3520653267642995, 0.6914624612740131  # φ(.5) and Φ(.5)
     expected = 2 * 100 * density**2 / (4 * hit * (1 - hit))
     assert information[0, 0, 0] == pytest.approx(expected, rel=1e-12)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from likelihood.gradients import KERNELS
 from likelihood.gradients import linear_gaussian as log_likelihood_and_gradient
+from likelihood.gradients import log_probabilities
 from scipy.stats import norm
 
 THETA = np.array([[-0.4, -1.2], [0.9, 1.7]])
@@ -19,7 +19,7 @@ def by_cell(**parameters):
 def test_without_noise_the_ratings_are_those_of_signal_detection():
     theta = np.array([[-0.5, -3.0, -9.0], [0.5, 3.0, 30.0]])
     cell = by_cell(d=1.0, c=0.1, a=1, b=0, w=0, sigma=0, theta=theta)
-    found = KERNELS["linear_gaussian"].log_probabilities(**cell)[0]
+    found = log_probabilities("linear_gaussian", **cell)[0]
     for stimulus, mu in enumerate((-0.5, 0.5)):
         edges = np.array([0.1, *theta[1], np.inf]) - mu
         np.testing.assert_allclose(

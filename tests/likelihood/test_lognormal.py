@@ -6,11 +6,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 from likelihood import gradients
+from likelihood.gradients import log_probabilities
 from likelihood.gradients import lognormal as log_likelihood_and_gradient
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from hmetad.likelihood.kernels.lognormal import SMALL, log_probabilities, log_scaled_area
+from hmetad.likelihood.kernels.lognormal import SMALL, log_scaled_area
 
 DISTANCES = np.array([[0.6, 1.4], [0.7, 1.5]])
 # CASANDRE's published recovery setting: mean evidence, then S1 with rating 3..1, S2 with 1..3.
@@ -30,7 +31,7 @@ def by_cell(**parameters):
 def test_casandre_has_the_probabilities_of_its_published_setting(mean):
     """Sensitivity 0.5 at stimuli -3, -0.6 and 1.2; gaps of 0.75 and 1 from the decision."""
     cell = by_cell(d=2 * mean, c=0, q=np.sqrt(np.log1p(0.5**2)), t=[[0.75, 1.75]] * 2)
-    p = np.exp(log_probabilities(**cell))[0, 1]
+    p = np.exp(log_probabilities("lognormal", **cell))[0, 1]
     printed = [float(x) for x in RECOVERY[mean].split()]
     # The printed ones are means over 200,000 quantiles, to eight digits.
     np.testing.assert_allclose([*p[0, ::-1], *p[1]], printed, rtol=0, atol=2e-7)
@@ -59,7 +60,7 @@ def test_probabilities_beyond_a_criterion_are_gauss_hermite_sums():
     rng = np.random.default_rng(3)
     d, c, q = rng.normal(1, 1, 50), rng.normal(0, 0.3, 50), rng.uniform(0, 0.5, 50)
     t = np.exp(rng.normal(-0.3, 0.5, (50, 2, 1)))
-    p = np.exp(log_probabilities(d, c, q, t))[..., 1]
+    p = np.exp(log_probabilities("lognormal", d, c, q, t))[..., 1]
     for (i, stimulus, response), beyond in np.ndenumerate(p):
         h = (2 * response - 1) * ((stimulus - 0.5) * d[i] - c[i])
         scale = np.exp(q[i] * z - q[i] ** 2 / 2)
@@ -99,7 +100,7 @@ def test_a_negative_spread_mirrors_a_positive_one():
 
 def test_a_mean_far_out_is_taken_the_exact_way():
     """At 35 SDs from the criterion the fast sums would be of zeros."""
-    found = log_probabilities(**by_cell(d=70.0, c=0.0, q=0.0, t=DISTANCES))[0]
+    found = log_probabilities("lognormal", **by_cell(d=70.0, c=0.0, q=0.0, t=DISTANCES))[0]
     assert found[0, 1, 2] == pytest.approx(norm.logsf(35 + 1.5), rel=1e-12)
     assert found[1, 1, 2] == pytest.approx(0, abs=1e-12)
 

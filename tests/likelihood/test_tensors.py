@@ -10,7 +10,7 @@ from likelihood.gradients import meta_d as log_likelihood_and_gradient
 from pytensor.compile.mode import Mode
 
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.likelihood.tensors import KernelOp, log_likelihood
+from hmetad.likelihood.tensors import log_likelihood
 
 CELLS, RATINGS = 4, 3
 
@@ -53,13 +53,6 @@ def test_every_backend_gives_the_kernels_value_and_gradient(mode, is_compiled, p
     rtol, atol = (1e-14, 0) if is_compiled else (1e-9, 1e-9)
     for ours, kernels in zip(evaluate(*point), expected, strict=True):
         np.testing.assert_allclose(ours, kernels, rtol=rtol, atol=atol)
-
-
-def test_inputs_of_other_dims_are_refused(point, counts):
-    with pytest.raises(TypeError, match="dims"):
-        KernelOp("meta-d", "hmetad.likelihood.kernels.meta_d", (4, 1, 1, 2, 2, 3, 1))(
-            counts[0], *point
-        )
 
 
 @pytest.mark.integration

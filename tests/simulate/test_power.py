@@ -18,13 +18,10 @@ def theoretical_se(trials, d, m_ratio, levels=4, gap=0.5):
 
     There d′ and meta-d′ are orthogonal to c and, by symmetry, d′ to meta-d′ and the gaps.
     """
-    gaps = np.full((1, 2, levels - 1), gap)
     m = d * m_ratio
-    full = expected_information(
-        np.full((1, 2), trials / 2), np.array([d]), np.zeros(1), np.full((1, 2), m),
-        np.zeros((1, 2)), gaps, np.ones(1),
-    )[0]  # fmt: skip
     inner = 2 * (levels - 1)
+    at = np.array([[d, 0, m, m, 0, 0, *[gap] * inner, 1]])
+    full = expected_information(np.full((1, 2), trials / 2), at)[0]
     # d; one m for both responses; the gaps. κ is given, as in the fit.
     to_full = np.zeros((len(full), 2 + inner))
     to_full[0, 0] = to_full[2, 1] = to_full[3, 1] = 1

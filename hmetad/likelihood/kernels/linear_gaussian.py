@@ -46,7 +46,6 @@ from hmetad.likelihood.tails import (
     LOG2_E,
     LOG_SQRT_2PI,
     MAGIC,
-    join_arguments,
     log_between,
     log_likelihood_by_outcomes,
     log_probabilities_by_outcomes,
@@ -77,67 +76,42 @@ WEIGHTS = np.array([np.resize(leggauss(number)[1], NODES) for _, number in RULES
 
 
 @compiled
-def evaluate(
-    counts: Floats,
-    d: Floats,
-    c: Floats,
-    a: Floats,
-    b: Floats,
-    w: Floats,
-    sigma: Floats,
-    theta: Floats,
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
-    """ℓ = Σ n log P(response, rating | stimulus) of each cell, and its seven derivatives.
-
-    Parameters
-    ----------
-    counts : array, shape (cells, 2, 2, K)
-        Dims cell, stimulus, response, rating, as floats.
-    d, c : array, shape (cells,)
-        d′ and the criterion of the response, in SDs of the evidence.
-    a, b, w : array, shape (cells,)
-        Weights of the evidence x, of its mean S·d/2, and of R·d, of either sign.
-    sigma : array, shape (cells,)
-        SD of the noise, at least 0; not 0 where a is 0.
-    theta : array, shape (cells, 2, K - 1)
-        Criteria on the scale of y for responses S1 and S2, outward: falling for S1, rising for S2.
-
-    Returns
-    -------
-    tuple of array
-        The value (cells,), and one array for each argument, of its shape. Where an area with a
-        count is empty, the value is -inf, and the area is left out of the derivatives. At σ = 0
-        the derivative by σ is its limit, 0.
-
-    Examples
-    --------
-    >>> one, zero = np.ones(1), np.zeros(1)
-    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
-    >>> theta = np.array([[[-1.0], [1.0]]])
-    >>> value, by_d, *_ = evaluate(n, one, zero, one, zero, zero, one, theta)
-    >>> value.round(6), by_d.round(6)
-    (array([-123.790395]), array([4.641088]))
-    """
-    at = join_arguments((d, c, a, b, w, sigma), theta)
-    value, slopes = log_likelihood(counts, at, True)
-    by = slopes[:, :THETA].T.copy()
-    by_theta = slopes[:, THETA:].copy().reshape(theta.shape)
-    return value, by[D], by[C], by[A], by[B], by[W], by[SIGMA], by_theta
-
-
-@compiled
-def log_probabilities(
-    d: Floats, c: Floats, a: Floats, b: Floats, w: Floats, sigma: Floats, theta: Floats
-) -> Floats:
-    """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
-    at, levels = join_arguments((d, c, a, b, w, sigma), theta), theta.shape[2] + 1
+def log_probabilities(at: Floats, levels: int) -> Floats:
+    """Log P(response, rating | stimulus), (cells, 2, 2, levels)."""
     shape, room = (2, 2, levels), room_of(levels)
     return log_probabilities_by_outcomes(fill_outcomes, room, at, shape, False)[0]
 
 
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
-    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
+    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for.
+
+    Parameters
+    ----------
+    counts : array, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating, as floats.
+    at : array, shape (cells, 2K + 4)
+        Columns: d′ and the criterion c, in SDs of the evidence; a, b and w, weights of the evidence
+        x, of its mean S·d/2, and of R·d, of either sign; σ, the SD of the noise, at least 0, and
+        not 0 where a is 0; criteria θ on the scale of y, outward: falling for response S1, then
+        rising for S2.
+    is_sloped : bool
+        Whether the gradient is asked for.
+
+    Returns
+    -------
+    tuple of array
+        The value (cells,), and its gradient, of the shape of `at`. Where an area with a count is
+        empty, the value is -inf, and the area is left out of the gradient. At σ = 0 the derivative
+        by σ is its limit, 0.
+
+    Examples
+    --------
+    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
+    >>> value, slopes = log_likelihood(n, np.array([[1.0, 0, 1, 0, 0, 1, -1, 1]]), True)
+    >>> value.round(6), slopes[:, D].round(6)
+    (array([-123.790395]), array([4.641088]))
+    """
     return log_likelihood_by_outcomes(
         fill_outcomes, room_of(counts.shape[3]), counts, at, is_sloped
     )

@@ -29,7 +29,6 @@ from hmetad.likelihood.tails import (
     SQRT_2PI,
     add_information,
     fill_tails,
-    join_arguments,
     log_between,
     log_likelihood_by_outcomes,
     log_probabilities_by_outcomes,
@@ -71,49 +70,12 @@ HALVINGS = 12
 
 
 @compiled
-def evaluate(
-    counts: Floats, d: Floats, c: Floats, q: Floats, t: Floats
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """ℓ = Σ n log P(response, rating | stimulus) of each cell, and its four derivatives.
-
-    Parameters
-    ----------
-    counts : array, shape (cells, 2, 2, K)
-        Dims cell, stimulus, response, rating, as floats.
-    d, c : array, shape (cells,)
-        d′ and the criterion of the response, in SDs of the evidence.
-    q : array, shape (cells,)
-        SD of the logarithm of the criteria's scale; 0 for signal detection ratings.
-    t : array, shape (cells, 2, K - 1)
-        Positive, rising distances of the criteria from c for responses S1 and S2, in SDs of the
-        evidence.
-
-    Returns
-    -------
-    tuple of array
-        The value (cells,), and one array for each argument, of its shape.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
-    >>> value, by_d, *_ = evaluate(n, one, 0 * one, one, np.ones((1, 2, 1)))
-    >>> value.round(6), by_d.round(6)
-    (array([-121.217562]), array([3.618823]))
-    """
-    value, slopes = log_likelihood(counts, join_arguments((d, c, q), t), True)
-    by = slopes[:, :T].T.copy()
-    return value, by[D], by[C], by[Q], slopes[:, T:].copy().reshape(t.shape)
-
-
-@compiled
-def expected_information(trials: Floats, d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
+def expected_information(trials: Floats, at: Floats) -> Floats:
     """Expected information of each cell about its arguments, (cells, 2K + 1, 2K + 1).
 
-    In the order d, c, q, t of S1, t of S2; `trials` (cells, 2) are those of stimulus S1 and S2.
+    `trials` (cells, 2) are those of stimulus S1 and S2.
     """
-    at, levels = join_arguments((d, c, q), t), t.shape[2] + 1
-    cells, numbers = at.shape
+    (cells, numbers), levels = at.shape, (at.shape[1] - T) // 2 + 1
     information, is_asked = np.zeros((cells, numbers, numbers)), np.ones((2, 2, levels))
     log_p, jacobian = np.empty((2, 2, levels)), np.zeros((2, 2, levels, numbers))
     rooms = rooms_of(levels)
@@ -124,9 +86,8 @@ def expected_information(trials: Floats, d: Floats, c: Floats, q: Floats, t: Flo
 
 
 @compiled
-def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
-    """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
-    at, levels = join_arguments((d, c, q), t), t.shape[2] + 1
+def log_probabilities(at: Floats, levels: int) -> Floats:
+    """Log P(response, rating | stimulus), (cells, 2, 2, levels)."""
     shape, room = (2, 2, levels), rooms_of(levels)
     return log_probabilities_by_outcomes(fill_outcomes, room, at, shape, False)[0]
 
@@ -140,7 +101,31 @@ def rooms_of(levels: int) -> tuple[Floats, Floats]:
 
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
-    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
+    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for.
+
+    Parameters
+    ----------
+    counts : array, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating, as floats.
+    at : array, shape (cells, 2K + 1)
+        Columns: d′ and the criterion c, in SDs of the evidence; q, the SD of the logarithm of the
+        criteria's scale, 0 for signal detection ratings; distances t of the criteria from c,
+        positive and rising, in SDs of the evidence, of response S1 and then of S2.
+    is_sloped : bool
+        Whether the gradient is asked for.
+
+    Returns
+    -------
+    tuple of array
+        The value (cells,), and its gradient, of the shape of `at`.
+
+    Examples
+    --------
+    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
+    >>> value, slopes = log_likelihood(n, np.array([[1.0, 0.0, 1.0, 1.0, 1.0]]), True)
+    >>> value.round(6), slopes[:, D].round(6)
+    (array([-121.217562]), array([3.618823]))
+    """
     return log_likelihood_by_outcomes(
         fill_outcomes, rooms_of(counts.shape[3]), counts, at, is_sloped
     )

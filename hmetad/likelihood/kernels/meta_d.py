@@ -20,7 +20,6 @@ from hmetad.likelihood.tails import (
     NARROW,
     add_information,
     add_outcomes,
-    columns_of,
     fill_logarithms,
     fill_tails,
     log_area,
@@ -44,82 +43,34 @@ Y, DENSITY, SIGNED, BELOW, AREA, WEIGHT, LOG_AREA, ROOM, MORE_ROOM, ROWS = range
 
 
 @compiled
-def evaluate(
-    counts: Floats, d: Floats, c: Floats, m: Floats, kappa: Floats, gaps: Floats, s: Floats
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
-    """ℓ of each cell, without multinomial coefficients, and its six derivatives.
-
-    Parameters
-    ----------
-    counts : array, shape (cells, 2, 2, K)
-        Dims cell, stimulus, response, rating, as floats.
-    d, c, s : array, shape (cells,)
-        d′, criterion, and σ_S1 / σ_S2 (1 for equal variance).
-    m, kappa : array, shape (cells, 2)
-        meta-d′ and meta-level criterion for responses S1 and S2.
-    gaps : array, shape (cells, 2, K - 1)
-        Positive distances between type-2 criteria, outward from κ.
-
-    Returns
-    -------
-    tuple of array
-        The value (cells,), and one array for each argument, of its shape.
-
-    Examples
-    --------
-    >>> one, two = np.ones(1), np.ones((1, 2))
-    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
-    >>> value, by_d, *_ = evaluate(n, one, 0 * one, two, 0 * two, two[..., None], one)
-    >>> value.round(6), by_d.round(6)
-    (array([-126.786338]), array([0.511247]))
-    """
-    value, slopes = log_likelihood(counts, join(d, c, m, kappa, gaps, s), True)
-    by = slopes.T.copy()
-    by_m, by_kappa = slopes[:, M:KAPPA].copy(), slopes[:, KAPPA:GAPS].copy()
-    by_gaps = slopes[:, GAPS:-1].copy().reshape(gaps.shape)
-    return value, by[D], by[C], by_m, by_kappa, by_gaps, by[-1]
-
-
-@compiled
-def expected_information(
-    trials: Floats, d: Floats, c: Floats, m: Floats, kappa: Floats, gaps: Floats, s: Floats
-) -> Floats:
+def expected_information(trials: Floats, at: Floats) -> Floats:
     """Expected information of each cell about its arguments.
 
     Parameters
     ----------
     trials : array, shape (cells, 2)
         Numbers of trials of stimulus S1 and S2, as floats.
-    d, c, m, kappa, gaps, s : array
-        As in `evaluate`.
+    at : array, shape (cells, 2K + 5)
+        As in `log_likelihood`.
 
     Returns
     -------
     array, shape (cells, 2K + 5, 2K + 5)
-        Symmetric, in the order d, c, m (S1, S2), kappa (S1, S2), gaps of S1, gaps of S2, s. It
-        is singular where a parameter has no effect, such as `s` by itself at K = 2.
+        Symmetric. It is singular where a parameter has no effect, such as `s` by itself at K = 2.
 
     Examples
     --------
-    >>> one, two = np.ones(1), np.ones((1, 2))
-    >>> expected_information(100 * two, one, 0 * one, two, 0 * two, two[..., None], one).shape
+    >>> at = np.array([[1.0, 0, 1, 1, 0, 0, 1, 1, 1]])
+    >>> expected_information(np.full((1, 2), 100.0), at).shape
     (1, 9, 9)
     """
-    at = join(d, c, m, kappa, gaps, s)
-    (cells, numbers), levels = at.shape, gaps.shape[2] + 1
+    (cells, numbers), levels = at.shape, (at.shape[1] - GAPS - 1) // 2 + 1
     information, is_asked = np.zeros((cells, numbers, numbers)), np.ones((2, 2, levels))
     log_p, jacobian = np.empty((2, 2, levels)), np.empty((2, 2, levels, numbers))
     for i in range(cells):
         fill_outcomes(at[i], is_asked, log_p, jacobian)
         add_information(i, trials, log_p, jacobian, information)
     return information
-
-
-@compiled
-def join(d: Floats, c: Floats, m: Floats, kappa: Floats, gaps: Floats, s: Floats) -> Floats:
-    """Arguments of cells side by side, (cells, 2K + 5)."""
-    first, last = np.stack((d.copy(), c.copy())).T.copy(), columns_of(s.copy())
-    return np.concatenate((first, m.copy(), kappa.copy(), columns_of(gaps.copy()), last), axis=1)
 
 
 # Of each cell and stimulus there are 2K + 1 edges: K of response S1 from κ outward, K of S2, and
@@ -130,7 +81,32 @@ def join(d: Floats, c: Floats, m: Floats, kappa: Floats, gaps: Floats, s: Floats
 
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
-    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
+    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for.
+
+    Parameters
+    ----------
+    counts : array, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating, as floats.
+    at : array, shape (cells, 2K + 5)
+        Columns: d′ and the criterion c; meta-d′ for responses S1 and S2; meta-level criteria κ of
+        both; positive gaps between type-2 criteria, outward from κ, of S1 and then of S2; and s =
+        σ_S1 / σ_S2, 1 for equal variance.
+    is_sloped : bool
+        Whether the gradient is asked for.
+
+    Returns
+    -------
+    tuple of array
+        The value (cells,), without multinomial coefficients, and its gradient, of the shape of
+        `at`.
+
+    Examples
+    --------
+    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
+    >>> value, slopes = log_likelihood(n, np.array([[1.0, 0, 1, 1, 0, 0, 1, 1, 1]]), True)
+    >>> value.round(6), slopes[:, D].round(6)
+    (array([-126.786338]), array([0.511247]))
+    """
     (cells, numbers), levels = at.shape, counts.shape[3]
     value = np.zeros(cells)
     slopes = np.zeros((cells if is_sloped else 0, numbers))
