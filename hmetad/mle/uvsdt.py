@@ -109,7 +109,8 @@ def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
     is_fit = ~is_separated(counts) & (levels > 2) & (totals > 0).all(axis=1)
     rows = np.flatnonzero(is_fit)
     points, found = np.column_stack([lower[:, 1:], a, log_s]), np.empty((cells, 2))
-    data = Roc(used[rows], levels[rows], new_edges(categories, 2))
+    edges = Edges(*np.zeros((5, categories + 1)), np.zeros((2, categories + 1)))
+    data = Roc(used[rows], levels[rows], edges)
     own, own_found = points[rows], found[rows]
     information = np.zeros((len(rows), *[points.shape[1]] * 2))
     climb_rocs(data, climbing_rule(categories - 1), own, own_found, information)
@@ -219,7 +220,7 @@ def evaluate_roc(x: Floats, cell: int, data: Roc, slopes: Floats, bend: Floats) 
             if k < used - 1:
                 width[k] = scale * (x[k] - x[k - 1])
         counts = all_counts[cell, stimulus]
-        value += add_row(counts, used, scale, 0, 2 * stimulus, edges, slopes, bend)
+        value += add_row(counts, used, scale, 2 * stimulus, edges, slopes, bend)
     # Cut points of S2 move by log s in proportion to themselves.
     for k in range(1, used):
         bend[-1, k - 1] -= s * slope[k]
@@ -228,30 +229,15 @@ def evaluate_roc(x: Floats, cell: int, data: Roc, slopes: Floats, bend: Floats) 
 
 
 @compiled
-def new_edges(levels: int, shifts: int) -> Edges:
-    """Space for the edges of so many categories at most."""
-    row = np.zeros((5, levels + 1))
-    return Edges(row[0], row[1], row[2], row[3], row[4], np.zeros((shifts, levels + 1)))
-
-
-@compiled
 def set_derivatives(counts: Floats, levels: int, edges: Edges) -> float:
-    """ℓ of counts given that one of the categories is the case; the last reaches to infinity.
-
-    The first may begin at -∞.
-    """
+    """ℓ of counts; the first category begins at -∞, and the last reaches to infinity."""
     at, width, slope, curve, link, _ = edges
     slope[:levels] = 0.0
     curve[:levels] = 0.0
     link[:levels] = 0.0
-    value = total = 0.0
-    lower = at[0]
-    is_whole = lower == -np.inf
-    mills_lower = 0.0 if is_whole else mills(abs(lower))
-    log_all, hazard_all = (0.0, 0.0) if is_whole else log_tail(lower, mills_lower)
+    value, lower, mills_lower = 0.0, at[0], 0.0
     for k in range(levels):
         n = counts[k]
-        total += n
         if k == levels - 1:
             if n > 0:
                 log_share, hazard = log_tail(lower, mills_lower)
@@ -276,27 +262,29 @@ def set_derivatives(counts: Floats, levels: int, edges: Edges) -> float:
             curve[k] += n * low * (lower - low)
             link[k] += n * low * high
         lower, mills_lower = upper, mills_upper
-    if not is_whole:
-        slope[0] += total * hazard_all
-        curve[0] += total * hazard_all * (hazard_all - at[0])
-    return value - total * log_all
+    return value
 
 
 @compiled
 def add_row(
-    counts: Floats, levels: int, scale: float, base: int, shifts: int, edges: Edges,
-    slopes: Floats, bend: Floats,
-) -> float:  # fmt: skip
+    counts: Floats,
+    levels: int,
+    scale: float,
+    shifts: int,
+    edges: Edges,
+    slopes: Floats,
+    bend: Floats,
+) -> float:
     """Add derivatives by the unknowns, and return ℓ.
 
-    Edges from the second on are `scale` times unknowns from `base` on, plus so many shifts by the
-    last unknowns. Of minus the Hessian the lower triangle is set.
+    Edges from the second on are `scale` times the unknowns, plus so many shifts by the last ones.
+    Of minus the Hessian the lower triangle is set.
     """
     value = set_derivatives(counts, levels, edges)
     _, _, slope, curve, link, by = edges
     first = len(slopes) - shifts
     for k in range(levels):
-        own = base + k - 1
+        own = k - 1
         if k > 0:
             slopes[own] += scale * slope[k]
             bend[own, own] -= scale * scale * curve[k]
