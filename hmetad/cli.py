@@ -179,13 +179,8 @@ def main() -> NoReturn:
     sys.modules["dask"] = None  # type: ignore[assignment]
     # Semaphores of workers that are interrupted are freed for us; that is no news to a user.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
-    warnings.showwarning = print_warning
+    warnings.showwarning = lambda message, *_, **__: say(f"hmetad: {message}")
     end(outcome(sys.argv[1:]))
-
-
-def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning of a library in one line."""
-    say(f"hmetad: {message}")
 
 
 def outcome(arguments: Sequence[str]) -> int:

@@ -333,7 +333,7 @@ def estimates(asked: EstimatesOptions) -> None:
     )
     result = hmetad.bayes.thin_draws(result)
     hmetad.save_fit(result, *written)
-    rows = [row for one in variables(result) for row in rows_of_variable(one, ci_prob)]
+    rows = [*variable_rows(result, ci_prob)]
     title = f"{result.attrs['formula']}: posterior means, {100 * ci_prob:g} % intervals"
     said: dict[str, Any] = {name: result.attrs[name] for name in ("formula", "link")}
     stats = result["sample_stats"]
@@ -360,25 +360,20 @@ def source_of(asked: EstimatesOptions) -> Any:
     return source
 
 
-def variables(fit: "xr.DataTree") -> Iterator["xr.DataArray"]:
-    """Variables of a population: coefficients, standard deviations and correlations."""
-    for values in fit["posterior"].data_vars.values():
-        if values.attrs["role"] in ("coefficient", "sd", "correlation"):
-            yield values
-
-
-def rows_of_variable(values: "xr.DataArray", ci_prob: float) -> Iterator[dict[str, Any]]:
-    """Mean, SD and interval of each place of a variable."""
+def variable_rows(fit: "xr.DataTree", ci_prob: float) -> Iterator[dict[str, Any]]:
+    """Mean, SD and interval of each place of coefficients, standard deviations and correlations."""
     sampled = ["chain", "draw"]
-    lower, upper = (values.quantile(p, sampled) for p in ((1 - ci_prob) / 2, (1 + ci_prob) / 2))
-    parts = {"mean": values.mean(sampled), "sd": values.std(sampled)}
-    parts |= {"lower": lower, "upper": upper}
-    places = [str(dim) for dim in values.dims if dim not in sampled]
-    levels = [values[dim].values.tolist() for dim in places]
-    for labels in product(*levels):
-        at = dict(zip(places, labels, strict=True))
-        numbers = {name: float(part.sel(at)) for name, part in parts.items()}
-        yield {"variable": str(values.name), "place": " | ".join(map(str, labels)), **numbers}
+    for name, values in fit["posterior"].data_vars.items():
+        if values.attrs["role"] not in ("coefficient", "sd", "correlation"):
+            continue
+        parts = {"mean": values.mean(sampled), "sd": values.std(sampled)}
+        parts["lower"] = values.quantile((1 - ci_prob) / 2, sampled)
+        parts["upper"] = values.quantile((1 + ci_prob) / 2, sampled)
+        places = [str(dim) for dim in values.dims if dim not in sampled]
+        for labels in product(*(values[dim].values.tolist() for dim in places)):
+            at = dict(zip(places, labels, strict=True))
+            numbers = {part: float(own.sel(at)) for part, own in parts.items()}
+            yield {"variable": str(name), "place": " | ".join(map(str, labels)), **numbers}
 
 
 def models(asked: PrintOptions) -> None:

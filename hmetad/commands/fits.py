@@ -89,7 +89,7 @@ def judged_quantity(fits: Fits) -> str:
     first = next(iter(fits.values()))
     if are_resampled(first):
         return str(first.attrs.get("quantity", "auroc2"))
-    return hmetad.bayes.spec_of(next(iter(fits.values()))).record.compared
+    return hmetad.bayes.spec_of(first).record.compared
 
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
@@ -125,9 +125,13 @@ def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
 def fit_notices(fits: Fits) -> list["Notice"]:
     """Notices of fits; of several each begins with the name of its fit."""
     return [
+<<<<<<< HEAD
         replace(notice, message=f"{name}: {notice.message}") if len(fits) > 1 else notice
+=======
+        replace(one, message=f"{name}: {one.message}" if len(fits) > 1 else one.message)
+>>>>>>> 8cfc5fba (Errors of models and formulas take fewer words to compute; summaries of recovery are NumPy's)
         for name, fit in fits.items()
-        for notice in hmetad.notices(fit)
+        for one in hmetad.notices(fit)
     ]
 
 

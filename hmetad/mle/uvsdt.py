@@ -109,7 +109,8 @@ def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
     is_fit = ~is_separated(counts) & (levels > 2) & (totals > 0).all(axis=1)
     rows = np.flatnonzero(is_fit)
     points, found = np.column_stack([lower[:, 1:], a, log_s]), np.empty((cells, 2))
-    edges = Edges(*np.zeros((5, categories + 1)), np.zeros((2, categories + 1)))
+    at, width, slope, curve, link = np.zeros((5, categories + 1))
+    edges = Edges(at, width, slope, curve, link, np.zeros((2, categories + 1)))
     data = Roc(used[rows], levels[rows], edges)
     own, own_found = points[rows], found[rows]
     information = np.zeros((len(rows), *[points.shape[1]] * 2))

@@ -156,22 +156,18 @@ def truth_of_cells(
 def summaries(errors: Floats) -> dict[str, Floats]:
     """Summaries over the last axis, NaN where no cell has an estimate."""
     defined = np.isfinite(errors)
-    number = np.where(defined.any(axis=-1), defined.sum(axis=-1), np.nan)
-    kept = np.where(defined, errors, 0.0)
-    bias = kept.sum(axis=-1) / number
-    around = np.where(defined, errors - bias[..., None], 0.0)
-    others = np.where(number > 1, number - 1, np.nan)
+    known, number = np.where(defined, errors, np.nan), defined.sum(axis=-1)
     with warnings.catch_warnings():
-        # Where no cell has an estimate there is no median.
+        # Where no cell has an estimate there are none of these.
         warnings.simplefilter("ignore", RuntimeWarning)
-        median = np.nanmedian(np.where(defined, errors, np.nan), axis=-1)
-    return {
-        "bias": bias,
-        "bias_se": np.sqrt((around**2).sum(axis=-1) / number / others),
-        "median_bias": median,
-        "rmse": np.sqrt((kept**2).sum(axis=-1) / number),
-        "undefined": 1 - defined.mean(axis=-1),
-    }
+        variance = np.nanvar(known, axis=-1) / np.where(number > 1, number - 1, np.nan)
+        return {
+            "bias": np.nanmean(known, axis=-1),
+            "bias_se": np.sqrt(variance),
+            "median_bias": np.nanmedian(known, axis=-1),
+            "rmse": np.sqrt(np.nanmean(known**2, axis=-1)),
+            "undefined": 1 - defined.mean(axis=-1),
+        }
 
 
 @check_inputs(

@@ -351,10 +351,7 @@ def with_dims(
     own = dict(zip(dims, array.shape[max(leading, 0) :], strict=False))
     is_wrong = any(size != sizes[dim] for dim, size in own.items() if dim not in LESS_THAN_K)
     if leading not in (0, 1) or 0 in array.shape[:leading] or is_wrong:
-        words = {dim: f"K - {less}" for dim, less in LESS_THAN_K.items()}
-        said = ", ".join(words.get(dim, str(sizes[dim])) for dim in dims)
-        one = f", or shape ({said})" if dims else ""
-        allowed = f"one number{one}, or as much for each cell"
+        allowed = f"one number, or dims {', '.join(dims) or 'of cells'}, or as much for each cell"
         raise ShapeError(name, f"shape {array.shape}", allowed)
     return array
 

@@ -373,19 +373,9 @@ def read_answers(table: xr.Dataset, counts: xr.DataArray, spec: ModelSpec) -> Cr
         raise DamagedError(ANSWERS, f"no levels of {factor}", "levels with names of their own")
     first = np.concatenate([[0], np.cumsum(np.bincount(level, minlength=table.sizes["level"]))])
     answers = Answers(first, cell * outcomes + outcome, number.astype(float))
-    model = without_factor(spec, factor)
-    has_loadings = bool(table.attrs.get("has_loadings", 0))
-    return Crossing(
-        factor,
-        parameters,
-        levels,
-        answers,
-        counts,
-        model,
-        spec.formula,
-        has_loadings,
-        int(fineness),
-    )
+    model, has_loadings = without_factor(spec, factor), bool(table.attrs.get("has_loadings", 0))
+    found = Crossing(factor, parameters, levels, answers, counts, model, spec.formula)
+    return replace(found, has_loadings=has_loadings, fineness=int(fineness))
 
 
 def unpooled_counts(crossing: Crossing) -> xr.DataArray:

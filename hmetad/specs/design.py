@@ -128,14 +128,10 @@ def checked_counts(
     # enough.
     of_choices = choice_parameters(spec.record) if lacking.size else set()
     if not of_choices <= set(spec.formula):
-        needed = [label for dim in layout.given for label in layout.axes[dim]]
-        allowed = f"trials of {' and of '.join(needed)}" if len(needed) == 2 else "trials of two"
-        raise ChoiceError(
-            "counts",
-            f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
-            f"{allowed if layout.given else 'trials'} in every cell",
-            f"Drop those cells, or give {' and '.join(sorted(of_choices))} formulas.",
-        )
+        got = f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}"
+        allowed = f"trials {'of two stimuli ' * bool(layout.given)}in every cell"
+        step = f"Drop those cells, or give {' and '.join(sorted(of_choices))} formulas."
+        raise ChoiceError("counts", got, allowed, step)
     labels = layout.labels(counts.sizes["rating"])
     unlabelled = {dim: own for dim, own in labels.items() if dim not in counts.coords}
     return counts.assign_coords(unlabelled).transpose("cell", *layout.dims)
@@ -503,8 +499,7 @@ class Evaluation:
         asked = self.cells if self.new is None else self.new
         is_said = {*parts} <= {*asked.columns}
         labels = group_labels(asked, parts) if is_said else [""] * len(asked)
-        place = {group: i for i, group in enumerate(groups)}
-        index = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+        index = pd.Index(groups).get_indexer(pd.Index(labels))
         renamed = tuple(replace(t, name="1") if t.name == "Intercept" else t for t in terms)
         effects = sum(term.columns.shape[1] for term in terms)
         is_correlated = group.is_correlated and may_correlate and effects > 1
@@ -517,14 +512,10 @@ class Evaluation:
         """Raise where an expression names what no cell has, or what a cell lacks."""
         known = {str(name) for name in self.cells.columns}
         for name in sorted({*names} - known):
-            steps = (
-                f"{nearest(name, known)} Others come by {way}."
-                for way in (
-                    f"count_trials(by={{{name!r}: column}}, covariates=...)",
-                    f"--by {name}=COLUMN and --covariates",
-                )
-            )
-            raise ColumnError(self.argument, repr(name), "columns of the cells", *steps)
+            hint = f"{nearest(name, known)} Others come by"
+            python = f"{hint} count_trials(by={{{name!r}: column}}, covariates=...)."
+            shell = f"{hint} --by {name}=COLUMN and --covariates."
+            raise ColumnError(self.argument, repr(name), "columns of the cells", python, shell)
         for name in sorted(names):
             lacking = int(self.cells[name].isna().sum())
             if lacking:
@@ -561,10 +552,9 @@ class Evaluation:
 
     def refuse_unseen_correlation(self, block: Block) -> None:
         """Raise where no group is seen under two conditions, so that no correlation can be seen."""
-        columns = block.columns
-        for group in range(len(block.groups)):
-            if np.linalg.matrix_rank(columns[block.index == group]) > 1:
-                return
+        groups = (block.columns[block.index == group] for group in range(len(block.groups)))
+        if any(np.linalg.matrix_rank(own) > 1 for own in groups):
+            return
         raise FormulaError(
             self.argument,
             f"({block.written} | {block.factor}), and no {block.factor} seen under two conditions",

@@ -150,11 +150,8 @@ def by_difficulty(
             allowed = ", ".join(names) or "a column that was counted by"
             raise UnknownError(argument, repr(name), allowed, nearest(name, names))
     if difficulty is not None and cells[difficulty].nunique() < 2:
-        got, steps = (
-            f"{difficulty!r} with one value",
-            ("Give difficulty=None.", "Omit --difficulty."),
-        )
-        raise TooFewError("difficulty", got, "two difficulties or more", *steps)
+        steps = "Give difficulty=None.", "Omit --difficulty."
+        raise TooFewError("difficulty", f"{difficulty!r} with one value", "two or more", *steps)
     shown = (counts.sum(["response", "rating"]) > 0).transpose("cell", "stimulus").to_numpy()
     if difficulty is not None and not (shown.sum(axis=1) > 1).any():
         got = f"{difficulty!r}, of which each value has one stimulus"

@@ -10,7 +10,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs
+from hmetad.base.arguments import check_inputs, fits
 from hmetad.base.errors import CardError, nearest
 from hmetad.base.frozen import FrozenMapping, freeze
 from hmetad.base.untrusted import parse_json
@@ -369,24 +369,19 @@ def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
 
 
 def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
-    """Raise where a field of a model is neither the text nor the table that it should be."""
+    """Raise where a field of a model is not the text, list or table that it should be."""
+    columns = list[str] | tuple[str, ...]
+    kinds = {
+        **dict.fromkeys(TEXTS, (str, f"text of at most {MAX_TEXT} characters")),
+        **dict.fromkeys(("factors", "between"), (columns, "a list of columns, as text")),
+        "loadings": (bool, "true or false"),
+    }
     for name, value in given.items():
-        if name in TEXTS:
-            allowed = f"text of at most {MAX_TEXT} characters"
-            is_right = isinstance(value, str) and len(value) <= MAX_TEXT
-        elif name in ("factors", "between"):
-            allowed, is_list = "a list of columns, as text", isinstance(value, list | tuple)
-            is_right = is_list and all(isinstance(x, str) for x in value)
-        elif name == "loadings":
-            allowed, is_right = "true or false", isinstance(value, bool)
-        else:
-            allowed = f"a table: [{name}] in a card, a dict in Python"
-            is_right = isinstance(value, Mapping)
-        if not is_right:
+        is_text = name in TABLES_OF_TEXT
+        table = f"a table{' of text' * is_text}: [{name}] in a card, a dict in Python"
+        kind, allowed = kinds.get(name, (Mapping[str, str] if is_text else Mapping, table))
+        if not fits(value, kind) or (name in TEXTS and len(value) > MAX_TEXT):
             raise CardError(name, repr(value)[:80], allowed)
-        for key, entry in value.items() if name in TABLES_OF_TEXT else ():
-            if not isinstance(entry, str):
-                raise CardError(f"{name} of {key}", repr(entry), "text")
 
 
 def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:
