@@ -24,7 +24,7 @@ from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.likelihood.family import Parameter
-from hmetad.likelihood.tape import column_shapes
+from hmetad.likelihood.tape import column_shapes, column_slices
 from hmetad.mle.climb import Stop, climb
 from hmetad.mle.units import Units
 from hmetad.specs.design import Block
@@ -214,14 +214,11 @@ def joined_precision(parts: Sequence[Part]) -> Floats:
 def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Units, Floats, list[Part]]:
     """Likelihood of some cells by their own coefficients, what is fixed, and the coefficients."""
     likelihood = fitted.record
-    shapes = column_shapes(likelihood, fitted.counts.sizes["rating"])
-    sizes = {name: int(np.prod(shape, dtype=int)) for name, shape in shapes.items()}
+    places = column_slices(column_shapes(likelihood, fitted.counts.sizes["rating"]))
     of_variable = {parameter.variable: parameter for parameter in likelihood.parameters}
-    rest = np.zeros((fitted.number, len(cells), sum(sizes.values())))
-    parts, matrices, start = list[Part](), list[Floats](), 0
-    for name, size in sizes.items():
-        place = slice(start, start + size)
-        start = place.stop
+    rest = np.zeros((fitted.number, len(cells), max(place.stop for place in places.values())))
+    parts, matrices = list[Part](), list[Floats]()
+    for name, place in places.items():
         if name in fitted.given:
             rest[:, :, place] = fitted.given[name][cells][:, None]
         if name not in of_variable:

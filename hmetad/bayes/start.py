@@ -19,6 +19,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.parametrisation import Parametrisation, parametrise
+from hmetad.likelihood.tape import column_slices
 from hmetad.mle.scoring import CellLikelihood, penalised_modes
 from hmetad.specs.design import Block, Design, Term, places_of
 from hmetad.specs.layout import FormulaLayout, Layout, Variable
@@ -285,14 +286,12 @@ def fitted_by_designs(
     problem: CellLikelihood, designs: Mapping[str, Design], estimates: Floats, variances: Floats
 ) -> Floats:
     """Values that linear mixed models of the estimates give every cell, (cells, parameters)."""
-    found, start = np.empty_like(estimates), 0
+    found, places = np.empty_like(estimates), column_slices(problem.shapes)
     for parameter in problem.likelihood.parameters:
-        plain = parametrise(designs[parameter.name])
-        stop = start + int(np.prod(problem.shapes[parameter.variable], dtype=int))
-        for j in range(start, stop):
+        plain, place = parametrise(designs[parameter.name]), places[parameter.variable]
+        for j in range(place.start, place.stop):
             fit = fit_mixed(
                 plain, estimates[:, j], variances[:, j], between=BETWEEN, rounds=EM_ROUNDS_EACH
             )
             found[:, j] = predicted_by(plain, fit)
-        start = stop
     return found

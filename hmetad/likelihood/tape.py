@@ -9,9 +9,10 @@ begin, is added here too.
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pkgutil import iter_modules
 from typing import Any
 from zlib import crc32
@@ -39,7 +40,7 @@ MOMENTS = ("criteria_mu", "criteria_sigma")
 # steps, three numbers each; the places of the arguments; and those of both inner edges, of the
 # gaps, of their logarithms and of the moments.
 KERNEL, COLUMNS, STEPS, ARGUMENTS, SORTED, HEAD = range(6)
-CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, LOG, SQRT, TANH = range(9)
+CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, SQRT, TANH = range(8)
 
 
 def column_shapes(family: Family, ratings: int) -> dict[str, tuple[int, ...]]:
@@ -50,6 +51,18 @@ def column_shapes(family: Family, ratings: int) -> dict[str, tuple[int, ...]]:
     shapes = dict.fromkeys(family.from_counts, ()) | own
     is_sorted = any(p.truncated_at for p in family.parameters)
     return shapes | dict.fromkeys(MOMENTS if is_sorted else (), ())
+
+
+def column_slices(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, slice]:
+    """Places of values of these shapes, one after the other.
+
+    Examples
+    --------
+    >>> column_slices({"dprime": (), "log_gap": (2, 3)})
+    {'dprime': slice(0, 1, None), 'log_gap': slice(1, 7, None)}
+    """
+    ends = np.cumsum([0, *map(math.prod, shapes.values())]).tolist()
+    return {name: slice(*own) for name, own in zip(shapes, pairwise(ends), strict=True)}
 
 
 def tape_of(family: Family, ratings: int) -> Integers:
@@ -169,7 +182,7 @@ class Symbol:
     __sub__, __rsub__ = binary(SUBTRACT)
     __mul__, __rmul__ = binary(MULTIPLY)
     __truediv__, __rtruediv__ = binary(DIVIDE)
-    exp, log, sqrt, tanh = map(unary, (EXP, LOG, SQRT, TANH))
+    exp, sqrt, tanh = map(unary, (EXP, SQRT, TANH))
 
     def __neg__(self) -> "Symbol":
         return 0.0 - self
@@ -367,9 +380,6 @@ def follow_tape(tape: Integers, values: Floats) -> None:
         elif operation == EXP:
             for i in range(len(out)):
                 out[i] = math.exp(first[i])
-        elif operation == LOG:
-            for i in range(len(out)):
-                out[i] = math.log(first[i])
         elif operation == SQRT:
             for i in range(len(out)):
                 out[i] = math.sqrt(first[i])
@@ -407,8 +417,6 @@ def pull_back(tape: Integers, values: Floats, pulls: Floats) -> None:
             for i in range(len(out)):
                 if operation == EXP:
                     by_first[i] += own[i] * out[i]
-                elif operation == LOG:
-                    by_first[i] += own[i] / first[i]
                 elif operation == SQRT:
                     by_first[i] += own[i] / (2 * out[i])
                 else:

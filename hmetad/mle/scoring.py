@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
-from hmetad.likelihood.tape import sloped_outcomes
+from hmetad.likelihood.tape import column_slices, sloped_outcomes
 from hmetad.mle.climb import Stop, climb
 
 type Floats = NDArray[np.float64]
@@ -114,12 +114,8 @@ class CellLikelihood:
 
     def split(self, vectors: Floats) -> dict[str, Floats]:
         """Parts of vectors (cells, parameters), by variable."""
-        parts, start = {}, 0
-        for name, shape in self.shapes.items():
-            size = int(np.prod(shape, dtype=int))
-            parts[name] = vectors[:, start : start + size].reshape(len(vectors), *shape)
-            start += size
-        return parts
+        places = column_slices(self.shapes).items()
+        return {x: vectors[:, at].reshape(len(vectors), *self.shapes[x]) for x, at in places}
 
     def values(self, vectors: Floats) -> dict[str, Floats]:
         """Values of all parameters; a vector has those around another as distances from it."""

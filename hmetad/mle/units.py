@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.base.errors import FormulaError
 from hmetad.likelihood.family import Family, Parameter
-from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
+from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, column_slices, tape_of
 from hmetad.mle.climb import Stop, best_of, climb
 from hmetad.mle.scoring import CellLikelihood, kernel_of
 from hmetad.specs.design import Design
@@ -146,14 +146,11 @@ class Units:
         """Quantities (units, cells, …) by name, at a point of each unit."""
         shapes = column_shapes(self.likelihood, self.counts.shape[-1])
         values: dict[str, Any] = {name: own.ravel() for name, own in self.given.items()}
-        number, start = self.cells.size, 0
-        rows = self.parameters(points, np.arange(len(points))).reshape(number, -1)
-        own = {p.variable for p in self.likelihood.parameters}
-        for name, shape in shapes.items():
-            stop = start + int(np.prod(shape, dtype=int))
-            if name in own:
-                values[name] = rows[:, start:stop].reshape(number, *shape)
-            start = stop
+        rows = self.parameters(points, np.arange(len(points))).reshape(self.cells.size, -1)
+        own, places = {p.variable for p in self.likelihood.parameters}, column_slices(shapes)
+        values |= {
+            x: rows[:, at].reshape(len(rows), *shapes[x]) for x, at in places.items() if x in own
+        }
         found = self.likelihood.derived(values).items()
         return {
             name: np.asarray(value, dtype=float).reshape(*self.cells.shape, *np.shape(value)[1:])
@@ -236,10 +233,9 @@ def units_of(
     values from the counts; `table` is the counts (cells, 2, 2, K), corrected.
     """
     likelihood, cells = spec.record, len(table)
-    places, width = dict[str, Integers](), 0
-    for name, shape in column_shapes(likelihood, table.shape[-1]).items():
-        size = int(np.prod(shape, dtype=int))
-        places[name], width = width + np.arange(size), width + size
+    slices = column_slices(column_shapes(likelihood, table.shape[-1]))
+    places = {name: np.arange(own.start, own.stop) for name, own in slices.items()}
+    width = sum(map(len, places.values()))
     offsets = np.zeros((cells, width))
     for name in {*places} & {*given}:
         offsets[:, places[name][0]] = given[name]

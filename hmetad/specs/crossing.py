@@ -20,8 +20,7 @@ from hmetad.base.errors import DamagedError, TooFewError, TooManyError
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.resample import counts_together
 from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
-from hmetad.likelihood.family import Family
-from hmetad.likelihood.tape import column_shapes, kernel_of
+from hmetad.likelihood.tape import column_shapes, column_slices, kernel_of
 from hmetad.specs.design import cell_table, group_labels
 from hmetad.specs.formula import parse_formula, quote
 from hmetad.specs.spec import SPREAD, ModelSpec
@@ -112,10 +111,9 @@ class Crossing:
         family, ratings = self.spec.record, self.counts.sizes["rating"]
         is_tabled = family.compiled_kernel == "alternatives" and family.chosen["noise"] == "normal"
         options = given["options"].astype(np.int64) if is_tabled else None
-        targets = [
-            columns_of(family, "log_gap" if name == SPREAD else name, ratings)
-            for name in self.parameters
-        ]
+        places = column_slices(column_shapes(family, ratings))
+        own = [places["log_gap" if name == SPREAD else name] for name in self.parameters]
+        targets = [np.arange(place.start, place.stop) for place in own]
         grid = self.grid(of_trials=of_trials)
         return CrossedLikelihood(family, ratings, targets, self.answers, grid, options)
 
@@ -259,13 +257,6 @@ def is_integrated(crossing: Crossing) -> bool:
     is_crossed = min(int(np.bincount(row).max()) for row in crossing.pairs) > 1
     has_few = float(crossing.answers.numbers.sum()) <= MOST_ANSWERS * len(crossing.levels)
     return has_spread or (is_crossed and has_few and number <= MOST_NODES)
-
-
-def columns_of(family: Family, variable: str, ratings: int) -> NDArray[np.int64]:
-    """Columns that a variable has among the parameters of a cell."""
-    sizes = {name: math.prod(shape) for name, shape in column_shapes(family, ratings).items()}
-    before = [*sizes].index(variable)
-    return sum([*sizes.values()][:before]) + np.arange(sizes[variable])
 
 
 def intercepts_alone(spec: ModelSpec) -> Mapping[str, tuple[str, ...]]:
