@@ -431,15 +431,8 @@ def plain_text(column: "pd.Series") -> "pd.Series":
 
 def trials_jsonl(trials: "pd.DataFrame") -> str:
     """Trials as JSON Lines, lists as they are, numbers in full precision."""
-    columns = {
-        str(name): [
-            None if is_lost else value
-            for value, is_lost in zip(column.tolist(), column.isna(), strict=True)
-        ]
-        for name, column in trials.items()
-    }
-    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return "".join(f"{nested_json(row)}\n" for row in rows)
+    plain = trials.astype(object).where(trials.notna(), None)
+    return "".join(f"{nested_json(row)}\n" for row in plain.to_dict("records"))
 
 
 def is_nested(value: Any) -> bool:

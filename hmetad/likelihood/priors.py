@@ -6,8 +6,8 @@ Name and parameters → Prior. `hmetad.bayes.distributions` makes PyMC's variabl
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 
+from hmetad.base.checks import is_number
 from hmetad.base.errors import CardError, nearest
 from hmetad.base.frozen import FrozenMapping
 
@@ -24,16 +24,6 @@ DISTRIBUTIONS = {
     "UniformTimesHalfNormal": ("sigma",),
     "LKJ": ("eta",),
 }
-
-
-def is_finite(value: object) -> bool:
-    """Whether a value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
 
 
 @dataclass(frozen=True, init=False)
@@ -71,7 +61,8 @@ class Prior:
             came = ", ".join(sorted(parameters)) or "none"
             raise CardError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
         for name, value in parameters.items():
-            if not is_finite(value) or (name != "mu" and value <= 0):
+            is_finite = is_number(value) and math.isfinite(value)
+            if not is_finite or (name != "mu" and value <= 0):
                 allowed = "a finite number" if name == "mu" else "a number above 0"
                 raise CardError(f"{name} of {dist}", repr(value), allowed)
         object.__setattr__(self, "dist", dist)

@@ -17,7 +17,7 @@ from hmetad.base.errors import FormulaError
 from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, column_slices, tape_of
 from hmetad.mle.climb import Stop, best_of, climb
-from hmetad.mle.scoring import CellLikelihood, kernel_of
+from hmetad.mle.scoring import CellLikelihood
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
@@ -103,7 +103,7 @@ class Units:
         With slopes it is quicker, as a search may have it: its expectation, or one-sided
         differences.
         """
-        if slopes is not None and self.has_expectation:
+        if slopes is not None and self.likelihood.is_costly:
             matrix, parameters = self.matrix[unit], self.parameters(points, unit)
             rows, part = self.cells_at(parameters, unit)
             found = part.evaluate(rows)[2].reshape(*parameters.shape, -1)
@@ -121,13 +121,6 @@ class Units:
         else:
             bend = (slopes[:, None] - found) / DIFFERENCE
         return (bend + bend.transpose(0, 2, 1)) / 2
-
-    @property
-    def has_expectation(self) -> bool:
-        """Whether the expected information is computed without differences of gradients."""
-        has_kernel = hasattr(kernel_of(self.likelihood), "expected_information")
-        centres = [p.prior_centre for p in self.likelihood.parameters]
-        return self.likelihood.is_costly and has_kernel and not any(centres)
 
     def coefficients(self, values: Mapping[str, Floats]) -> Floats:
         """Coefficients of each unit nearest to values of the parameters in all cells, by name."""

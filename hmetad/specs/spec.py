@@ -10,7 +10,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.base.arguments import check_inputs, fits
+from hmetad.base.arguments import check_inputs, fits, of_type
 from hmetad.base.errors import CardError, nearest
 from hmetad.base.frozen import FrozenMapping, freeze
 from hmetad.base.untrusted import parse_json
@@ -377,11 +377,12 @@ def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
         "loadings": (bool, "true or false"),
     }
     for name, value in given.items():
-        is_text = name in TABLES_OF_TEXT
-        table = f"a table{' of text' * is_text}: [{name}] in a card, a dict in Python"
-        kind, allowed = kinds.get(name, (Mapping[str, str] if is_text else Mapping, table))
+        table = f"a table: [{name}] in a card, a dict in Python"
+        kind, allowed = kinds.get(name, (Mapping, table))
         if not fits(value, kind) or (name in TEXTS and len(value) > MAX_TEXT):
             raise CardError(name, repr(value)[:80], allowed)
+        for key, entry in value.items() if name in TABLES_OF_TEXT else ():
+            of_type(str)(f"{name} of {key}", entry)
 
 
 def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:

@@ -23,6 +23,7 @@ from hmetad.likelihood.tails import (
     fill_logarithms,
     fill_tails,
     log_area,
+    log_probabilities_by_outcomes,
     log_share,
     log_tail,
     log_tail_share,
@@ -68,7 +69,7 @@ def expected_information(trials: Floats, at: Floats) -> Floats:
     information, is_asked = np.zeros((cells, numbers, numbers)), np.ones((2, 2, levels))
     log_p, jacobian = np.empty((2, 2, levels)), np.empty((2, 2, levels, numbers))
     for i in range(cells):
-        fill_outcomes(at[i], is_asked, log_p, jacobian)
+        fill_outcomes(at[i], is_asked, log_p, jacobian, None)
         add_information(i, trials, log_p, jacobian, information)
     return information
 
@@ -126,7 +127,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
                 room[ROOM, j] = weight[j] / area[j]
         for i in range(first, last):
             if is_far[i - first]:
-                fill_outcomes(at[i], counts[i], log_p, jacobian)
+                fill_outcomes(at[i], counts[i], log_p, jacobian, None)
                 add_outcomes(i, counts, log_p, jacobian, value, slopes)
                 continue
             for a in range(area_starts[i - first], area_starts[i - first + 1]):
@@ -277,16 +278,11 @@ def add_gradient(
 @compiled
 def log_outcomes(at: Floats, levels: int, _: bool) -> tuple[Floats, Floats]:
     """Log P of all outcomes, (cells, 2, 2, levels), and its derivatives in a further dim."""
-    cells, numbers = at.shape
-    log_p, is_asked = np.empty((cells, 2, 2, levels)), np.ones((2, 2, levels))
-    jacobian = np.empty((cells, 2, 2, levels, numbers))
-    for i in range(cells):
-        fill_outcomes(at[i], is_asked, log_p[i], jacobian[i])
-    return log_p, jacobian
+    return log_probabilities_by_outcomes(fill_outcomes, None, at, (2, 2, levels), True)
 
 
 @compiled
-def fill_outcomes(at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats) -> None:
+def fill_outcomes(at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats, _: None) -> None:
     """Log-probabilities of a cell's outcomes with `is_asked` above 0, and their derivatives.
 
     Exact however far out the edges lie.
