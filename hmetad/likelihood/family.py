@@ -225,6 +225,13 @@ class Quantity:
     link: str = "identity"
 
 
+def intermediate(
+    name: str, dims: tuple[str, ...], needs: tuple[str, ...], compute: Formula
+) -> Quantity:
+    """Quantity that others follow from, and that fits do not keep."""
+    return Quantity(name, dims=dims, needs=needs, compute=compute, in_posterior=False)
+
+
 @dataclass(frozen=True)
 class Choice:
     """Something that a card chooses within a likelihood.

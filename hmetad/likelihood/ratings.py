@@ -14,7 +14,15 @@ from importlib import import_module
 import numpy as np
 
 from hmetad.base.errors import ChoiceError
-from hmetad.likelihood.family import NUMPY, Array, Arrays, Parameter, Quantity, Values
+from hmetad.likelihood.family import (
+    NUMPY,
+    Array,
+    Arrays,
+    Parameter,
+    Quantity,
+    Values,
+    intermediate,
+)
 from hmetad.likelihood.priors import Prior
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
@@ -230,12 +238,11 @@ def criteria_quantities(
     """
     return (
         gaps_from_logarithms(CRITERION),
-        Quantity(
+        intermediate(
             "gaps",
-            dims=CRITERION,
-            needs=(edge, "criteria"),
-            compute=lambda v, xp: criteria_gaps(inner_edge(v), v["criteria"], xp),
-            in_posterior=False,
+            CRITERION,
+            (edge, "criteria"),
+            lambda v, xp: criteria_gaps(inner_edge(v), v["criteria"], xp),
         ),
         Quantity(
             "criteria",
@@ -250,13 +257,7 @@ def criteria_quantities(
 
 def gaps_from_logarithms(dims: tuple[str, ...]) -> Quantity:
     """Gaps between criteria, by their logarithms."""
-    return Quantity(
-        "gaps",
-        dims=dims,
-        needs=("log_gap",),
-        compute=lambda v, xp: xp.exp(v["log_gap"]),
-        in_posterior=False,
-    )
+    return intermediate("gaps", dims, ("log_gap",), lambda v, xp: xp.exp(v["log_gap"]))
 
 
 FREE_CRITERIA_QUANTITIES = (

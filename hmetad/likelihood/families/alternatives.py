@@ -45,6 +45,7 @@ from hmetad.likelihood.family import (
     Parameter,
     Quantity,
     Values,
+    intermediate,
 )
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
@@ -208,15 +209,7 @@ def margin_criteria(dims: tuple[str, ...], unit: str) -> tuple[Quantity, ...]:
     """Gaps, from their logarithms or from criteria, and criteria of the margin."""
     return (
         gaps_from_logarithms(dims),
-        Quantity(
-            "gaps",
-            dims=dims,
-            needs=("criteria",),
-            compute=lambda v, xp: xp.diff(
-                xp.concat([xp.zeros_like(v["criteria"][..., :1]), v["criteria"]], axis=-1)
-            ),
-            in_posterior=False,
-        ),
+        intermediate("gaps", dims, ("criteria",), gaps_of_criteria),
         Quantity(
             "criteria",
             "criteria of the margin",
@@ -228,21 +221,28 @@ def margin_criteria(dims: tuple[str, ...], unit: str) -> tuple[Quantity, ...]:
     )
 
 
+def gaps_of_criteria(v: Values, xp: Arrays) -> Array:
+    """Distances between criteria, from 0 on."""
+    criteria = v["criteria"]
+    return xp.diff(xp.concat([xp.zeros_like(criteria[..., :1]), criteria], axis=-1))
+
+
 def gaps_by_response(options: int, own: tuple[str, ...]) -> Quantity:
     """Gaps for each response, where it has its own and where all have the same."""
 
     def compute(v: Values, xp: Arrays) -> Array:
         return v["gaps"] if "response" in own else xp.stack([v["gaps"]] * options, axis=-2)
 
-    dims = ("response", "criterion")
-    return Quantity(
-        "gaps_by_response", dims=dims, needs=("gaps",), compute=compute, in_posterior=False
-    )
+    return intermediate("gaps_by_response", ("response", "criterion"), ("gaps",), compute)
 
 
 def bias_quantities(options: int, meta_criterion: str) -> tuple[Quantity, ...]:
     """Biases of the options, and those of the meta level."""
     of_options = contrasts(options)
+
+    def meta_biases(v: Values, _: Arrays) -> Array:
+        return meta_criterion_value(v["biases"], v["m_ratio"][..., None], meta_criterion)
+
     return (
         Quantity(
             "biases",
@@ -253,15 +253,7 @@ def bias_quantities(options: int, meta_criterion: str) -> tuple[Quantity, ...]:
             compute=lambda v, _: v["bias"] @ of_options.T,
             parameter="bias",
         ),
-        Quantity(
-            "meta_biases",
-            dims=("response",),
-            needs=("m_ratio", "biases"),
-            compute=lambda v, _: meta_criterion_value(
-                v["biases"], v["m_ratio"][..., None], meta_criterion
-            ),
-            in_posterior=False,
-        ),
+        intermediate("meta_biases", ("response",), ("m_ratio", "biases"), meta_biases),
     )
 
 

@@ -19,6 +19,7 @@ from hmetad.likelihood.family import (
     Parameter,
     Quantity,
     Values,
+    intermediate,
 )
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
@@ -187,10 +188,7 @@ def weights_of(process: Process, needs: tuple[str, ...]) -> list[Quantity]:
         own = process.weights(v, xp)[k]
         return own + xp.zeros_like(v["dprime"]) if isinstance(own, float) else own
 
-    return [
-        Quantity(name, needs=needs, compute=partial(weight, k), in_posterior=False)
-        for k, name in enumerate(WEIGHTS)
-    ]
+    return [intermediate(name, (), needs, partial(weight, k)) for k, name in enumerate(WEIGHTS)]
 
 
 LIMITS = (

@@ -6,7 +6,15 @@ meta-uncertainty of CASANDRE (Boundy-Singer et al., 2023) are one model in two u
 
 import math
 
-from hmetad.likelihood.family import NUMPY, Array, Arrays, Family, Parameter, Quantity
+from hmetad.likelihood.family import (
+    NUMPY,
+    Array,
+    Arrays,
+    Family,
+    Parameter,
+    Quantity,
+    intermediate,
+)
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
     CRITERION,
@@ -63,12 +71,11 @@ FAMILIES = (
                 always_finite=False,
             ),
             *criteria_quantities("c", lambda v: v["c"][..., None]),
-            Quantity(
+            intermediate(
                 "distances",
-                dims=CRITERION,
-                needs=("gaps",),
-                compute=lambda v, xp: xp.cumulative_sum(v["gaps"], axis=-1),
-                in_posterior=False,
+                CRITERION,
+                ("gaps",),
+                lambda v, xp: xp.cumulative_sum(v["gaps"], axis=-1),
             ),
         ),
         arguments=("dprime", "c", "meta_noise", "distances"),

@@ -27,6 +27,7 @@ from hmetad.likelihood.family import (
     Parameter,
     Quantity,
     Values,
+    intermediate,
 )
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
@@ -220,8 +221,8 @@ def meta_level(meta_criterion: str, own: tuple[str, ...]) -> tuple[Quantity, ...
         value = meta_criterion_value(beside(v["c"], own), v["m_ratio"], meta_criterion)
         return xp.broadcast_to(value, v["m_ratio"].shape)
 
-    def by_response(x: Array, xp: Arrays) -> Array:
-        return x if own else xp.stack([x, x], axis=-1)
+    def by_response(name: str, v: Values, xp: Arrays) -> Array:
+        return v[name] if own else xp.stack([v[name], v[name]], axis=-1)
 
     def inner_edge(v: Values) -> Array:
         return v["meta_c"] if own else v["meta_c"][..., None]
@@ -238,19 +239,9 @@ def meta_level(meta_criterion: str, own: tuple[str, ...]) -> tuple[Quantity, ...
             always_finite=False,
         ),
         *criteria_quantities("meta_c", inner_edge),
-        Quantity(
-            "meta_d_by_response",
-            dims=("response",),
-            needs=("meta_d",),
-            compute=lambda v, xp: by_response(v["meta_d"], xp),
-            in_posterior=False,
-        ),
-        Quantity(
-            "meta_c_by_response",
-            dims=("response",),
-            needs=("meta_c",),
-            compute=lambda v, xp: by_response(v["meta_c"], xp),
-            in_posterior=False,
+        *(
+            intermediate(f"{name}_by_response", ("response",), (name,), partial(by_response, name))
+            for name in ("meta_d", "meta_c")
         ),
     )
 
