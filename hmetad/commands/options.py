@@ -187,9 +187,8 @@ def parse_limits(rope: str) -> tuple[float, float]:
     try:
         lower, upper = map(float, rope.split(","))
     except ValueError as error:
-        raise NumberError(
-            "--rope", repr(rope), "two numbers", "Write --rope=-0.05,0.05."
-        ) from error
+        step = "Write --rope=-0.05,0.05."
+        raise NumberError("--rope", repr(rope), "two numbers", step) from error
     if not lower < upper:
         step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
         raise NumberError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)

@@ -284,12 +284,9 @@ def columns_of(parameter: Parameter, design: Design | None, cells: int) -> Float
     if design is None:
         return np.eye(cells)
     if design.blocks:
-        raise FormulaError(
-            f"formula of {parameter.name}",
-            repr(design.formula),
-            "a formula without groups in brackets: nothing is drawn to a population here",
-            "Use hmetad.fit for a group, or 0 + subject for values of each person.",
-        )
+        allowed = "a formula without groups in brackets: nothing is drawn to a population here"
+        step = "Use hmetad.fit for a group, or 0 + subject for values of each person."
+        raise FormulaError(f"formula of {parameter.name}", repr(design.formula), allowed, step)
     return design.columns
 
 

@@ -544,23 +544,21 @@ class Evaluation:
             return
         # Of several columns, codes are those of whole numbers.
         name = min(bare, key=lambda x: (self.cells[x].dtype.kind == "f", x))
-        raise FormulaError(
-            self.argument,
-            f"{name!r} without an intercept, and its values are numbers",
-            f"C({quote(name)}), a value for each level, or 1 + {quote(name)}, with a slope",
-        )
+        got = f"{name!r} without an intercept, and its values are numbers"
+        allowed = f"C({quote(name)}), a value for each level, or 1 + {quote(name)}, with a slope"
+        raise FormulaError(self.argument, got, allowed)
 
     def refuse_unseen_correlation(self, block: Block) -> None:
         """Raise where no group is seen under two conditions, so that no correlation can be seen."""
         groups = (block.columns[block.index == group] for group in range(len(block.groups)))
         if any(np.linalg.matrix_rank(own) > 1 for own in groups):
             return
-        raise FormulaError(
-            self.argument,
-            f"({block.written} | {block.factor}), and no {block.factor} seen under two conditions",
-            "correlated effects of groups that have cells in two conditions or more",
-            "Leave the effect out of the brackets, or write || for effects without a correlation.",
+        got = f"({block.written} | {block.factor}), and no {block.factor} seen under two conditions"
+        allowed = "correlated effects of groups that have cells in two conditions or more"
+        step = (
+            "Leave the effect out of the brackets, or write || for effects without a correlation."
         )
+        raise FormulaError(self.argument, got, allowed, step)
 
     def refuse_rank_deficient(self, common: Sequence[Term]) -> None:
         """Raise where a common column is a sum of others, and so has no coefficient of its own."""
@@ -569,12 +567,10 @@ class Evaluation:
             columns = np.hstack([columns, term.columns])
             if np.linalg.matrix_rank(columns) < columns.shape[1]:
                 others = ", ".join(t.name for t in common if t is not term) or "each other"
-                raise FormulaError(
-                    self.argument,
-                    f"{term.name!r}, whose columns are sums of those of {others}",
-                    "terms that can be told apart in these cells",
-                    "Leave one of them out, or fit more levels.",
-                )
+                got = f"{term.name!r}, whose columns are sums of those of {others}"
+                allowed = "terms that can be told apart in these cells"
+                step = "Leave one of them out, or fit more levels."
+                raise FormulaError(self.argument, got, allowed, step)
 
 
 def ordered_levels(texts: pd.Series) -> list[str]:
