@@ -104,6 +104,10 @@ class Answer:
         """Rows of the answer itself."""
         return self.listings[0].rows
 
+    def adding(self, *listings: Listing, **more: Any) -> "Answer":
+        """The same with further listings, and further keys of the JSON object."""
+        return replace(self, listings=(*self.listings, *listings), more={**self.more, **more})
+
     def record(self) -> dict[str, Any]:
         """The whole answer as an object of JSON: rows, notices, seed, versions, and more."""
         return {
@@ -152,8 +156,7 @@ class PrintOptions(Options):
                 print_table(listing.rows, listing.columns, listing.title + listing.hint)
         else:
             if written:
-                files = {"written": [str(path) for path in written]}
-                answer = replace(answer, more={**answer.more, **files})
+                answer = answer.adding(written=[str(path) for path in written])
             print_text(WRITERS[self.format](answer))
         say_notices(answer)
         if written:

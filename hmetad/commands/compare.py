@@ -452,8 +452,7 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
     said = {(one.code, one.message) for one in answer.notices}
     new = [one for one in hmetad.notices(ranks) if (one.code, one.message) not in said]
-    found, more = [*answer.notices, *new], {**answer.more, "ranks": rows}
-    return replace(answer, listings=(*answer.listings, listing), notices=found, more=more)
+    return replace(answer, notices=[*answer.notices, *new]).adding(listing, ranks=rows)
 
 
 def heading_of_ranks(rows: Sequence[Mapping[str, Any]], attrs: Mapping[str, Any]) -> str:
@@ -475,8 +474,7 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
             why = f" ({reason})" if reason else ""
             row[name] = f"{other['verdict']}{why}"
     listing = Listing(rows, columns, "Verdicts under other choices")
-    more = {**answer.more, "sensitivity": records}
-    return replace(answer, listings=(*answer.listings, listing), more=more)
+    return answer.adding(listing, sensitivity=records)
 
 
 def with_sources(

@@ -152,7 +152,7 @@ def fit(asked: FitOptions) -> None:
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options), has_cells=asked.cells)
     moved = moved_by_scale(asked, result, path)
-    answer = replace(answer, more={**answer.more, "moved": moved, "seconds": seconds})
+    answer = answer.adding(moved=moved, seconds=seconds)
     if asked.cells and asked.format == "csv" and not answer.more["about"]:
         answer = replace(answer, listings=answer.listings[::-1])
     asked.give(replace(answer, whole=notices_command([path])), [path])

@@ -6,7 +6,7 @@ Text such as "new worse than old" and decisions → outcome, its sentence and an
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import hmetad
@@ -145,7 +145,7 @@ def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
     numbers = outcome.row.rename({"label": "contrast", "mean": "difference"})
     fields = ["contrast", "difference", "lower", "upper", "verdict"]
     gated = {**said, **dict(zip(fields, numbers[fields], strict=True)), "exit": outcome.status}
-    return replace(answer, more={**answer.more, "gate": gated})
+    return answer.adding(gate=gated)
 
 
 def coverage_words(gate: Gate, decisions: "Decisions") -> str:

@@ -35,7 +35,7 @@ from hmetad.commands.answer import (
     writable_file,
 )
 from hmetad.commands.options import option_name, options_named, parse_pairs, split
-from hmetad.commands.trials import quantile_ratings
+from hmetad.commands.trials import warnings_said
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
 from hmetad.report.terminal import say, strict
 from hmetad.text.cells import csv_frame
@@ -273,10 +273,11 @@ def import_trials(kind: str, asked: ImportOptions) -> None:
     refuse_inputs(path, asked.path, is_read=partial(is_read_as, kind))
     trials, notices = reshaped_trials(read_trials(kind, asked), asked)
     if asked.ratings is not None:
-        if "confidence" not in trials:
-            step = "Name it by --columns confidence=NAME."
-            raise ColumnError("--ratings", "no column 'confidence'", "one to make ratings of", step)
-        trials["rating"] = quantile_ratings(trials["confidence"], asked.ratings)
+        if "confidence" not in trials or not trials["confidence"].notna().any():
+            step = "Name its place by --columns confidence=NAME, --field or --pattern."
+            raise ColumnError("--ratings", "no confidence", "some to make ratings of", step)
+        with warnings_said():
+            trials["rating"] = hmetad.bin_confidence(trials["confidence"], asked.ratings)
     remarks = said_remarks(trials, kind, asked.path)
     write_together({path: WRITERS[path.suffix](trials)})
     filled = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import hmetad
-from hmetad.base.errors import ColumnError, ConflictError, EmptyError, LabelError
+from hmetad.base.errors import ColumnError, ConflictError, LabelError
 from hmetad.base.lazy import import_on_call
 from hmetad.commands.answer import PrintOptions
 from hmetad.commands.options import Seed, options_named, split
@@ -199,15 +199,6 @@ def count_scanned(
         if trials.covariates:
             raise ConflictError("--covariates", "--correct")
         return hmetad.count_correct(table, **shared)
-
-
-def quantile_ratings(confidence: "pd.Series", ratings: int) -> "pd.Series":
-    """Ratings by quantiles of confidence; warnings become one line each."""
-    if not confidence.notna().any():
-        step = "Look at what was rejected; name the place of confidence by --field or --pattern."
-        raise EmptyError("--ratings", "no confidence to make ratings of", "confidence", step)
-    with warnings_said():
-        return hmetad.bin_confidence(confidence, ratings)
 
 
 @contextmanager
