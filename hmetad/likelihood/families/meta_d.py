@@ -15,6 +15,7 @@ Source: Maniscalco & Lau (2012, 2014); Fleming (2017).
 import math
 from collections.abc import Mapping
 from functools import cache, partial
+from typing import Any
 
 from hmetad.base.errors import ChoiceError
 from hmetad.likelihood.family import (
@@ -94,14 +95,10 @@ def meta_d(
         quantities=quantities(scale, meta_criterion, own, has_s=name == "unequal-variance"),
         arguments=("dprime", "c", "meta_d_by_response", "meta_c_by_response", "gaps", "s"),
         log_probabilities=log_joint_probabilities,
-        parameter_of_interest=scale,
-        symbol="M",
-        plotted="m_ratio",
-        compared=scale_compared(scale),
+        **about_efficiency(scale, "responses"),
         tabulated=("dprime", "c", "meta_d", "m_ratio"),
         method=METHOD,
         limits=LIMITS,
-        reference=(1.0, "M-ratio of 1: confidence uses all the information behind the responses"),
         from_counts=() if type1 == "joint" else ("dprime", "c"),
         choices=CHOICES,
         chosen={**chosen, "type1": type1},
@@ -129,9 +126,18 @@ def scale_parameter(scale: str, dims: tuple[str, ...]) -> Parameter:
     return Parameter("meta_d", "meta-d′", prior, dims, has_formula=False, prior_centre="dprime")
 
 
-def scale_compared(scale: str) -> str:
-    """What cells are compared in: log M, unless M itself carries the prior and may be negative."""
-    return "m_ratio" if scale == "m" else "log_m"
+def about_efficiency(scale: str, of: str) -> dict[str, Any]:
+    """What a record says of M: its symbol, where tables and figures show it, and a line at 1.
+
+    Cells are compared in log M, unless M itself carries the prior and may be negative.
+    """
+    return {
+        "parameter_of_interest": scale,
+        "symbol": "M",
+        "plotted": "m_ratio",
+        "compared": "m_ratio" if scale == "m" else "log_m",
+        "reference": (1.0, f"M-ratio of 1: confidence uses all the information behind the {of}"),
+    }
 
 
 def criteria_parameter(criteria: str) -> Parameter:
