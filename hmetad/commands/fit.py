@@ -6,10 +6,9 @@ File and a model card or formula → file of the fit, and estimates by cell or o
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import product
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CARDS = {"model": "model", "title": "title", "question": "question"}
-SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
-SHOWN |= {"lower": "lower", "upper": "upper"}
 POPULATION = {"quantity": "population", "term": "", "mean": "mean"}
 POPULATION |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
 WITHHELD = {"withheld": "withheld for"}
@@ -208,8 +205,7 @@ def fit_answer(
         # Observers with values of their own are no population.
         own = {row["cell"] for row in rows if is_crossed}
         told = [row for row in population if row["term"] not in own]
-        is_some = any(row["withheld"] for row in told)
-        shown = Listing(told, POPULATION | (WITHHELD if is_some else {}), title)
+        shown = population_listing(told, title)
         is_shown = has_cells or len(rows) <= MOST_ROWS
         listings = [shown, cells] if is_shown else [shown]
         listings = [cells, shown] if is_crossed else listings
@@ -228,6 +224,12 @@ def fit_answer(
             "convergence": hmetad.report.convergence_record(result),
         },
     )
+
+
+def population_listing(rows: list[dict[str, Any]], title: str) -> Listing:
+    """What is known of a population, with the column that says what is withheld, if anything is."""
+    is_some = any(row["withheld"] for row in rows)
+    return Listing(rows, POPULATION | (WITHHELD if is_some else {}), title)
 
 
 def parse_formulas(
@@ -333,7 +335,7 @@ def estimates(asked: EstimatesOptions) -> None:
     )
     result = hmetad.bayes.thin_draws(result)
     hmetad.save_fit(result, *written)
-    rows = [*variable_rows(result, ci_prob)]
+    rows = rows_of(hmetad.report.population_table(result, ci_prob=ci_prob))
     title = f"{result.attrs['formula']}: posterior means, {100 * ci_prob:g} % intervals"
     said: dict[str, Any] = {name: result.attrs[name] for name in ("formula", "link")}
     stats = result["sample_stats"]
@@ -341,7 +343,7 @@ def estimates(asked: EstimatesOptions) -> None:
     said |= {name: float(stats[name].max()) for name in numbers}
     said["convergence"] = hmetad.report.convergence_record(result)
     answer = Answer(
-        (Listing(rows, SHOWN, title),),
+        (population_listing(rows, title),),
         hmetad.notices(result),
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),
@@ -358,22 +360,6 @@ def source_of(asked: EstimatesOptions) -> Any:
     source = hmetad.bayes.load_source(asked.file)
     refuse_codes([asked.formula.partition("~")[2] or "1"], source["posterior"].to_dataset())
     return source
-
-
-def variable_rows(fit: "xr.DataTree", ci_prob: float) -> Iterator[dict[str, Any]]:
-    """Mean, SD and interval of each place of coefficients, standard deviations and correlations."""
-    sampled = ["chain", "draw"]
-    for name, values in fit["posterior"].data_vars.items():
-        if values.attrs["role"] not in ("coefficient", "sd", "correlation"):
-            continue
-        parts = {"mean": values.mean(sampled), "sd": values.std(sampled)}
-        parts["lower"] = values.quantile((1 - ci_prob) / 2, sampled)
-        parts["upper"] = values.quantile((1 + ci_prob) / 2, sampled)
-        places = [str(dim) for dim in values.dims if dim not in sampled]
-        for labels in product(*(values[dim].values.tolist() for dim in places)):
-            at = dict(zip(places, labels, strict=True))
-            numbers = {part: float(own.sel(at)) for part, own in parts.items()}
-            yield {"variable": str(name), "place": " | ".join(map(str, labels)), **numbers}
 
 
 def models(asked: PrintOptions) -> None:

@@ -64,7 +64,7 @@ def test_a_gate_without_a_verdict_says_how_many_draws_would_do(folder):
 def test_estimates_are_modelled_and_compared(folder):
     asked = "estimates draws.nc --formula 'auroc2 ~ 0 + model + (1 | set)' --link logit"
     done = run(folder, f"{asked} --seed 1 -o fit.nc --json")
-    rows = {(row["variable"], row["place"]): row for row in done.answer["rows"]}
+    rows = {(row["variable"], row["term"]): row for row in done.answer["rows"]}
     assert rows["logit_auroc2_model", "b"]["mean"] > rows["logit_auroc2_model", "a"]["mean"]
     assert ("logit_auroc2_1|set_sigma", "") in rows
     line = "compare fit.nc --over model --within set --rope=-0.02,0.02 -o fit.md --json"
