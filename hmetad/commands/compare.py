@@ -4,7 +4,7 @@ Fits and a question → decisions, on the terminal, as a table or as a report.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,6 +21,7 @@ from hmetad.base.errors import (
     NumberError,
     nearest,
 )
+from hmetad.base.lazy import import_on_call
 from hmetad.base.results import results, shown_in
 from hmetad.commands.answer import (
     DATA_FILES,
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
+method_text: Callable[..., Any] = import_on_call(
+    "hmetad.report.contents.estimates_fit", "method_text"
+)
 SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
 
 
@@ -525,37 +529,27 @@ def command_of(fit: "xr.DataTree") -> str:
 
 
 def method_of(fits: Fits, asked: CompareOptions) -> str:
-    """How draws were made and what they predict, in a sentence for each that is compared."""
-    said = {name: source_method(fit) for name, fit in fits.items()}
-    if len(said) == 1:
-        words = f"{next(iter(said.values()))}; differences are taken draw by draw."
-    else:
-        each = " ".join(f"{name}: {words}." for name, words in said.items())
-        words = f"{each} Draws of one are paired with draws of another as independent ones."
+    """How draws were made, those that are compared one after the other, and what they predict."""
+    each = {name: source_method(fit) for name, fit in fits.items()}
+    words = [f"{name}: {text}" if len(each) > 1 else text for name, text in each.items()]
+    pairs = "Draws of one are paired with draws of another as independent ones."
+    words.append(pairs if len(each) > 1 else "Differences are taken draw by draw.")
     if asked.new:
-        names = " and ".join(asked.new)
-        words += f" They are predictions for a new {names}, with effects drawn from its population."
+        new = " and ".join(asked.new)
+        words.append(f"They are predictions for a new {new}, with effects from its population.")
     elif asked.population:
-        words += " They are of the population: of groups as they are on average."
-    return words
+        words.append("They are of the population: of groups as they are on average.")
+    return " ".join(words)
 
 
 def source_method(fit: "xr.DataTree") -> str:
-    """How draws were made, in words."""
-    sizes = fit["posterior"].sizes
-    number = f"{sizes.get('chain', 1) * sizes['draw']:,}"
-    seed = f"(seed {fit.attrs.get('seed', '')})"
-    command = command_of(fit)
-    if command == "fit":
-        return f"{number} posterior draws of a model of counts {seed}"
+    """How draws were made, in a sentence."""
+    command, sizes = command_of(fit), fit["posterior"].sizes
+    if command == "estimates":
+        return str(method_text(fit))
+    made = "posterior draws of a model of counts"
     if command == "measures":
         unit = (fit.attrs.get("cluster") or "trial").replace(", ", " and ")
         made = f"{fit.attrs.get('kind', '')} draws, with {unit} as the unit that is drawn"
-        return f"{number} {made} {seed}"
-    link = fit.attrs.get("link", "identity")
-    scale = "" if link == "identity" else f" on the scale of the {link}"
-    errors = "covariance of draws" if fit.attrs.get("source") == "draws" else "standard errors"
-    return (
-        f"{number} posterior draws of a hierarchical normal model, {fit.attrs['formula']}{scale}, "
-        f"of estimates with the {errors} as their errors {seed}"
-    )
+    seed = fit.attrs.get("seed", "")
+    return f"{sizes.get('chain', 1) * sizes['draw']:,} {made} (seed {seed})."
