@@ -268,23 +268,17 @@ def set_derivatives(counts: Floats, levels: int, edges: Edges) -> float:
 
 @compiled
 def add_row(
-    counts: Floats,
-    levels: int,
-    scale: float,
-    shifts: int,
-    edges: Edges,
-    slopes: Floats,
-    bend: Floats,
+    counts: Floats, used: int, scale: float, shifts: int, edges: Edges, slopes: Floats, bend: Floats
 ) -> float:
     """Add derivatives by the unknowns, and return ℓ.
 
     Edges from the second on are `scale` times the unknowns, plus so many shifts by the last ones.
     Of minus the Hessian the lower triangle is set.
     """
-    value = set_derivatives(counts, levels, edges)
+    value = set_derivatives(counts, used, edges)
     _, _, slope, curve, link, by = edges
     first = len(slopes) - shifts
-    for k in range(levels):
+    for k in range(used):
         own = k - 1
         if k > 0:
             slopes[own] += scale * slope[k]

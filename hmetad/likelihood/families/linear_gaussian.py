@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 from hmetad.likelihood.family import (
     NUMPY,
@@ -54,25 +55,19 @@ LINKS: dict[str, tuple[str, Callable[[Array, Arrays], Array]]] = {
 }
 
 
-def pair(
-    quantity: str,
-    said: str,
-    link: str,
-    mu: float,
-    sigma: float,
-    ratings_needed: int = 2,
-    levels_needed: int = 1,
-) -> Pair:
-    """A parameter of confidence, and the quantity on whose transformed scale it is."""
+def pair(quantity: str, said: str, link: str, mu: float, sigma: float, **needed: Any) -> Pair:
+    """A parameter of confidence, and the quantity on whose transformed scale it is.
+
+    `needed` are numbers of ratings or levels of d′ without which counts do not tell of it.
+    """
     name, (scale, function) = f"{link}_{quantity}", LINKS[link]
     return (
         Parameter(
             name,
             f"{scale}{said}",
             Prior("Normal", mu=mu, sigma=sigma),
-            ratings_needed=ratings_needed,
-            levels_needed=levels_needed,
             link=link,
+            **needed,
         ),
         Quantity(
             quantity,

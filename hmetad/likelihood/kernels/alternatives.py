@@ -34,6 +34,8 @@ from hmetad.likelihood.tails import (
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
+# Log-probabilities of outcomes (correct, rating), and their derivatives in a further dim.
+type Outcomes = tuple[Floats, Floats]
 
 # Columns of the arguments: d′, meta-d′, number of options, whether noise is Gumbel's; then gaps.
 D, META, OPTIONS, GUMBEL, GAPS = range(5)
@@ -109,9 +111,10 @@ def fill_outcomes(
     for k in range(1, len(y)):
         y[k] = y[k - 1] + SQRT2 * at[GAPS + k - 1]
     log_p[:], jacobian[:] = 0.0, 0.0
-    add_level(D, at, y[:1], is_asked[0], log_p[0], jacobian[0], room)
+    found = log_p[0], jacobian[0]
+    add_level(D, at, y[:1], is_asked[0], found, room)
     if len(y) > 1:
-        add_level(META, at, y, is_asked[0], log_p[0], jacobian[0], room)
+        add_level(META, at, y, is_asked[0], found, room)
 
 
 @compiled
@@ -128,19 +131,14 @@ def nodes_of(spread: float, step: float) -> int:
 
 @compiled
 def add_level(
-    column: int,
-    at: Floats,
-    y: Floats,
-    is_asked: Floats,
-    log_p: Floats,
-    jacobian: Floats,
-    room: Floats,
+    column: int, at: Floats, y: Floats, is_asked: Floats, found: Outcomes, room: Floats
 ) -> None:
     """Add log P(margin | correct) to the outcomes (correct, rating), and its derivatives.
 
     With a single edge it is P(correct).
     """
-    levels, d, m = len(y), at[column] / SQRT2, float(round(max(at[OPTIONS], 2.0)))
+    (log_p, jacobian), levels, d = found, len(y), at[column] / SQRT2
+    m = float(round(max(at[OPTIONS], 2.0)))
     is_gumbel, sums, slopes = at[GUMBEL] > 0, np.zeros((levels + 1, SUMS)), np.empty(4)
     is_summed = not is_gumbel and abs(d) <= SPREAD
     if is_summed:

@@ -31,6 +31,9 @@ from hmetad.likelihood.kernels.alternatives import (
 from hmetad.likelihood.tails import FAR, fill_tails
 
 type Floats = NDArray[np.float64]
+type Rooms = tuple[Floats, Floats]
+# The first choice that is summed over, and the one after the last.
+type Choices = tuple[int, int]
 
 # Columns of the arguments: d′, meta-d′, number of options; then their biases, those of the meta
 # level, and gaps, of all responses or of each.
@@ -134,7 +137,7 @@ def level_value(
     y: Floats,
     counts: Floats,
     choices: tuple[int, int, tuple[int, int, int]],
-    rooms: tuple[Floats, Floats],
+    rooms: Rooms,
     found: tuple[Floats, Floats, Floats, Floats],
 ) -> float:
     """Σ n log P(margin | right option, choice), of choices from the first to before the last.
@@ -154,7 +157,7 @@ def level_value(
     is_summed = spread <= SPREAD
     if is_summed:
         fill_functions(d, b, y, n, b.min() + min(d, 0.0) - REACH, rooms)
-        fill_sums(first, last, n, step, rooms, sums, by_sums)
+        fill_sums((first, last), n, step, rooms, sums, by_sums)
     value = 0.0
     for s in range(m):
         for r in range(first, last):
@@ -187,7 +190,7 @@ def level_value(
                     one, by_one = log_p[0, s, r], jacobian[0, s, r]
                     add_margin(k, levels, log_area, moves, columns, one, by_one)
     if is_summed and len(log_p) == 0:
-        add_slopes(first, last, n, weights, rooms, by_means, by_y)
+        add_slopes((first, last), n, weights, rooms, by_means, by_y)
     return value
 
 
@@ -217,9 +220,7 @@ def add_moves(at: tuple[int, int], weight: float, slopes: Floats, by_means: Floa
 
 
 @compiled
-def fill_functions(
-    d: float, b: Floats, y: Floats, n: int, start: float, rooms: tuple[Floats, Floats]
-) -> None:
+def fill_functions(d: float, b: Floats, y: Floats, n: int, start: float, rooms: Rooms) -> None:
     """Functions of x at all edges, of which the first is 0."""
     (functions, of_x), m, levels = rooms, len(b), len(y)
     step, half = step_of(m), levels * m * n
@@ -257,19 +258,14 @@ def fill_functions(
 
 @compiled
 def fill_sums(
-    first: int,
-    last: int,
-    n: int,
-    step: float,
-    rooms: tuple[Floats, Floats],
-    sums: Floats,
-    by_sums: Floats,
+    choices: Choices, n: int, step: float, rooms: Rooms, sums: Floats, by_sums: Floats
 ) -> None:
     """Sums of all integrands, by right option, choice and edge.
 
     And, unless there is no room for them, their derivatives by the means of the other options.
     """
-    (functions, of_x), m, levels = rooms, sums.shape[0], sums.shape[2] - 1
+    (functions, of_x), (first, last) = rooms, choices
+    m, levels = sums.shape[0], sums.shape[2] - 1
     half = levels * m * n
     products, ratios = functions[UNDER], functions[BELOW, half:]
     for k in range(levels):
@@ -305,13 +301,7 @@ def product_sum(n: int, a: Floats, b: Floats) -> float:
 
 @compiled
 def add_slopes(
-    first: int,
-    last: int,
-    n: int,
-    weights: Floats,
-    rooms: tuple[Floats, Floats],
-    by_means: Floats,
-    by_y: Floats,
+    choices: Choices, n: int, weights: Floats, rooms: Rooms, by_means: Floats, by_y: Floats
 ) -> None:
     """Add derivatives by biases, d and edges of what has these weights by its sums."""
     (functions, of_x), m, levels = rooms, len(weights), weights.shape[2] - 1
@@ -323,7 +313,7 @@ def add_slopes(
         for j in range(m):
             for i in range(n):
                 together[i] += hazards[at + j * n + i]
-        fill_pulls(first, last, n, k, weights, rooms, together)
+        fill_pulls(choices, n, k, weights, rooms, together)
         every[:] = 0.0
         for j in range(m):
             for i in range(n):
@@ -340,16 +330,11 @@ def add_slopes(
 
 @compiled
 def fill_pulls(
-    first: int,
-    last: int,
-    n: int,
-    k: int,
-    weights: Floats,
-    rooms: tuple[Floats, Floats],
-    together: Floats,
+    choices: Choices, n: int, k: int, weights: Floats, rooms: Rooms, together: Floats
 ) -> None:
     """Sums of the integrands U at an edge over choices and over right options."""
     (functions, of_x), m, levels = rooms, len(weights), weights.shape[2] - 1
+    first, last = choices
     half, at, hazards = levels * m * n, k * m * n, functions[HAZARD]
     products, ratios = functions[UNDER], functions[BELOW]
     of_x[BY_RIGHT:] = 0.0

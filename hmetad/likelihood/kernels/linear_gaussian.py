@@ -54,6 +54,7 @@ from hmetad.likelihood.tails import (
 )
 
 type Floats = NDArray[np.float64]
+type Rooms = tuple[Floats, Floats]
 
 # Sizes of the outcomes' axes before the ratings: stimuli and responses.
 AXES = (2, 2)
@@ -138,7 +139,7 @@ def fill_outcomes(
     last = log_p.shape[2] - 1
     v = math.hypot(a, at[SIGMA])
     rho, s = a / v, at[SIGMA] / v
-    edges, log_edges = room[2], room[3]
+    rooms, edges, log_edges = (room[0], room[1]), room[2], room[3]
     for stimulus in range(2):
         mu = (stimulus - 0.5) * d
         for response in range(2):
@@ -151,9 +152,8 @@ def fill_outcomes(
                 edges[k + 1] = (side * at[THETA + response * last + k] - mean) / v
             for k in range(last + 1):
                 if is_asked[stimulus, response, k] > 0:
-                    log_p[stimulus, response, k] = log_strip(
-                        edges[k], edges[k + 1], h, rho, s, room[0], room[1]
-                    )
+                    own = log_strip(edges[k], edges[k + 1], h, rho, s, rooms)
+                    log_p[stimulus, response, k] = own
             if jacobian.size == 0:
                 continue
             fill_log_edges(edges, last, h, rho, s, log_edges)
@@ -203,9 +203,7 @@ def slopes_of_area(
 
 
 @compiled
-def log_strip(
-    lower: float, upper: float, h: float, rho: float, s: float, room: Floats, work: Floats
-) -> float:
+def log_strip(lower: float, upper: float, h: float, rho: float, s: float, rooms: Rooms) -> float:
     """Log P(x > 0, lower < z < upper), where x ~ N(h, 1), z ~ N(0, 1).
 
     Parameters
@@ -216,7 +214,7 @@ def log_strip(
         Mean of x.
     rho, s : float
         Correlation of x and z, and √(1 - ρ²), which may be 0.
-    room, work : array, shape (NODES,)
+    rooms : tuple of two arrays, shape (NODES,)
         Scratch space.
 
     Returns
@@ -235,7 +233,7 @@ def log_strip(
     value = -math.inf
     if lower < start and s > TINY:
         inner = min(upper, start)
-        value = log_shaded(lower, inner, h, rho, s, -1.0, room, work)
+        value = log_shaded(lower, inner, h, rho, s, -1.0, rooms)
     if upper > start:
         outer = max(lower, start)
         whole = log_between(outer, upper)[0]
@@ -243,7 +241,7 @@ def log_strip(
             # No more than half of the whole is missing, and no more than s·φ(h)·R(0).
             bound = math.log(s / 2) - h * h / 2
             if whole > -math.inf and bound > whole - NEGLIGIBLE:
-                missing = log_shaded(outer, upper, h, rho, s, 1.0, room, work)
+                missing = log_shaded(outer, upper, h, rho, s, 1.0, rooms)
                 whole += math.log1p(-min(math.exp(missing - whole), 0.5))
         if value == -math.inf:
             value = whole
@@ -255,14 +253,7 @@ def log_strip(
 
 @compiled
 def log_shaded(
-    lower: float,
-    upper: float,
-    h: float,
-    rho: float,
-    s: float,
-    side: float,
-    room: Floats,
-    work: Floats,
+    lower: float, upper: float, h: float, rho: float, s: float, side: float, rooms: Rooms
 ) -> float:
     """Log of s·φ(h)·∫ φ(u)·R(side·(hs + ρu)) du from z = lower to z = upper."""
     first, last = (lower + rho * h) / s, (upper + rho * h) / s
@@ -275,25 +266,17 @@ def log_shaded(
     start, slope = side * h * s, side * rho
     total = 0.0
     if (last - first) * (last - first) <= 2 * FARTHEST:
-        total += panel(first, last, top, start, slope, room, work)
+        total += panel(first, last, top, start, slope, rooms)
     else:
-        total += panel(first, top, top, start, slope, room, work)
-        total += panel(top, last, top, start, slope, room, work)
+        total += panel(first, top, top, start, slope, rooms)
+        total += panel(top, last, top, start, slope, rooms)
     if total == 0.0:
         return -math.inf
     return math.log(s * total) - (h * h + top * top) / 2 - 2 * LOG_SQRT_2PI
 
 
 @compiled
-def panel(
-    first: float,
-    last: float,
-    top: float,
-    start: float,
-    slope: float,
-    room: Floats,
-    work: Floats,
-) -> float:
+def panel(first: float, last: float, top: float, start: float, slope: float, rooms: Rooms) -> float:
     """∫ exp(-(u² - top²)/2)·R(start + slope·u) du from first to last; φ is largest at `top`."""
     width = last - first
     if width <= 0:
@@ -307,8 +290,8 @@ def panel(
     else:
         rule, number = 2, NODES
     half, center = (last - first) / 2, (last + first) / 2
-    shifts = room.view(np.int64)
-    powers = work.view(np.int64)
+    (room, work), area = rooms, 0.0
+    shifts, powers = room.view(np.int64), work.view(np.int64)
     for i in range(number):
         u = center + half * PLACES[rule, i]
         exponent = (top - u) * (top + u) / 2
@@ -321,7 +304,6 @@ def panel(
         work[i] = total * mills(start + slope * u) * WEIGHTS[rule, i]
     for i in range(number):
         powers[i] += shifts[i] << EXPONENT
-    area = 0.0
     for i in range(number):
         area += work[i]
     return area * half

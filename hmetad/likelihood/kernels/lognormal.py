@@ -37,6 +37,8 @@ from hmetad.likelihood.tails import (
 
 type Floats = NDArray[np.float64]
 type Slopes = tuple[float, float, float, float, float]
+# Mean of the evidence, both distances, and q.
+type Area = tuple[float, float, float, float]
 
 # Sizes of the outcomes' axes before the ratings: stimuli and responses.
 AXES = (2, 2)
@@ -261,9 +263,7 @@ def log_summed_area(
 
 
 @compiled
-def log_scaled_area(
-    h: float, lower: float, upper: float, q: float
-) -> tuple[float, float, float, float, float]:
+def log_scaled_area(h: float, lower: float, upper: float, q: float) -> Slopes:
     """Log of an expected area, and its derivatives by h, both distances and q.
 
     Parameters
@@ -283,30 +283,30 @@ def log_scaled_area(
     """
     if math.isnan(h + lower + upper + q):
         return math.nan, math.nan, math.nan, math.nan, math.nan
-    finest = min(STEP, 0.5 / math.sqrt(1 + q * q * h * h))
+    of, finest = (h, lower, upper, q), min(STEP, 0.5 / math.sqrt(1 + q * q * h * h))
     step = max(finest, REACH / MOST_STEPS)
-    top, first, last = find_range(h, lower, upper, q, -REACH, REACH, step)
+    top, first, last = find_range(of, -REACH, REACH, step)
     if q > 0 and 1 < lower < math.inf:
         # Where the scale brings a far edge back to the evidence.
-        top = max(top, log_integrand(q / 2 - math.log(lower) / q, h, lower, upper, q)[0])
+        top = max(top, log_integrand(q / 2 - math.log(lower) / q, of)[0])
     # Beyond the reach there is no more than its normal tail.
     reach = math.sqrt(2 * max(0.0, NEGLIGIBLE - top))
     if REACH < reach < math.inf:
         step = max(finest, reach / MOST_STEPS)
-        top, first, last = find_range(h, lower, upper, q, -reach, reach, step)
+        top, first, last = find_range(of, -reach, reach, step)
     # Very far out that is done in stages, each within the range of the one before.
     for _ in range(STAGES):
         if step <= finest:
             break
         step = max(finest, (last - first) / MOST_STEPS)
-        top, first, last = find_range(h, lower, upper, q, first, last, step)
+        top, first, last = find_range(of, first, last, step)
     if top == -math.inf:
         return top, 0.0, 0.0, 0.0, 0.0
-    total, by_h, by_lower, by_upper, by_q = sums(h, lower, upper, q, first, last, step, top)
+    total, by_h, by_lower, by_upper, by_q = sums(of, first, last, step, top)
     for _ in range(HALVINGS):
         step /= 2
         before = total
-        total, by_h, by_lower, by_upper, by_q = sums(h, lower, upper, q, first, last, step, top)
+        total, by_h, by_lower, by_upper, by_q = sums(of, first, last, step, top)
         if abs(total - before) <= SETTLED * total or last - first > MOST_STEPS * step:
             break
     return (
@@ -319,10 +319,9 @@ def log_scaled_area(
 
 
 @compiled
-def log_integrand(
-    z: float, h: float, lower: float, upper: float, q: float
-) -> tuple[float, float, float, float]:
+def log_integrand(z: float, of: Area) -> tuple[float, float, float, float]:
     """Log of exp(-z²/2)·area at z; φ(upper)/area, (φ(upper) - φ(lower))/area; the scale."""
+    h, lower, upper, q = of
     # Products with distances of 0 and ∞ stay what they are.
     scale = math.exp(min(max(q * (z - q / 2), -LONGEST), LONGEST))
     log_area, share, tilt = log_between(lower * scale - h, upper * scale - h)
@@ -330,38 +329,28 @@ def log_integrand(
 
 
 @compiled
-def find_range(
-    h: float, lower: float, upper: float, q: float, start: float, stop: float, step: float
-) -> tuple[float, float, float]:
+def find_range(of: Area, start: float, stop: float, step: float) -> tuple[float, float, float]:
     """Largest log integrand on a grid, and the range outside of which it is negligible."""
     number = math.ceil((stop - start) / step)
     top, first, last = -math.inf, 0, number
     for i in range(number + 1):
-        top = max(top, log_integrand(start + i * step, h, lower, upper, q)[0])
+        top = max(top, log_integrand(start + i * step, of)[0])
     limit = top - NEGLIGIBLE
-    while first < number and log_integrand(start + first * step, h, lower, upper, q)[0] < limit:
+    while first < number and log_integrand(start + first * step, of)[0] < limit:
         first += 1
-    while last > first and log_integrand(start + last * step, h, lower, upper, q)[0] < limit:
+    while last > first and log_integrand(start + last * step, of)[0] < limit:
         last -= 1
     return top, start + (first - 1) * step, start + (last + 1) * step
 
 
 @compiled
-def sums(
-    h: float,
-    lower: float,
-    upper: float,
-    q: float,
-    first: float,
-    last: float,
-    step: float,
-    top: float,
-) -> tuple[float, float, float, float, float]:
+def sums(of: Area, first: float, last: float, step: float, top: float) -> Slopes:
     """Trapezoidal sums of the integrand over exp(top), and of its derivatives."""
-    total = by_h = by_lower = by_upper = by_q = 0.0
+    (_, lower, upper, q), total = of, 0.0
+    by_h = by_lower = by_upper = by_q = 0.0
     for i in range(round((last - first) / step) + 1):
         z = first + i * step
-        value, share, tilt, scale = log_integrand(z, h, lower, upper, q)
+        value, share, tilt, scale = log_integrand(z, of)
         weight = step * math.exp(value - top)
         if weight == 0:
             continue
