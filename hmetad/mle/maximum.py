@@ -231,12 +231,12 @@ def climb(search: Search, rows: Integers, start: Floats) -> None:
 
     def work(part: Integers) -> None:
         own, m, scale = counts[part], start[part], s[part]
-        offset, ratio, found = rule.offset[part], rule.ratio[part], best[part]
-        begin = starting_edges(own, m, offset + ratio * m, scale)
+        place, found = (rule.offset[part], rule.ratio[part], scale), best[part]
+        begin = starting_edges(own, m, place[0] + place[1] * m, scale)
         used, moved, levels = gather_used(own, begin)
         moved[..., 0] = 0.0
         levels = np.where(has_side, levels, 0)
-        is_better = maximise(used, levels, m, moved, offset, ratio, scale, found)
+        is_better = maximise(used, levels, m, moved, place, found)
         is_moved = is_better[:, None, None] & has_side[:, None]
         best[part] = found
         edges[part] = np.where(is_moved, spread_used(moved, own, 0.0), edges[part])

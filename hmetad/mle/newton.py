@@ -21,6 +21,7 @@ from hmetad.likelihood.tails import log_area, log_tail, mills
 
 type Floats = NDArray[np.float64]
 type Whole = NDArray[np.int64]
+type Place = tuple[Floats, Floats, Floats]
 
 ITERATIONS = 100
 HALVINGS = 30
@@ -224,14 +225,7 @@ def climb(
 
 @compiled
 def maximise(
-    counts: Floats,
-    levels: Whole,
-    start_m: Floats,
-    edges: Floats,
-    offset: Floats,
-    ratio: Floats,
-    s: Floats,
-    best: Floats,
+    counts: Floats, levels: Whole, start_m: Floats, edges: Floats, place: Place, best: Floats
 ) -> NDArray[np.bool_]:
     """Maximise every cell from its start; better maxima replace those in `best`.
 
@@ -242,8 +236,10 @@ def maximise(
         ratings that somebody used.
     levels : array of int, shape (cells, 2)
         How many there are; 0 for a response that is not fitted.
-    start_m, offset, ratio, s : array, shape (cells,)
-        Where m begins; κ = offset + ratio·m; s = σ_S1/σ_S2.
+    start_m : array, shape (cells,)
+        Where m begins.
+    place : tuple of three arrays, shape (cells,)
+        Of κ = offset + ratio·m the offset and the ratio, and s = σ_S1/σ_S2.
     edges : array, shape (cells, 2, K)
         Rising distances from κ, on the inner side of each level, the first 0: moved to the maximum.
     best : array, shape (cells, 6)
@@ -255,7 +251,7 @@ def maximise(
     array of bool, shape (cells,)
         Whether what was found is better.
     """
-    cells, ratings = len(counts), counts.shape[3]
+    (offset, ratio, s), cells, ratings = place, len(counts), counts.shape[3]
     trial, is_better = np.zeros((2, ratings)), np.zeros(cells, np.bool_)
     work, point = np.zeros((2, ROWS, ratings)), np.zeros(POINTS)
     for i in range(cells):

@@ -18,6 +18,7 @@ from hmetad.base.checks import whole
 from hmetad.base.errors import ModelError, NumberError, ShapeError, SourceError
 from hmetad.base.variable_roles import Role
 from hmetad.bayes.fitted import Fitted
+from hmetad.likelihood.family import TWO_ALTERNATIVES
 from hmetad.norms import populations
 from hmetad.simulate.simulate import simulate_counts, with_dims
 
@@ -186,7 +187,7 @@ def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], .
     """Gaps of both responses, (2, K - 1); one number is that of all."""
     levels = RATINGS if ratings is None else ratings
     whole(2)("ratings", levels)
-    gaps = with_dims("gaps", given, ("response", "criterion"), levels)
+    gaps = with_dims("gaps", given, ("response", "criterion"), TWO_ALTERNATIVES.sizes(levels))
     if gaps.ndim != 2:
         raise ShapeError("gaps", f"shape {gaps.shape}", "one number, or shape (2, K - 1)")
     if ratings is not None and gaps.shape[1] != levels - 1:

@@ -127,7 +127,7 @@ def simulate_counts(
     fixed: dict[str, Floats] = {}
     if likelihood == "meta-d":
         likelihood = "response-conditional"
-        asked, fixed = meta_d_values(asked, [*values], ratings)
+        asked, fixed = meta_d_values(asked, [*values])
     own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
     record = load_likelihood(likelihood, **own_rule, **chosen)
     usual = (
@@ -148,7 +148,7 @@ def simulate_counts(
 
 
 def meta_d_values(
-    asked: Mapping[str, Any], others: Sequence[str], ratings: int
+    asked: Mapping[str, Any], others: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Values of meta-d′ for the likelihood with an M for each response, and those it has fixed.
 
@@ -162,7 +162,7 @@ def meta_d_values(
     # An M for each response, of which both may be the same.
     both = {"m_ratio": np.stack([m_ratio, m_ratio], axis=-1)} if np.ndim(m_ratio) == 1 else {}
     rest = {name: value for name, value in asked.items() if name != "s"}
-    return rest | both, {"s": with_dims("s", asked.get("s", 1.0), (), ratings)}
+    return rest | both, {"s": with_dims("s", asked.get("s", 1.0), (), {})}
 
 
 def labelled_counts(
@@ -296,14 +296,12 @@ def design_values(
         if name not in known:
             raise UnknownError("values", repr(name), ", ".join(sorted(known)), nearest(name, known))
     levels = ratings_of(likelihood, asked, ratings)
-    values = {
-        name: with_dims(name, value, likelihood.dims(name), levels, likelihood.layout)
-        for name, value in asked.items()
-    }
+    whole(1)("ratings", levels)
+    dims, sizes = likelihood.dims, likelihood.layout.sizes(levels)
+    values = {name: with_dims(name, value, dims(name), sizes) for name, value in asked.items()}
     for name, value in usual.items():
         if name in known and name not in likelihood.following(values):
-            dims = likelihood.dims(name)
-            values[name] = with_dims(name, value, dims, levels, likelihood.layout)
+            values[name] = with_dims(name, value, dims(name), sizes)
     for name in values:
         others = [other for other in values if other != name]
         if name in likelihood.following(others):
@@ -327,11 +325,7 @@ def ratings_of(likelihood: Family, asked: Mapping[str, ArrayLike], ratings: int)
 
 
 def with_dims(
-    name: str,
-    value: ArrayLike,
-    dims: tuple[str, ...],
-    ratings: int,
-    layout: OutcomeLayout = TWO_ALTERNATIVES,
+    name: str, value: ArrayLike, dims: tuple[str, ...], sizes: Mapping[str, int]
 ) -> Floats:
     """Value of a cell, or values one a cell, with dims of its own: one number is that of all."""
     try:
@@ -343,8 +337,6 @@ def with_dims(
     if wrong.size:
         allowed = "finite numbers" + (" above 0" if name in POSITIVE else "")
         raise NumberError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
-    whole(1)("ratings", ratings)
-    sizes = layout.sizes(ratings)
     if not array.ndim:
         return np.full([sizes[dim] for dim in dims], array)
     leading = array.ndim - len(dims)

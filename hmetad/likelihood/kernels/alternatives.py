@@ -34,6 +34,7 @@ from hmetad.likelihood.tails import (
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
+type Edges = tuple[float, float]
 # Log-probabilities of outcomes (correct, rating), and their derivatives in a further dim.
 type Outcomes = tuple[Floats, Floats]
 
@@ -327,8 +328,9 @@ def add_area(chosen: float, others: Floats, lower: float, upper: float, slopes: 
     if not math.isfinite(chosen + lower + others.sum()) or math.isnan(upper):
         slopes[:size] = math.nan
         return math.nan
-    x, bend = find_top(chosen, others, lower, upper, own, work)
-    top = log_integrand(x, chosen, others, lower, upper, own, work)
+    edges = lower, upper
+    x, bend = find_top(chosen, others, edges, own, work)
+    top = log_integrand(x, chosen, others, edges, own, work)
     if not top > -math.inf:
         slopes[:size] = 0.0
         return top
@@ -339,7 +341,7 @@ def add_area(chosen: float, others: Floats, lower: float, upper: float, slopes: 
             # Of a halved step every second node is new.
             for j in range(1, MOST_NODES, min(halving + 1, 2)):
                 place = x + side * j * step
-                log_f = log_integrand(place, chosen, others, lower, upper, own, work)
+                log_f = log_integrand(place, chosen, others, edges, own, work)
                 if not log_f > top - NEGLIGIBLE:
                     break
                 weight = math.exp(log_f - top)
@@ -357,39 +359,33 @@ def add_area(chosen: float, others: Floats, lower: float, upper: float, slopes: 
 
 @compiled
 def find_top(
-    chosen: float, others: Floats, lower: float, upper: float, slopes: Floats, work: Floats
+    chosen: float, others: Floats, edges: Edges, slopes: Floats, work: Floats
 ) -> tuple[float, float]:
     """Where the log integrand is highest, to some .02, and its curvature there, at least 1."""
     # It falls by at least 1 in the slope per unit of x.
     left = right = chosen
-    pull = slope_of_integrand(chosen, chosen, others, lower, upper, slopes, work)
+    pull = slope_of_integrand(chosen, chosen, others, edges, slopes, work)
     left, right = min(chosen, chosen + pull), max(chosen, chosen + pull)
     for _ in range(BISECTIONS):
         middle = (left + right) / 2
         if right - left < 2 * NEAR:
             break
-        if slope_of_integrand(middle, chosen, others, lower, upper, slopes, work) > 0:
+        if slope_of_integrand(middle, chosen, others, edges, slopes, work) > 0:
             left = middle
         else:
             right = middle
     x = (left + right) / 2
-    fall = slope_of_integrand(x - NEAR, chosen, others, lower, upper, slopes, work)
-    fall -= slope_of_integrand(x + NEAR, chosen, others, lower, upper, slopes, work)
+    fall = slope_of_integrand(x - NEAR, chosen, others, edges, slopes, work)
+    fall -= slope_of_integrand(x + NEAR, chosen, others, edges, slopes, work)
     return x, max(1.0, fall / (2 * NEAR))
 
 
 @compiled
 def slope_of_integrand(
-    x: float,
-    chosen: float,
-    others: Floats,
-    lower: float,
-    upper: float,
-    slopes: Floats,
-    work: Floats,
+    x: float, chosen: float, others: Floats, edges: Edges, slopes: Floats, work: Floats
 ) -> float:
     """Derivative of the log integrand by x, which moves against all means."""
-    log_integrand(x, chosen, others, lower, upper, slopes, work)
+    log_integrand(x, chosen, others, edges, slopes, work)
     total = chosen - x
     for j in range(others.shape[1]):
         total -= slopes[j]
@@ -398,20 +394,14 @@ def slope_of_integrand(
 
 @compiled
 def log_integrand(
-    x: float,
-    chosen: float,
-    others: Floats,
-    lower: float,
-    upper: float,
-    slopes: Floats,
-    work: Floats,
+    x: float, chosen: float, others: Floats, edges: Edges, slopes: Floats, work: Floats
 ) -> float:
     """Log of φ(x - chosen)·[∏Φ(x - lower - mean) - ∏Φ(x - upper - mean)], but for √2π.
 
     `slopes` are filled as by `add_area`. Of each other option δ is the share of Φ(x - lower - mean)
     that lies beyond x - upper - mean: the bracket is ∏Φ·[1 - ∏(1 - δ)].
     """
-    size, means, numbers = others.shape[1], others[0], others[1]
+    (lower, upper), size, means, numbers = edges, others.shape[1], others[0], others[1]
     value = -(x - chosen) * (x - chosen) / 2
     slopes[size] = slopes[size + 1] = 0.0
     lost, top = 0.0, -math.inf

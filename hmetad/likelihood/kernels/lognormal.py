@@ -135,11 +135,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
 
 @compiled
 def fill_outcomes(
-    at: Floats,
-    is_asked: Floats,
-    log_p: Floats,
-    jacobian: Floats,
-    rooms: tuple[Floats, Floats],
+    at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats, rooms: tuple[Floats, Floats]
 ) -> None:
     """Log-probabilities of a cell's outcomes with `is_asked` above 0; Jacobian unless empty."""
     last, (edges, room) = log_p.shape[2] - 1, rooms

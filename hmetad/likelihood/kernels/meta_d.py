@@ -33,6 +33,7 @@ from hmetad.likelihood.tails import (
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
+type Edges = tuple[Floats, Flags, Integers]
 
 # Sizes of the outcomes' axes before the ratings: stimuli and responses.
 AXES = (2, 2)
@@ -118,7 +119,8 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     edge_starts, area_starts = np.empty(BLOCK, np.int64), np.empty(BLOCK + 1, np.int64)
     for first in range(0, cells, BLOCK):
         last = min(first + BLOCK, cells)
-        edges = fill_edges(first, last, counts, at, totals, room[Y], is_far, edge_starts)
+        found = room[Y], is_far, edge_starts
+        edges = fill_edges((first, last), counts, at, totals, found)
         fill_tails(edges, room[Y], room[DENSITY], room[SIGNED], room[BELOW], room[ROOM])
         areas = fill_areas(first, last, counts, totals, room, area_starts)
         fill_logarithms(areas, area, log_area, room[ROOM], room[MORE_ROOM])
@@ -142,20 +144,14 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
 
 @compiled
 def fill_edges(
-    first: int,
-    last: int,
-    counts: Floats,
-    at: Floats,
-    totals: Floats,
-    y: Floats,
-    is_far: Flags,
-    edge_starts: Integers,
+    block: tuple[int, int], counts: Floats, at: Floats, totals: Floats, found: Edges
 ) -> int:
     """Standardised edges of a block, outward; their number. Flags cells for the exact way.
 
-    `totals` are filled with trials by stimulus and response, `edge_starts` says where the edges of
-    each cell begin.
+    `totals` are filled with trials by stimulus and response, `found` with the edges, the flags, and
+    where the edges of each cell begin.
     """
+    (first, last), (y, is_far, edge_starts) = block, found
     j, inner = 0, counts.shape[3] - 1
     for i in range(first, last):
         edge_starts[i - first] = j
