@@ -14,7 +14,6 @@ from zlib import crc32
 
 import numpy as np
 import pytensor.tensor as pt
-from numba import njit
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
@@ -23,7 +22,7 @@ from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood import ratings
-from hmetad.likelihood.compiling import check_code_of
+from hmetad.likelihood.compiling import check_code_of, compiled
 from hmetad.likelihood.family import Arrays, Family
 
 check_code_of(CACHED_SRC_FUNCTIONS)
@@ -105,7 +104,7 @@ def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tup
     sources = [path.read_bytes() for path in sorted(files)]
     log_likelihood = module.log_likelihood
 
-    @njit(nogil=True)
+    @compiled
     def value_and_slopes(counts: Any, at: Any) -> Any:
         return log_likelihood(counts, at, True)
 
