@@ -50,6 +50,9 @@ class Options:
     ----------
     correct : COLUMN
         Column that is 1 for a correct answer and 0 for an error.
+    correction : NAME
+        Correction for rates of 0 and 1: none, loglinear, cell, or a number that is added to each
+        count.
     ci_prob : P
         Probability of the intervals.
     draws : N
@@ -180,6 +183,14 @@ def sampling_options() -> dict[str, Any]:
     """Progress on a terminal, silence in a pipe."""
     shows_progress = sys.stderr.isatty()
     return {"progressbar": shows_progress, "quiet": not shows_progress}
+
+
+def parse_correction(correction: str) -> Any:
+    """Correction by its name, or as a number."""
+    try:
+        return float(correction)
+    except ValueError:
+        return correction
 
 
 def parse_limits(rope: str) -> tuple[float, float]:

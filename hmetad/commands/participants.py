@@ -31,6 +31,7 @@ from hmetad.commands.options import (
     Chains,
     FixedSeed,
     given_options,
+    parse_correction,
     sampling_options,
 )
 from hmetad.commands.trials import CellOptions, TrialOptions, count_file, parse_by
@@ -69,6 +70,7 @@ class ReliabilityOptions(CellOptions):
     """
 
     session: str | None = None
+    correction: str = "none"
     splits: Annotated[int, typer.Option(min=1)] = 50
     goal: float = 0.8
     ci_prob: float = 0.95
@@ -96,7 +98,9 @@ def reliability(asked: ReliabilityOptions) -> None:
     of_halves = "" if asked.session is None else "without --session"
     asked.refuse_idle(**dict.fromkeys(("splits", "goal", "seed"), of_halves))
     counts = count_file(asked, asked.by)
-    statistic = partial(hmetad.measure, meta_d=True, errors=False)
+    statistic = partial(
+        hmetad.measure, correction=parse_correction(asked.correction), meta_d=True, errors=False
+    )
     if asked.session is not None:
         rows = session_rows(statistic(counts), asked.session, asked.ci_prob)
         title = f"Intraclass correlations over {asked.session}"
@@ -194,6 +198,7 @@ class SelectOptions(TrialOptions):
     difficulty: str | None = None
     models: tuple[str, ...] = ()
     quick: bool = False
+    correction: str = "none"
     draws: Chains = None
     seed: FixedSeed = 0
     output: Output = None
@@ -208,7 +213,8 @@ def select(asked: SelectOptions) -> None:
     hmetad select trials.csv --by subject --difficulty level -o report.html
     hmetad select trials.csv --by participant --models sdt,gaussian_noise,meta_d --quick
     """
-    asked.refuse_idle(draws="without --quick" if asked.quick else "")
+    of_method = {"draws": "without --quick"} if asked.quick else {"correction": "with --quick"}
+    asked.refuse_idle(**of_method)
     written = output_file(asked.output, (*DATA_FILES, *REPORTS), asked.file)
     if "," in asked.by:
         step = "Name the other --difficulty."
@@ -223,6 +229,7 @@ def select(asked: SelectOptions) -> None:
         subject=subject,
         difficulty=difficulty[0] if difficulty else None,
         quick=asked.quick,
+        correction=parse_correction(asked.correction),
         seed=asked.seed,
         say=say,
         **options,
