@@ -125,11 +125,7 @@ def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
 def fit_notices(fits: Fits) -> list["Notice"]:
     """Notices of fits; of several each begins with the name of its fit."""
     return [
-<<<<<<< HEAD
-        replace(notice, message=f"{name}: {notice.message}") if len(fits) > 1 else notice
-=======
         replace(one, message=f"{name}: {one.message}" if len(fits) > 1 else one.message)
->>>>>>> 8cfc5fba (Errors of models and formulas take fewer words to compute; summaries of recovery are NumPy's)
         for name, fit in fits.items()
         for one in hmetad.notices(fit)
     ]
