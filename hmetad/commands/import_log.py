@@ -274,8 +274,9 @@ def import_trials(kind: str, asked: ImportOptions) -> None:
     trials, notices = reshaped_trials(read_trials(kind, asked), asked)
     if asked.ratings is not None:
         if "confidence" not in trials or not trials["confidence"].notna().any():
+            got = "no column 'confidence' with a value"
             step = "Name its place by --columns confidence=NAME, --field or --pattern."
-            raise ColumnError("--ratings", "no confidence", "some to make ratings of", step)
+            raise ColumnError("--ratings", got, "one to make ratings of", step)
         with warnings_said():
             trials["rating"] = hmetad.bin_confidence(trials["confidence"], asked.ratings)
     remarks = said_remarks(trials, kind, asked.path)

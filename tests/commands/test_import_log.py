@@ -113,7 +113,7 @@ REFUSED = {
     "lm-eval lm_eval --confidence-from score": "No such option: --confidence-from",
     "lm-eval lm_eval --workers 0": "--workers",
     "inspect inspect --grades P=maybe": "true or false",
-    "table t.csv --ratings 4": "--ratings: .*got no confidence",
+    "table t.csv --ratings 4": "--ratings: .*got no column 'confidence'",
     "table t.csv --grades yes=true": "Name it with --columns.",
     "table t.csv --agreement modal": "--agreement: .*got none, for columns",
     "table said.csv --agreement modal": "--agreement: .*got at most one answer to each of 2",
