@@ -391,16 +391,17 @@ def initial_points(program: Program) -> Callable[[int], Floats]:
     return begin
 
 
-def announce(program: Program, plan: Plan) -> None:
+def announce(program: Program, plan: Plan, points: int = 0) -> None:
     """Print how long sampling will take, where progress is shown."""
-    if plan.has_bar and (told := duration_sentence(program, plan)):
+    if plan.has_bar and (told := duration_sentence(program, plan, points)):
         print(told, file=sys.stderr)
 
 
-def duration_sentence(program: Program, plan: Plan) -> str:
+def duration_sentence(program: Program, plan: Plan, points: int = 0) -> str:
     """Sentence on how long it will take, by the time of a gradient; empty where that is short.
 
-    Chains that are hard to sample may take longer.
+    Chains that are hard to sample may take longer. With points of importance sampling, chains are
+    run if the weights of the points are bad.
     """
     place, taken = program.first_point, []
     program.log_density(place)
@@ -418,6 +419,8 @@ def duration_sentence(program: Program, plan: Plan) -> str:
         before *= 3 if program.crossing.may_have_loadings else 1
         judged = (plan.tune + (plan.look or plan.draws), draws)
         numbers = [before + rounds * number * OF_WHITENED for number in judged]
+        if points:
+            numbers[0] = before + points / max(1, plan.cores)
         size, shortest = f"{size} over {len(program.crossing.levels):,} items", 0.0
         if (number := len(program.crossing.answers.rows)) > MILLION:
             size += f", {number:,} answers in {in_words(BYTES_OF_ANSWER * number)} of memory"
@@ -427,7 +430,8 @@ def duration_sentence(program: Program, plan: Plan) -> str:
     unit, word = (HOUR, "hours") if seconds[0] > HOUR else (MINUTE, "minutes")
     unit, word = (1.0, "seconds") if seconds[1] < SHORT else (unit, word)
     least, most = (max(n, round(x / unit)) for n, x in zip((1, 2), seconds, strict=True))
-    size = f"Sampling {size}, {plan.chains} chains of {draws:,} draws"
+    how = f"{points:,} weighted points, or " if points else ""
+    size = f"Sampling {size}, {how}{plan.chains} chains of {draws:,} draws"
     return f"{size}: some {least} to {most} {word} where cores are free."
 
 

@@ -114,7 +114,8 @@ def sampling_flags(fitted: Fitted) -> Flags:
     sampled, stats = sampled_variables(fitted), fitted.statistics
     if sampled and "by_chains" in stats:
         # The other draws are independent, and judged by their weights.
-        sampled = sampled.isel(cell=stats["by_chains"].values)
+        by_chains = stats["by_chains"].values
+        sampled = sampled.isel(cell=by_chains) if by_chains.any() else xr.Dataset()
     return flagged_elements(sampled) if sampled and sampled.sizes.get("cell", 1) else {}
 
 

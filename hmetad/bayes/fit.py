@@ -33,7 +33,13 @@ from hmetad.base.errors import ChoiceError, TooFewError
 from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, announce, sample_together
 from hmetad.bayes.finish import finish
-from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
+from hmetad.bayes.importance import (
+    can_be_weighed,
+    most_ratings,
+    points_of_observers,
+    sample_by_importance,
+    sample_observers,
+)
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program, with_best_loadings
 from hmetad.bayes.rounds import LARGE
@@ -53,6 +59,10 @@ TUNE, TUNE_OF_LARGE, TUNE_OF_PYMC = 500, 300, 1000
 TUNE_OF_WHITENED = 200
 # What samples every cell by itself.
 APART = (sample_by_importance, sample_cells_by_chains)
+# What draws by weight, without chains.
+WEIGHING = (sample_by_importance, sample_observers)
+# Draws of a chain that are kept where they are independent.
+DRAWS_OF_OBSERVERS = 400
 SAMPLERS = ("nutpie", "pymc")
 LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 
@@ -93,9 +103,10 @@ def fit(
         Chains of the No-U-Turn sampler, of each cell by itself where cells share nothing, or
         importance sampling, which takes milliseconds a cell and needs cells that share nothing: a
         card without a formula and hyperpriors, with one M a cell and at most 25 values a cell,
-        those of 12 ratings with meta-d′. ``"auto"`` takes it where it can and neither
-        target_accept nor another sampler is requested; cells whose weights are bad are then
-        sampled by chains.
+        those of 12 ratings with meta-d′. Observers crossed with items, whose effects are integrated
+        out, are also drawn by importance sampling, all together. ``"auto"`` takes it where it can
+        and neither target_accept nor another sampler is requested; cells whose weights are bad are
+        then sampled by chains.
     keep_cells : bool, optional
         Whether the posterior has the quantities of every cell (M, d′, criteria, …). Where every
         parameter has a formula they follow from its coefficients and effects, and `predict`
@@ -116,7 +127,8 @@ def fit(
         `pymc.sample`, such as nuts_sampler (``"nutpie"`` or ``"pymc"``), PyMC samples its own model
         of the same posterior.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
-        notices. Importance sampling draws as many as all chains, without tuning.
+        notices. Importance sampling draws as many as all chains, without tuning; of observers
+        crossed with items, by default 400 for each chain.
 
     Returns
     -------
@@ -165,6 +177,8 @@ def fit(
     if program.crossing is not None and "tune" not in sample_kwargs:
         options["tune"] = TUNE_OF_WHITENED
     sample, density = chosen_sampler(program, options, method)
+    if sample is sample_observers and "draws" not in sample_kwargs:
+        options["draws"] = DRAWS_OF_OBSERVERS
     sizes = options
     if sample in APART:
         if "draws" not in sample_kwargs:
@@ -173,7 +187,7 @@ def fit(
         keeps_cells(None, program.counts[:1], program.spec, options)
         sizes = options | {"tune": 0}
     kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
-    by = "importance" if sample is sample_by_importance else "nuts"
+    by = "importance" if sample in WEIGHING else "nuts"
     request = Request(
         options,
         kept,
@@ -181,7 +195,8 @@ def fit(
         may_go_on="draws" not in sample_kwargs,
     )
     if program.crossing is not None:
-        announce(program, request.plan)
+        points = points_of_observers(request) if sample is sample_observers else 0
+        announce(program, request.plan, points)
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
         program = with_best_loadings(program)
@@ -189,12 +204,15 @@ def fit(
         attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
         attrs |= asdict(program.compared) if program.compared else {}
         tree = sample(program, request)
+        if "pareto_k" not in tree["sample_stats"]:
+            # Weights could not be trusted: what was drawn is of chains.
+            attrs["method"] = by = "nuts"
         if not kept:
             cells = following_names(program.spec)
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
         # Rounds see to it themselves.
-        least = 1 if sample is sample_together else options["draws"]
+        least = 1 if sample in {sample_together, sample_observers} else options["draws"]
         refuse_undefined(tree, program.spec, least, by)
         return finish(tree, program, attrs)
 
@@ -236,17 +254,19 @@ def chosen_sampler(
 ) -> tuple[Sampler, str]:
     """How to sample, and what: the compiled density where there is one, and cells apart."""
     is_compiled = program.is_compiled and set(options) <= OPTIONS
-    can_weigh = is_compiled and can_be_weighed(program) and "target_accept" not in options
+    is_crossed = program.crossing is not None
+    can_weigh = is_compiled and (is_crossed or can_be_weighed(program))
+    can_weigh &= "target_accept" not in options
     if method == "importance" and not can_weigh:
         allowed = (
             f"a card whose cells share nothing, at most {most_ratings(program.likelihood)} ratings "
-            "of it, and no target_accept or nuts_sampler"
+            "of it, or one whose items are integrated out, and no target_accept or nuts_sampler"
         )
         raise ChoiceError("method", "'importance'", allowed, "Leave method out.")
     if not is_compiled:
         return sample_by_pymc, "pymc"
     if can_weigh and method != "nuts":
-        return sample_by_importance, "compiled"
+        return (sample_observers if is_crossed else sample_by_importance), "compiled"
     is_apart = program.has_separate_cells and program.counts.sizes["cell"] > 1
     return sample_cells_by_chains if is_apart else sample_together, "compiled"
 

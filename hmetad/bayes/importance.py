@@ -1,4 +1,4 @@
-"""Draws of independent cells without a chain, by importance sampling.
+"""Draws without a chain, by importance sampling: of independent cells, and of observers of items.
 
 Program whose cells share nothing → DataTree as a sampler of chains gives it, and how good the draws
 of every cell are. Points come from a proposal made of the posterior's own profile along M, on the
@@ -7,11 +7,15 @@ covariance and how fast the density falls along each axis. The proposal is a den
 logarithm linear between nodes, and around the mode that the others have there a t distribution with
 widths of its own on both sides of each axis. Points are weighed by the posterior, and drawn by
 weight. All cells are evaluated side by side.
+
+Where items are integrated out, all values of the observers are drawn together: in the axes of the
+curvature at the mode the posterior is near normal, however many observers there are.
 Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the weights.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -19,8 +23,10 @@ from numpy.typing import NDArray
 
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice_registry import limit
-from hmetad.base.threads import in_threads
-from hmetad.bayes.chains import Request, posterior_of, tree_of
+from hmetad.base.threads import in_threads, usable_cpus
+from hmetad.bayes.chains import Request, posterior_of, sample_together, tree_of
+from hmetad.bayes.crossed import fitted_to_slopes
+from hmetad.bayes.density import unwarp
 from hmetad.bayes.program import Program
 from hmetad.bayes.proposals import DEGREES_OF_FREEDOM, Profile, evaluate_points, propose
 from hmetad.bayes.separate_cells import (
@@ -38,6 +44,7 @@ type Integers = NDArray[np.int64]
 
 # Points of a proposal, by draws, and at least; many more where they are worth too few draws.
 POINTS_PER_DRAW, FEWEST_POINTS, MORE = 1.5, 4096, 8
+FEWEST_OF_OBSERVERS = 2000
 # Numbers held at once by a thread, and cells: their gradients are taken side by side.
 NUMBERS_AT_ONCE, CELLS_AT_ONCE = 2**23, 48
 # Values of a cell beyond which a proposal is too far from the posterior: 12 ratings of meta-d′.
@@ -52,6 +59,12 @@ NODES, FIRST_DISTANCE = 26, 0.35
 LITTLE_FALL, LARGE_FALL, WIDER, NARROWER = 0.45, 1.1, 1.5, 0.7
 # Beyond a fall of so much there are no nodes.
 WHOLE_FALL = 12.0
+# Where items are integrated out: points at which slopes are taken, at least and for each value;
+# degrees of freedom along each axis; how much wider than the posterior all axes are, which costs a
+# fifth of the draws however many there are; and the share of points that effective draws have to
+# be for more points to be tried.
+FEWEST_SLOPES, SLOPES_PER_VALUE = 300, 3
+FREEDOM, SHARE_WIDER, LEAST_SHARE = 30.0, 0.2, 0.05
 # Log density where there is none.
 NOWHERE = -1e9
 # Where the fall along an axis is measured, in its standard deviations, and what is made of it.
@@ -81,6 +94,71 @@ def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
     return tree_of(program, posterior.whole, statistics, "hmetad", {})
 
 
+def sample_observers(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of observers of whom items are integrated out.
+
+    By chains, if weights cannot be trusted, of twice as many points too. sample_stats is that of
+    `sample_by_importance`; all cells have the same weights.
+    """
+    check_same_names(program.counts.coords, OF_CELLS)
+    shape = int(request.options["chains"]), int(request.options["draws"])
+    rng, free = np.random.default_rng(int(request.options["random_seed"])), program.arrays.size
+    first = rng.standard_normal((max(FEWEST_SLOPES, SLOPES_PER_VALUE * free), free))
+    better = fitted_to_slopes(program.crossed_density, program.whitening, first)
+    program = replace(program, known_whitening=better)
+    number = points_of_observers(request)
+    x, log_ratios = weighed_points(program, rng, number)
+    weights, k, effective = weights_of(log_ratios)
+    if are_bad(k, effective) and effective >= LEAST_SHARE * number:
+        more = weighed_points(program, rng, number)
+        x, log_ratios = (np.concatenate(both) for both in zip((x, log_ratios), more, strict=True))
+        weights, k, effective = weights_of(log_ratios)
+    if request.may_use_chains and are_bad(k, effective):
+        return sample_together(program, request)
+    places = rng.permutation(places_by_weight(weights, math.prod(shape), rng))
+    posterior = posterior_of(program, x[places].reshape(*shape, -1), keep_cells=request.keep_cells)
+    cells = len(program.counts)
+    by_cell = {
+        "divergences": np.zeros(cells, dtype=np.int64),
+        "pareto_k": np.repeat(k, cells),
+        "effective_draws": np.repeat(np.minimum(effective, math.prod(shape)), cells),
+        "by_chains": np.zeros(cells, dtype=bool),
+    }
+    statistics = statistics_of(program, np.zeros(shape, dtype=bool), **by_cell)
+    return tree_of(program, posterior, statistics, "hmetad", {})
+
+
+def points_of_observers(request: Request) -> int:
+    """Points that are weighed first for so many draws."""
+    shape = int(request.options["chains"]), int(request.options["draws"])
+    return max(FEWEST_OF_OBSERVERS, int(POINTS_PER_DRAW * math.prod(shape)))
+
+
+def weighed_points(
+    program: Program, rng: np.random.Generator, number: int
+) -> tuple[Floats, Floats]:
+    """Free values (number, free) of the whitened proposal, and log ratios of the posterior to it.
+
+    These are up to a constant.
+    """
+    whitening, packed = program.whitening, program.packed
+    free = program.arrays.size
+    scores = rng.standard_t(FREEDOM, (number, free))
+    values, x = (1 + math.sqrt(SHARE_WIDER / free)) * scores, np.empty(scores.shape)
+
+    def log_densities(places: Integers) -> Floats:
+        density, found = program.crossed_density(), np.empty(len(places))
+        for i, place in enumerate(places):
+            jacobian = unwarp(whitening.moved(values[place]), packed, x[place])
+            found[i] = density.value(x[place]) + jacobian
+        return found
+
+    parts = np.array_split(np.arange(number), usable_cpus())
+    log_target = np.concatenate([*in_threads(log_densities, parts)])
+    log_proposal = -(FREEDOM + 1) / 2 * np.log1p(scores**2 / FREEDOM).sum(axis=1)
+    return x, np.where(np.isfinite(log_target), log_target, -np.inf) - log_proposal
+
+
 def can_be_weighed(program: Program) -> bool:
     """Whether cells share nothing, and each has one M that is sampled and not too many ratings."""
     likelihood = program.likelihood
@@ -105,6 +183,13 @@ def most_ratings(likelihood: Family) -> int:
         return sum(math.prod(likelihood.shape(p.name, ratings)) for p in likelihood.parameters)
 
     return max((k for k in range(MOST_VALUES) if values(k) <= MOST_VALUES), default=0)
+
+
+def weights_of(log_ratios: Floats) -> tuple[Floats, Floats, Floats]:
+    """Smoothed weights of points, shape of the largest, and how many draws the points are worth."""
+    log_weights, k = smooth_weights(log_ratios)
+    weights = np.exp(log_weights)
+    return weights, np.asarray(k), np.asarray(1 / (weights**2).sum())
 
 
 def are_bad(pareto_k: Floats, effective: Floats) -> NDArray[np.bool_]:
@@ -169,9 +254,7 @@ def draw_part(
     # Where the posterior has no point of the proposal, any is as bad as another.
     log_ratios[~np.isfinite(log_ratios).any(axis=1)] = 0
     for i, rng in enumerate(streams):
-        log_weights, k[i] = smooth_weights(log_ratios[i])
-        weights = np.exp(log_weights)
-        effective[i] = 1 / (weights**2).sum()
+        weights, k[i], effective[i] = weights_of(log_ratios[i])
         places = places_by_weight(weights, draws, rng)
         x[:, density.places[i]] = points[i][rng.permutation(places)]
     return x, k, effective

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import hmetad
 from hmetad.bayes.chains import Request, duration_sentence, sample_together
+from hmetad.bayes.crossed import Whitening, fitted_to_slopes
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import area_under, auroc2_by_items, drawn_at, right_outcomes
 from hmetad.bayes.program import build_program, with_loadings
@@ -114,7 +115,8 @@ def test_gradient_is_that_of_the_density(counts, formula, has_loadings):
     program = build_program(counts, model(formula))
     program = with_loadings(program) if has_loadings else program
     x = program.first_point + 0.1 * np.sin(np.arange(program.layout.size))
-    _, gradient = program.log_density(x)
+    value, gradient = program.log_density(x)
+    assert program.density_of_items.value(x) == pytest.approx(value, abs=1e-9)
     step = 1e-5
     for i, own in enumerate(gradient):
         up, down = (program.log_density(x + s * np.eye(len(x))[i])[0] for s in (step, -step))
@@ -130,6 +132,61 @@ def test_the_time_of_a_fit_is_announced_however_short_it_is(counts, monkeypatch)
     monkeypatch.setattr("hmetad.bayes.chains.MILLION", 119)
     said = duration_sentence(build_program(counts, model(BOTH)), plan)
     assert "3 cells over 40 items, 120 answers in 120 kB of memory, 4 chains" in said
+    said = duration_sentence(build_program(counts, model(BOTH)), plan, points=2400)
+    assert "of memory, 2,400 weighted points, or 4 chains of 1,200 draws: some " in said
+
+
+class NormalDensity:
+    """Log density of a normal distribution that is nobody's posterior, with a hole."""
+
+    def __init__(self, mean, covariance):
+        self.mean, self.precision = mean, np.linalg.inv(covariance)
+
+    def at_moved(self, u):
+        slope = -self.precision @ (u - self.mean)
+        return slope @ (u - self.mean) / 2, np.full(len(u), np.nan) if u[0] > 2 else slope, None
+
+
+def test_a_whitening_by_slopes_is_exact_of_a_normal_density():
+    rng = np.random.default_rng(0)
+    mean, root = np.array([0.3, -1.0, 0.5]), rng.normal(size=(3, 3)) / 4 + np.eye(3)
+    points = rng.standard_normal((20, 3))
+    rough = Whitening(np.zeros(3), np.eye(3), np.empty(0))
+    found = fitted_to_slopes(lambda: NormalDensity(mean, root @ root.T), rough, points)
+    np.testing.assert_allclose(found.centre, mean, atol=1e-12)
+    np.testing.assert_allclose(found.factor @ found.factor.T, root @ root.T, atol=1e-12)
+
+
+@pytest.mark.integration
+def test_weighted_draws_are_those_of_chains():
+    counts = table(items=200)
+    weighted = hmetad.fit(counts, CARD, **QUIET)
+    assert weighted.attrs["method"] == "importance"
+    chains = hmetad.fit(counts, CARD, method="nuts", draws=250, **QUIET)
+    names = [name for name, own in weighted["posterior"].items() if "cell" not in own.dims]
+    assert {"m_subject", "dprime_1|item_sigma", "1|item_corr"} <= {*names}
+    worth = float(weighted["sample_stats"]["effective_draws"].min())
+    assert worth > 400
+    for name in names:
+        own, theirs = (fit["posterior"][name] for fit in (weighted, chains))
+        sd = theirs.std(["chain", "draw"])
+        error = sd * np.sqrt(1 / worth + 1 / az.ess(theirs))
+        assert (abs(own.mean(["chain", "draw"]) - theirs.mean(["chain", "draw"])) < 4 * error).all()
+        np.testing.assert_allclose(own.std(["chain", "draw"]), sd, rtol=0.2)
+
+
+@pytest.mark.integration
+def test_chains_are_run_where_weights_are_bad(counts, monkeypatch):
+    monkeypatch.setattr(
+        "hmetad.bayes.importance.smooth_weights", lambda ratios: (np.log(ratios * 0 + 1), 0.9)
+    )
+    settings = {"draws": 50, "tune": 50, "chains": 2, **QUIET}
+    drawn = hmetad.fit(counts, model(BOTH), **settings)
+    assert drawn.attrs["method"] == "nuts"
+    assert "step_size" in drawn["sample_stats"]
+    drawn = hmetad.fit(counts, model(BOTH), method="importance", **settings)
+    assert drawn.attrs["method"] == "importance"
+    assert "pareto-k" in {one.code for one in hmetad.notices(drawn)}
 
 
 @pytest.fixture(scope="module")
