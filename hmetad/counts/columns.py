@@ -115,7 +115,7 @@ def trials_in_use(
     rows = named_rows(rows, roles.values(), *groupings.values(), n, *others)
     names = {argument: column_names(argument, given) for argument, given in groupings.items()}
     grouping = [(argument, name) for argument, own in names.items() for name in own]
-    check_roles(rows.columns, [*roles.items(), *grouping])
+    check_roles(rows.columns, [*roles.items(), *grouping, *([] if n is None else [("n", n)])])
     rows = rows.with_texts(column for role, column in roles.items() if are_gaps(words.get(role)))
     rows = without_codes(rows, missing_codes, roles, words.get("stimulus"))
     rows = rows.with_points([roles["confidence"]])

@@ -4,7 +4,6 @@ Table of trials → names of columns; columns that are named like items, with th
 cells → list of Notice, and cells that share items.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -132,10 +131,8 @@ def columns_beside_items(rows: Rows, item: str) -> list[str]:
 
 
 def unused_columns(rows: Rows, used: Sequence[str]) -> list[str]:
-    """Columns that are not in use and cost little to read; a name that comes twice is no column."""
-    times = Counter(rows.columns)
-    names = [name for name in rows.cheap_columns if isinstance(name, str) and name not in used]
-    return [name for name in names if times[name] == 1]
+    """Columns that are not in use and cost little to read."""
+    return [name for name in rows.cheap_columns if isinstance(name, str) and name not in used]
 
 
 def are_numbered_anew(

@@ -35,7 +35,6 @@ from hmetad.counts.columns import (
     USUAL_CODES,
     USUAL_TEXTS,
     Trials,
-    check_roles,
     code_notices,
     code_steps,
     frequencies_of,
@@ -489,8 +488,6 @@ def rated_tally(
     """
     rows, used, n = trials.rows, trials.used, trials.n
     within = [scale.within] if isinstance(scale.within, str) else scale.within
-    if n is not None:
-        check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
     if scale.quantiles is None:
         if within:
             raise NeedError("quantiles_within", "quantiles")

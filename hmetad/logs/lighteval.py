@@ -137,8 +137,6 @@ def log_of(choices: Choices, file: LogFile) -> Log:
 
 def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
     """Samples of a file of details, in the order of its rows."""
-    if file.path.suffix.lower() != ".parquet":
-        raise FileError(str(file.path), f"suffix {file.path.suffix!r}", ALLOWED)
     rows = read_table(file.path).to_dict("records")
     parts = [parts_of(row, f"{file.path}, row {place}") for place, row in enumerate(rows, 1)]
     chosen = of_task(choices.metric, file.task)

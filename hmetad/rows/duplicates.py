@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def name_of_rows(columns: Sequence[object]) -> str | None:
     names = [name for name in columns if is_item_name(name)]
     if not names and len(columns) > FEWEST_COLUMNS:
         names = [name for name in columns if plain_name(name) in TRIAL_NAMES]
-    return str(names[0]) if names and max(Counter(columns).values()) == 1 else None
+    return str(names[0]) if names else None
 
 
 def same_rows(copies: int, number: int, column: str) -> list[Notice]:
