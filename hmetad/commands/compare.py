@@ -408,13 +408,9 @@ def decisions_answer(decisions: "Decisions") -> Answer:
         correction_words(decisions.comparisons, len(rows)),
         *remarks_on(record),
     )
-    title = "; ".join(filter(None, remarks))
-    found = hmetad.notices(decisions.results)
-    return Answer(
-        (Listing(rows, headings(rows, "terminal", f"{decisions.null:g}"), title),),
-        found,
-        more=record,
-    )
+    columns = headings(rows, "terminal", f"{decisions.null:g}")
+    listing = Listing(rows, columns, "; ".join(filter(None, remarks)))
+    return Answer((listing,), hmetad.notices(decisions.results), more=record)
 
 
 def superiorities(draws: "xr.DataArray") -> Answer:

@@ -140,18 +140,14 @@ def log_tail_share(start: float, offset: float, mills_start: float, mills_end: f
 
 @compiled
 def log_share(
-    start: float,
-    offset: float,
-    width: float,
-    mills_start: float,
-    mills_lower: float,
-    mills_upper: float,
+    start: float, offset: float, width: float, ratios: tuple[float, float, float]
 ) -> float:
     """Log share of the upper tail beyond `start` on [start + offset, start + offset + width].
 
-    As `log_tail_share`, which it is the difference of at both edges.
+    As `log_tail_share`, which it is the difference of at both edges. `ratios` are Mills' at the
+    start, and at the lower and the upper edge.
     """
-    lower = start + offset
+    (mills_start, mills_lower, mills_upper), lower = ratios, start + offset
     if start < 0:
         area, _, _ = log_area(lower, width, mills_lower, mills_upper)
         return area - log_tail(start, mills_start)[0]

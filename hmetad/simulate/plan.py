@@ -157,10 +157,10 @@ def plan_trials(
     # Counts of two stimuli, two responses and each rating, of all studies at once.
     refuse_memory("n", str(n), 8 * 4 * ratings * n * subjects * len(ratios))
     check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
-    rng = np.random.default_rng(seed)
+    rng, spread = np.random.default_rng(seed), (between_sd, correlation)
     level, found = 1 - (1 - ci_prob) / comparisons, []
     for number in sizes:
-        true_m = draw_ratios(ratios, (n, subjects), between_sd, correlation, rng)
+        true_m = draw_ratios(ratios, (n, subjects), spread, rng)
         design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
         design |= {"likelihood": "alternatives", "options": options} if sds or options > 2 else {}
         if sds:
@@ -225,13 +225,13 @@ def true_values(
 
 
 def draw_ratios(
-    medians: Floats,
-    shape: tuple[int, int],
-    between_sd: float,
-    correlation: float,
-    rng: np.random.Generator,
+    medians: Floats, shape: tuple[int, int], spread: tuple[float, float], rng: np.random.Generator
 ) -> Floats:
-    """M of every subject in one or two conditions, (conditions, studies, subjects)."""
+    """M of every subject in one or two conditions, (conditions, studies, subjects).
+
+    `spread` are the standard deviation of log M between subjects, and its correlation.
+    """
+    between_sd, correlation = spread
     scores = rng.standard_normal((len(medians), *shape))
     if len(medians) > 1:
         scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]

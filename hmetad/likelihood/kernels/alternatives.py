@@ -35,6 +35,8 @@ from hmetad.likelihood.tails import (
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Edges = tuple[float, float]
+# In derivatives, that of d, and the first ones of means and of gaps.
+type Columns = tuple[int, int, int]
 # Log-probabilities of outcomes (correct, rating), and their derivatives in a further dim.
 type Outcomes = tuple[Floats, Floats]
 
@@ -168,8 +170,8 @@ def add_level(
                 slopes[0] = -slopes[0] if correct else slopes[0]
                 slopes[1:3] = slopes[len(others[0]) : len(others[0]) + 2]
                 own += 0.0 if correct else math.log(m - 1)
-            columns = column, 0, GAPS
-            add_margin(k, levels, own, slopes[:3], columns, log_p[correct], jacobian[correct])
+            columns, outcomes = (column, 0, GAPS), (log_p[correct], jacobian[correct])
+            add_margin(k, levels, own, slopes[:3], columns, outcomes)
 
 
 @compiled
@@ -185,20 +187,14 @@ def edges_asked(is_asked: Floats, levels: int) -> Integers:
 
 @compiled
 def add_margin(
-    k: int,
-    levels: int,
-    own: float,
-    slopes: Floats,
-    columns: tuple[int, int, int],
-    log_p: Floats,
-    jacobian: Floats,
+    k: int, levels: int, own: float, slopes: Floats, columns: Columns, found: Outcomes
 ) -> None:
     """Add the log area of a margin to those of the ratings (K,) that it is of, and its derivatives.
 
     A single level is of all ratings, and so is the whole beyond the last level, which is taken from
-    them. `slopes` are those by means, d and both edges; `columns` that of d and the first ones of
-    means and gaps, in derivatives (K, arguments).
+    them. `slopes` are those by means, d and both edges; derivatives have dims (K, arguments).
     """
+    log_p, jacobian = found
     first, last = (k, k + 1) if levels > 1 and k < levels else (0, len(log_p))
     sign = -1.0 if k == levels else 1.0
     lower, upper = (k, (k + 1) % levels) if k < levels else (0, 0)

@@ -23,6 +23,7 @@ from hmetad.likelihood.kernels.alternatives import (
     REACH,
     SMALL,
     SPREAD,
+    Columns,
     add_area,
     add_margin,
     nodes_of,
@@ -34,6 +35,9 @@ type Floats = NDArray[np.float64]
 type Rooms = tuple[Floats, Floats]
 # The first choice that is summed over, and the one after the last.
 type Choices = tuple[int, int]
+# The same, and columns of the derivatives.
+type Level = tuple[int, int, Columns]
+type Found = tuple[Floats, Floats, Floats, Floats]
 
 # Columns of the arguments: d′, meta-d′, number of options; then their biases, those of the meta
 # level, and gaps, of all responses or of each.
@@ -132,13 +136,7 @@ def evaluate(
 
 @compiled
 def level_value(
-    d: float,
-    b: Floats,
-    y: Floats,
-    counts: Floats,
-    choices: tuple[int, int, tuple[int, int, int]],
-    rooms: Rooms,
-    found: tuple[Floats, Floats, Floats, Floats],
+    d: float, b: Floats, y: Floats, counts: Floats, choices: Level, rooms: Rooms, found: Found
 ) -> float:
     """Σ n log P(margin | right option, choice), of choices from the first to before the last.
 
@@ -187,8 +185,8 @@ def level_value(
                 if len(log_p) > 0:
                     moves[: m + 1], moves[-2:] = 0.0, slopes[-2:]
                     add_moves((s, r), 1.0, slopes, moves)
-                    one, by_one = log_p[0, s, r], jacobian[0, s, r]
-                    add_margin(k, levels, log_area, moves, columns, one, by_one)
+                    outcomes = log_p[0, s, r], jacobian[0, s, r]
+                    add_margin(k, levels, log_area, moves, columns, outcomes)
     if is_summed and len(log_p) == 0:
         add_slopes((first, last), n, weights, rooms, by_means, by_y)
     return value

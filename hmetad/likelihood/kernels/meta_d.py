@@ -300,7 +300,7 @@ def fill_outcomes(at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats,
                     width = scale * at[gaps + k]
                     outer = mills(abs(edge + width))
                     _, by_upper, by_both = log_area(edge, width, ratio, outer)
-                    share = log_share(start, offset, width, first_ratio, ratio, outer)
+                    share = log_share(start, offset, width, (first_ratio, ratio, outer))
                 else:
                     by_upper, by_both, outer = 0.0, -log_tail(edge, ratio)[1], ratio
                     share = log_tail_share(start, offset, first_ratio, ratio)
