@@ -255,9 +255,15 @@ def draws_at(observers: int, items: int) -> dict[str, float]:
     posterior = drawn["posterior"].to_dataset()
     own = [str(x) for x in posterior if x in ("m_1|subject", "m_1|subject_offset", "m_ratio")]
     name = "m_ratio" if "m_ratio" in own else own[0]
-    ess = float(az.ess(posterior)[name].min())
+    ess = min(float(az.ess(posterior)[name].min()), worth_of(drawn))
     rhat = float(az.rhat(posterior)[name].max())
     return {"ESS of M": ess, "R-hat": rhat, "CPU s": clock.cpu, "ESS/CPU s": ess / clock.cpu}
+
+
+def worth_of(drawn: xr.DataTree) -> float:
+    """How many draws the weights of a fit are worth; of chains no limit."""
+    stats = drawn["sample_stats"].to_dataset()
+    return float(stats["effective_draws"].min()) if "effective_draws" in stats else np.inf
 
 
 def against_base(what: str, base: Path | None) -> None:
@@ -287,7 +293,7 @@ def print_speed(designs: tuple[tuple[int, int], ...]) -> None:
         with CpuClock() as clock:
             drawn = hmetad.fit(counts, CARD, **QUIET)
         posterior = drawn["posterior"].to_dataset()
-        ess = az.ess(posterior)["m_ratio"].to_numpy()
+        ess = np.minimum(az.ess(posterior)["m_ratio"].to_numpy(), worth_of(drawn))
         rhat = az.rhat(posterior)["m_ratio"].to_numpy()
         with tempfile.TemporaryDirectory() as folder:
             size = hmetad.save_fit(drawn, Path(folder) / "fit.nc").stat().st_size

@@ -31,9 +31,8 @@ type Floats = NDArray[np.float64]
 ANSWERS = "crossed_answers"
 # Parameters on which a level may have an effect, in this order.
 EFFECTS = ("dprime", SPREAD)
-# Nodes of one effect. Of two, nodes of each for so many answers a level, and how far they reach.
-ONE = 81, 6.5
-TWO = ((5, (21, 21)), (20, (33, 25)), (100, (41, 33)), (math.inf, (65, 49)))
+# Nodes of each effect for so many answers a level, and how far they reach.
+NODES = ((5, (21, 21)), (20, (33, 25)), (100, (41, 33)), (math.inf, (65, 49)))
 REACH = 5.5
 # Nodes of each effect for single trials, whose probabilities are smooth in the effects.
 OF_TRIALS = 17
@@ -120,13 +119,11 @@ class Crossing:
     def grid(self, *, of_trials: bool) -> Grid:
         """Nodes for the levels' posteriors, which are narrower with more answers a level."""
         answers = self.answers.numbers.sum() / len(self.levels)
-        widths, reach = next(widths for most, widths in TWO if answers <= most), REACH
+        widths = next(widths for most, widths in NODES if answers <= most)
         if of_trials:
             widths = OF_TRIALS, OF_TRIALS
-        elif len(self.parameters) == 1:
-            widths, reach = (ONE[0], 1), ONE[1]
         numbers = [(width - 1) * self.fineness + 1 for width in widths]
-        first, second = (np.linspace(-reach, reach, number) for number in numbers)
+        first, second = (np.linspace(-REACH, REACH, number) for number in numbers)
         return Grid(first, second if len(self.parameters) > 1 else np.zeros(1))
 
     @property
