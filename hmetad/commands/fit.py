@@ -274,7 +274,8 @@ def refuse_no_items(
     """Refuse --items where a fit will have no effects of items that it integrates out."""
     # Compiled code takes a second to import.
     changed = import_module("hmetad.specs.spec").with_changes(spec, formula=formulas)
-    if import_module("hmetad.specs.crossing").crossing_of(counts, changed) is None:
+    # What the model cannot have at all is refused by its own name.
+    if import_module("hmetad.bayes.program").build_program(counts, changed).crossing is None:
         cards = "alternatives_crossed or crossed_items"
         step = f"Use --model {cards} with the item in --by, or omit --items."
         got = f"a fit of {spec.name}, which integrates none out"

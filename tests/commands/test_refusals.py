@@ -44,6 +44,8 @@ REFUSED = {
     "fit trials.csv --items nowhere/items.csv": "--items: .*a folder that exists",
     "fit trials.csv --items trials.csv": "--items: .*the input 'trials.csv'",
     "fit trials.csv --by model,task --items items.csv": "--items: .*got a fit of individual",
+    "fit heads.csv --by model,item --correct correct --options 4 --model alternatives_crossed "
+    "--levels 0.25,0.5 --items items.csv": "formula of m: .*--by subject=COLUMN",
     "fit trials.csv --draws many": "Invalid value for '--draws'",
     "measures heads.csv --by model": "correct or incorrect: --correct correct",
     f"{JUDGED} --meta-d": f"--meta-d {IDLE} with --options",
