@@ -67,7 +67,7 @@ MOST_LINES = {
     "measures": 2634,
     "mle": 2220,
     "plots": 1717,
-    "report": 3538,
+    "report": 3539,
     "rows": 1310,
     "simulate": 1218,
     "specs": 1748,

@@ -7,6 +7,7 @@ import xarray as xr
 import hmetad
 from hmetad import InputError
 from hmetad.report import fit_report, population_table
+from hmetad.report.contents.population import summary
 from hmetad.report.page.blocks import Figure, Prose, Table
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
@@ -194,3 +195,12 @@ def test_a_level_without_a_verdict_has_the_same_reason_in_table_page_paragraph_a
     assert placed[1] == f"y: {why}."
     page = next(b for b in fit_report(drawn).blocks if isinstance(b, Table))
     assert [row[0] for row in page.rows] == ["x", f"y; {why}"]
+
+
+def test_draws_by_weight_have_no_diagnostics_of_chains():
+    values = np.random.default_rng(1).normal(size=(4, 100))
+    for sampling, has_them in (("nuts", True), ("importance", False)):
+        draws = xr.DataArray(values, dims=("chain", "draw"), attrs={"sampling": sampling})
+        row = summary(draws, 0.025)
+        assert [bool(np.isfinite(row[name])) for name in ("rhat", "ess_bulk")] == [has_them] * 2
+        assert row["mean"] == pytest.approx(values.mean())

@@ -70,9 +70,9 @@ def population_table(
         with columns of numbers at their means; ``"effect"``, coefficients on the scale of the
         parameter; ``"sd"``, standard deviations between the members of a group;
         ``"correlation"``, of their effects. quantity and term in words; mean, sd, lower and upper
-        of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary); withheld: why
-        `decide` gives no verdict on it, as codes; variable of the posterior. Criteria of confidence
-        are left out.
+        of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary or are not of
+        chains); withheld: why `decide` gives no verdict on it, as codes; variable of the posterior.
+        Criteria of confidence are left out.
 
     Raises
     ------
@@ -122,7 +122,9 @@ def with_marks(rows: pd.DataFrame) -> pd.DataFrame:
 def summary(draws: xr.DataArray, outside: float) -> dict[str, Any]:
     """Numbers of the draws (chain, draw) of one quantity, and codes of why it has no verdict."""
     checks = (np.nan,) * 3
-    if has_chains(draws.attrs) and np.ptp(draws.values) > 0:
+    # What draws by weight are worth is in the table of convergence, the same for all.
+    is_weighted = draws.attrs.get("sampling") == "importance"
+    if has_chains(draws.attrs) and not is_weighted and np.ptp(draws.values) > 0:
         checks = tuple(x.item() for x in check_variable(draws.expand_dims("place")))
     numbers = (
         *(draws.values.mean(), draws.values.std(ddof=1)),
