@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 6048,
+    "bayes": 6049,
     "commands": 2542,
     "compare": 2072,
     "counts": 3168,
     "likelihood": 3729,
     "logs": 2695,
     "measures": 2634,
-    "mle": 2220,
+    "mle": 2222,
     "plots": 1717,
     "report": 3539,
     "rows": 1310,
     "simulate": 1218,
-    "specs": 1748,
+    "specs": 1745,
     "studies": 2168,
 }
 # Public modules and small folders that count as part of a room.

@@ -105,12 +105,12 @@ def sample_observers(program: Program, request: Request) -> xr.DataTree:
     rng, free = np.random.default_rng(int(request.options["random_seed"])), program.arrays.size
     first = rng.standard_normal((max(FEWEST_SLOPES, SLOPES_PER_VALUE * free), free))
     better = fitted_to_slopes(program.crossed_density, program.whitening, first)
-    program = replace(program, known_whitening=better)
+    whitened = replace(program, known_whitening=better)
     number = points_of_observers(request)
-    x, log_ratios = weighed_points(program, rng, number)
+    x, log_ratios = weighed_points(whitened, rng, number)
     weights, k, effective = weights_of(log_ratios)
     if are_bad(k, effective) and effective >= LEAST_SHARE * number:
-        more = weighed_points(program, rng, number)
+        more = weighed_points(whitened, rng, number)
         x, log_ratios = (np.concatenate(both) for both in zip((x, log_ratios), more, strict=True))
         weights, k, effective = weights_of(log_ratios)
     if request.may_use_chains and are_bad(k, effective):

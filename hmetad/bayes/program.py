@@ -142,16 +142,18 @@ class Program:
         return self.crossed_density()
 
     def with_enough_nodes(self) -> "Program":
-        """The program, or one with more nodes if these change its highest log density."""
+        """The program, or one with more nodes if these move its highest log density."""
         assert self.crossing is not None
         finer = self.crossing.finer
         if finer is None:
             return self
         other = replace(self, crossing=finer, known_start=self.start)
         here, there = (
-            one.density_of_items.at_moved(self.whitening.centre)[0] for one in (self, other)
+            one.density_of_items.at_moved(self.whitening.centre)[1] for one in (self, other)
         )
-        return self if abs(there - here) <= ENOUGH else other.with_enough_nodes()
+        # In whitened values the curvature is 1: a slope is how far the highest point is away.
+        moved = (there - here) @ self.whitening.factor
+        return self if abs(moved).max() <= ENOUGH else other.with_enough_nodes()
 
     def crossed_density(self) -> CrossedDensity:
         """Its density where a factor is integrated out, for one thread."""

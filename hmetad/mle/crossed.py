@@ -174,8 +174,11 @@ def maximise_crossed(
     point = start + factor @ found.x
     _, gradient, of_items = units.density(point, likelihood)
     if (finer := units.crossing.finer) is not None:
-        other = finer.likelihood(units.quantities_given)
-        if abs(units.density(point, other)[2].sum() - of_items.sum()) > ENOUGH:
+        other = units.density(point, finer.likelihood(units.quantities_given))[1]
+        # How far that moves the maximum, by the curvature that the search has found.
+        inverse = found.hess_inv.todense()
+        moved_by = inverse @ factor.T @ (other - gradient)
+        if (abs(moved_by) > ENOUGH * np.sqrt(np.diag(inverse))).any():
             return maximise_crossed(replace(units, crossing=finer), point, curvature)
     slopes, moved = units.around(point + DIFFERENCE * np.eye(len(point)))
     bend = (gradient - slopes) / DIFFERENCE

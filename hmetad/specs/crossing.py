@@ -33,7 +33,7 @@ ANSWERS = "crossed_answers"
 EFFECTS = ("dprime", SPREAD)
 # Nodes of each effect for so many answers a level, and how far they reach.
 NODES = ((5, (21, 21)), (20, (33, 25)), (100, (41, 33)), (math.inf, (65, 49)))
-REACH = 5.5
+REACH = 4.5
 # Nodes of each effect for single trials, whose probabilities are smooth in the effects.
 OF_TRIALS = 17
 # Observers of a level from which loadings are identified: three covariances give three.
@@ -44,8 +44,8 @@ CLEAR = 2.0
 MOST_ANSWERS = 200
 # Nodes of all observers, whose outcomes and slopes take a gigabyte.
 MOST_NODES = 500_000
-# Nodes are few enough if twice as many change the log-likelihood of all levels by no more.
-ENOUGH, FINENESS = 0.5, (1, 2, 4, 8)
+# Nodes are enough if twice as many move no value by more than so many standard deviations.
+ENOUGH, FINENESS = 0.25, (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
