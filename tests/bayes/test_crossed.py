@@ -198,7 +198,7 @@ def drawn(counts):
 def test_nodes_are_more_where_they_are_too_few(monkeypatch):
     counts = table(repeats=20)
     expected = hmetad.fit_mle(counts, "alternatives_crossed").loglik.item()
-    monkeypatch.setattr("hmetad.specs.crossing.TWO", ((np.inf, (11, 11)),))
+    monkeypatch.setattr("hmetad.specs.crossing.NODES", ((np.inf, (11, 11)),))
     few = build_program(counts, hmetad.load_model("alternatives_crossed"))
     enough = few.with_enough_nodes()
     assert few.crossing.fineness < enough.crossing.fineness
