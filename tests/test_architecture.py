@@ -70,7 +70,7 @@ MOST_LINES = {
     "report": 3539,
     "rows": 1310,
     "simulate": 1218,
-    "specs": 1745,
+    "specs": 1748,
     "studies": 2168,
 }
 # Public modules and small folders that count as part of a room.

@@ -301,7 +301,7 @@ class Family:
         Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
     kernel_module : str, optional
         Module with functions compiled by Numba: ``log_likelihood(counts, at, is_sloped)``, of
-        counts (cells, *outcomes) and the arguments side by side (cells, columns), returns the
+        counts (cells, …) and the arguments side by side (cells, columns), returns the
         log-likelihood of each cell and its derivatives by the columns; and optionally
         ``expected_information(trials, at)``. Without one, PyTensor differentiates
         `log_probabilities`.

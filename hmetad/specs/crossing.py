@@ -34,6 +34,8 @@ EFFECTS = ("dprime", SPREAD)
 # Nodes of each effect for so many answers a level, and how far they reach.
 NODES = ((5, (21, 21)), (20, (33, 25)), (100, (41, 33)), (math.inf, (65, 49)))
 REACH = 4.5
+# The same of an effect alone, at least: its nodes cost little.
+OF_ONE = 41, 5.5
 # Nodes of each effect for single trials, whose probabilities are smooth in the effects.
 OF_TRIALS = 17
 # Observers of a level from which loadings are identified: three covariances give three.
@@ -119,11 +121,13 @@ class Crossing:
     def grid(self, *, of_trials: bool) -> Grid:
         """Nodes for the levels' posteriors, which are narrower with more answers a level."""
         answers = self.answers.numbers.sum() / len(self.levels)
-        widths = next(widths for most, widths in NODES if answers <= most)
+        widths, reach = next(widths for most, widths in NODES if answers <= most), REACH
         if of_trials:
             widths = OF_TRIALS, OF_TRIALS
+        elif len(self.parameters) == 1:
+            widths, reach = (max(widths[0], OF_ONE[0]), 1), OF_ONE[1]
         numbers = [(width - 1) * self.fineness + 1 for width in widths]
-        first, second = (np.linspace(-REACH, REACH, number) for number in numbers)
+        first, second = (np.linspace(-reach, reach, number) for number in numbers)
         return Grid(first, second if len(self.parameters) > 1 else np.zeros(1))
 
     @property
