@@ -126,8 +126,7 @@ def resample_interval(
     same_cells = np.array_equal(estimates.get("cell", []), drawn.get("cell", []))
     has_all = same_cells and {*estimates.data_vars} <= {*drawn.data_vars}
     if draws is not None and not has_all:
-        got = "other cells or results than those of counts"
-        raise SourceError("draws", got, "what resample gave for these counts")
+        raise SourceError("draws", "other cells or results", "what resample gave for these counts")
     accelerations = jackknife(source) if method == "bca" else {}
     result = xr.Dataset(coords=estimates.coords, attrs=drawn.attrs)
     beside, same = dict[str, xr.DataArray](), dict[str, xr.DataArray]()
@@ -156,9 +155,14 @@ def resample_interval(
     # A statistic that says itself that M is high says it of its own interval.
     is_told = any(notice.code == "high-m-ratio" for notice in said)
     if "m_ratio" in result and kind != "permutation" and not is_told:
-        is_high = result["m_ratio"].sel(summary="lower", drop=True) > limit("high-m-ratio")
-        said += high_ratio_notices(is_high, source.table)
+        said += high_interval_notices(result["m_ratio"], source.table)
     return with_notices(result, said)
+
+
+def high_interval_notices(m_ratio: xr.DataArray, counts: xr.DataArray) -> list[Notice]:
+    """Notices of cells whose M is high even at the lower end of its interval."""
+    is_high = m_ratio.sel(summary="lower", drop=True) > limit("high-m-ratio")
+    return high_ratio_notices(is_high, counts)
 
 
 class Source(NamedTuple):

@@ -4,6 +4,7 @@ Count table and ModelSpec → Dataset with dims cell and unit. A unit is what is
 cell, or the cells that formulas tie together, such as the difficulties of a person.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -99,14 +100,7 @@ def fit_card(
         found = [(units, maxima)]
     else:
         parts = units_of(spec, designs, given, table, TOGETHER)
-        seeds = np.random.SeedSequence(seed).spawn(sum(len(units.places) for units in parts))
-
-        def work(units: Units) -> Maxima:
-            firsts = zip(units.coefficients(modes), units.places, strict=True)
-            points = [starting_points(units, x, starts, seeds[place]) for x, place in firsts]
-            return maximise_units(units, np.stack(points))
-
-        found = [*zip(parts, in_threads(work, parts), strict=True)]
+        found = maximise_parts(parts, modes, starts, seed)
     fits = [
         UnitFit(units.cells[k], units.names, own.value[k], own.is_open[k], own.converged[k])
         for units, own in found
@@ -137,6 +131,20 @@ def fit_card(
         said += high_ratio_notices(clearly_high(result), own)
         said += sign_notices(result, own)
     return with_scale_notices(copy_notices(result, counts, said), own)
+
+
+def maximise_parts(
+    parts: Sequence[Units], modes: Mapping[str, Floats], starts: int | None, seed: int
+) -> list[tuple[Units, Maxima]]:
+    """Units, some at a time, and their maxima; a unit has the same seed in any part."""
+    seeds = np.random.SeedSequence(seed).spawn(sum(len(units.places) for units in parts))
+
+    def work(units: Units) -> Maxima:
+        firsts = zip(units.coefficients(modes), units.places, strict=True)
+        points = [starting_points(units, x, starts, seeds[place]) for x, place in firsts]
+        return maximise_units(units, np.stack(points))
+
+    return [*zip(parts, in_threads(work, parts), strict=True)]
 
 
 def fit_cells(

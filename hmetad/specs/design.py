@@ -129,7 +129,7 @@ def checked_counts(
     of_choices = choice_parameters(spec.record) if lacking.size else set()
     if not of_choices <= set(spec.formula):
         got = f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}"
-        allowed = f"trials {'of two stimuli ' * bool(layout.given)}in every cell"
+        allowed = "trials of two stimuli in every cell" if layout.given else "trials in every cell"
         step = f"Drop those cells, or give {' and '.join(sorted(of_choices))} formulas."
         raise ChoiceError("counts", got, allowed, step)
     labels = layout.labels(counts.sizes["rating"])
