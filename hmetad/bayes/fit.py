@@ -61,7 +61,7 @@ TUNE_OF_WHITENED = 200
 APART = (sample_by_importance, sample_cells_by_chains)
 # What draws by weight, without chains.
 WEIGHING = (sample_by_importance, sample_observers)
-# Draws of a chain that are kept where they are independent.
+# Draws of a chain that are kept of observers crossed with items.
 DRAWS_OF_OBSERVERS = 400
 SAMPLERS = ("nutpie", "pymc")
 LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
@@ -127,8 +127,8 @@ def fit(
         `pymc.sample`, such as nuts_sampler (``"nutpie"`` or ``"pymc"``), PyMC samples its own model
         of the same posterior.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
-        notices. Importance sampling draws as many as all chains, without tuning; of observers
-        crossed with items, by default 400 for each chain.
+        notices. Importance sampling draws as many as all chains, without tuning. Of observers
+        crossed with items 400 for each chain are kept by default, also if weights are bad.
 
     Returns
     -------

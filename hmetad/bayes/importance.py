@@ -8,8 +8,8 @@ logarithm linear between nodes, and around the mode that the others have there a
 widths of its own on both sides of each axis. Points are weighed by the posterior, and drawn by
 weight. All cells are evaluated side by side.
 
-Where items are integrated out, all values of the observers are drawn together: in the axes of the
-curvature at the mode the posterior is near normal, however many observers there are.
+Where items are integrated out, all values of the observers are drawn together. Along the axes of
+the mean curvature around the mode their posterior is nearly normal, with few observers or many.
 Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the weights.
 """
 
