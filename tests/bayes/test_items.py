@@ -30,7 +30,7 @@ def answers(items):
     evidence = rng.normal(size=(*lead.shape, OPTIONS))
     evidence[..., 0] += lead
     ordered = np.sort(evidence, axis=-1)
-    margin = (ordered[..., -1] - ordered[..., -2]) * np.exp(rng.normal(0, 0.7, items))
+    margin = (ordered[..., -1] - ordered[..., -2]) * np.exp(rng.normal(0, 1, items))
     rating = np.searchsorted([0.5, 1.0, 1.8], margin.ravel())
     is_right = (evidence.argmax(axis=-1) == 0).ravel().astype(int)
     table = np.zeros((lead.size, 2, RATINGS), int)
@@ -90,7 +90,7 @@ def test_a_model_without_an_effect_on_confidence_misses_how_ratings_differ_betwe
     # One answer of an observer to an item has no pair.
     assert np.isnan(both["items"].sel(statistic="auroc2_within").item())
     _, one = fitted_statistics(FORMULA, 120)
-    assert one["p_items"].sel(statistic="rating_sd").item() == 0
+    assert one["p_items"].sel(statistic="rating_sd").item() < 0.05
     [notice] = [x for x in hmetad.notices(one) if "items differ" in x.message.lower()]
     assert "rating_sd" in notice.message
 
