@@ -184,7 +184,9 @@ def is_answer_name(name: object) -> bool:
     plain = plain_name(name)
     whole = plain.strip("_0123456789")
     is_one = any(whole in names()["names"][role] for role in ANSWERED)
-    has_word = bool({*whole.split("_")} & {*names()["words"]["confidence"]})
+    words = {*whole.split("_")}
+    # A rating of difficulty is one of the item.
+    has_word = bool(words & {*names()["words"]["confidence"]}) and "difficulty" not in words
     return is_one or has_word or bool(RESPONSE_TIME.fullmatch(plain))
 
 

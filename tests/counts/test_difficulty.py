@@ -180,7 +180,7 @@ def test_a_second_answer_is_not_difficulty(graded, name):
     assert codes(found) == ["mixed-difficulty"]
 
 
-@pytest.mark.parametrize("name", ["stimulus", "signal", "orientation", "length"])
+@pytest.mark.parametrize("name", ["stimulus", "signal", "length", "difficulty_rating"])
 def test_a_second_stimulus_may_be_difficulty(graded, name):
     trials = graded.rename(columns={"stimulus": "shown", "ease": name})
     assert codes(count_trials(trials, by="participant", stimulus="shown")) == ["mixed-difficulty"]
