@@ -465,9 +465,9 @@ class Writer:
         """Scales of the standard deviations that may be 0; where all begin, (effects, elements)."""
         information = part.information.reshape(*part.information.shape[:2], -1)
         found, first = list[Floats](), 0
-        for variable in own.sds:
+        for variable, term in zip(own.sds, own.block.terms, strict=True):
             assert variable.prior is not None
-            places = variable.elements.reshape(-1, information.shape[2])
+            places = variable.elements.reshape(term.columns.shape[1], -1)
             value = self.program.start.values[variable.name].reshape(places.shape)
             of_term = information[:, first : first + len(places)]
             if variable.link == LINK_FOLDED:

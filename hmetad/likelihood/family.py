@@ -67,6 +67,9 @@ class OutcomeLayout:
     others : mapping of str to tuple of str, optional
         Further dims that parameters and quantities may have, beside ``"criterion"``, 1 to K - 1,
         and ``"criterion_gap"``, of which k lies between criteria k - 1 and k.
+    fewest_ratings : int, optional
+        Number of ratings below which a table says nothing of the model; 1 where responses alone
+        are enough.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class OutcomeLayout:
     axes: Mapping[str, tuple[str, ...]]
     given: tuple[str, ...] = ("stimulus",)
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fewest_ratings: int = field(default=2, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("axes", "others"):
@@ -167,7 +171,7 @@ class Parameter:
     truncated_at: str = ""
     hyperpriors: Mapping[str, Prior] = field(default_factory=dict)
     in_posterior: bool = True
-    ratings_needed: int = 2
+    ratings_needed: int = 1
     levels_needed: int = 1
     link: str = "identity"
 

@@ -33,7 +33,8 @@ def table_of(counts: xr.DataArray, used_by: str) -> tuple[xr.DataArray, Floats]:
     """
     require_stimulus(counts, used_by)
     if counts.sizes["rating"] < 2:
-        raise TooFewError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+        step = "sdt() and the card sdt need no ratings."
+        raise TooFewError("counts", "one rating", "at least two", step)
     ordered = counts.transpose(..., *TYPE1_DIMS)
     return ordered, ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
 

@@ -106,9 +106,10 @@ def refuse_other_tables(
         raise ShapeError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
     if counts.dtype.kind not in ("iuf" if may_be_weighted else "iu"):
         raise KindError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
-    if counts.sizes["rating"] < 2:
-        function = "sdt" if layout == TWO_ALTERNATIVES else "measure"
-        raise TooFewError("counts", "one rating", "at least two", f"{function}() needs no ratings.")
+    if counts.sizes["rating"] < layout.fewest_ratings:
+        is_sdt = layout == TWO_ALTERNATIVES
+        step = "sdt() and the card sdt need" if is_sdt else "measure() needs"
+        raise TooFewError("counts", "one rating", "at least two", f"{step} no ratings.")
 
 
 def checked_counts(

@@ -4,7 +4,9 @@ Parameters → probabilities of responses and ratings. It is the meta-d′ model
 nothing is lost between decision and confidence. Source: Green & Swets (1966).
 """
 
-from hmetad.likelihood.family import NUMPY, Array, Arrays, Family
+from dataclasses import replace
+
+from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Array, Arrays, Family
 from hmetad.likelihood.ratings import (
     LOG_GAP,
     RESPONSE_SIGN,
@@ -44,6 +46,7 @@ FAMILIES = (
         quantities=(*TYPE1_QUANTITIES, *criteria_quantities("c", lambda v: v["c"][..., None])),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
+        layout=replace(TWO_ALTERNATIVES, fewest_ratings=1),
         compiled_kernel="meta_d",
         # Those of meta-d′ at M = 1 with κ = c, for both responses, and evidence of equal variance.
         compiled_arguments=("dprime", "c", "dprime", "dprime", "c", "c", "gaps", 1.0),

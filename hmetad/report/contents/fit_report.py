@@ -329,16 +329,16 @@ def data_blocks(fit: xr.DataTree) -> list[Block]:
     # Cells are named by their label alone: a grouping column may be called like a measure.
     measured = measure(counts.reset_coords(drop=True))
     others = [dim for dim in counts.dims if dim not in ("cell", "rating")]
-    empty = (counts.sum(others) == 0).sum("rating")
+    empty = (counts.sum(others) == 0).sum("rating").to_numpy()
     of_choices = {"d′": "dprime", "c": "c"}
+    of_ratings = {"AUROC2": measured["auroc2"].to_numpy(), "Unused ratings": empty.astype(int)}
     frame = pd.DataFrame(
         {
             "Cell": counts["cell"].to_numpy(),
             "Trials": measured["trials"].to_numpy().astype(int),
             "Right": measured["share_right"].to_numpy(),
             **{x: measured[name].to_numpy() for x, name in of_choices.items() if name in measured},
-            "AUROC2": measured["auroc2"].to_numpy(),
-            "Unused ratings": empty.to_numpy().astype(int),
+            **(of_ratings if counts.sizes["rating"] > 1 else {}),
         }
     )
     caption = "Data: trials, share of right ones and measures that need no model, by cell."
@@ -396,8 +396,9 @@ def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
     which = words.format(poor=poor, cells=cells, share=in_percent(MANY_OUTSIDE), shown=SHOWN_CELLS)
     captions: dict[Kind, str] = {
         "ratings": "Trials of each response and rating, observed and predicted.",
-        "roc": "Type-2 ROC, observed and predicted.",
     }
+    if predicted.sizes["rating"] > 1:
+        captions["roc"] = "Type-2 ROC, observed and predicted."
     return [
         Prose("Does the model fit?", (CHECKED.format(symbol=symbol) + which,)),
         *(

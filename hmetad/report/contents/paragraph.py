@@ -140,12 +140,14 @@ def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]
     levels = [f"{len(np.unique(counts[x])):,} {PEOPLE.get(x, words[x])}" for x in words]
     levels += [f"{len(crossing.levels):,} levels of {crossing.factor}"] if crossing else []
     of_whom = f"of {' and '.join(levels)} " if levels else ""
+    ratings = counts.sizes["rating"]
+    has_levels = f"with {ratings} levels of confidence" if ratings > 1 else "without confidence"
     rule = str(counts.attrs.get("ratings_rule", "")).partition(", ")[2]
     binned = rule if rule.startswith("quantiles") else ""
     yield (
         f"The data were {int(counts.sum()):,} trials {of_whom}"
         f"in {cells} cell{'' if cells == 1 else 's'}, "
-        f"with {counts.sizes['rating']} levels of confidence{of_term(binned)}."
+        f"{has_levels}{of_term(binned)}."
     )
     yield from (one.message for one in notices(fit) if one.code in LEFT_OUT)
 
