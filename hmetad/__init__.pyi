@@ -33,6 +33,7 @@ from hmetad.compare.verdicts import decide_normal as decide_normal
 from hmetad.counts.counting import count_correct as count_correct
 from hmetad.counts.counting import count_trials as count_trials
 from hmetad.counts.intervals import resample_interval as resample_interval
+from hmetad.counts.judged import count_judged as count_judged
 from hmetad.counts.ratings import bin_confidence as bin_confidence
 from hmetad.counts.resample import resample as resample
 from hmetad.counts.vectors import from_nr as from_nr

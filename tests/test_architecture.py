@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 6049,
     "commands": 2542,
     "compare": 2072,
-    "counts": 3169,
+    "counts": 3420,
     "likelihood": 3732,
     "logs": 2695,
     "measures": 2634,

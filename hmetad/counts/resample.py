@@ -529,6 +529,10 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
     labels = cell_labels(columns[named])
     pooled = counts.isel(cell=first).copy(data=values).assign_coords(cell=labels)
     pooled = pooled.drop_vars([name for name in own if name not in by])
+    # Counts next to the table, such as those of outputs without a label, are summed as it is.
+    for other, beside in counts.coords.items():
+        if "cell" in beside.dims and beside.ndim > 1:
+            pooled = pooled.assign_coords({other: (beside.dims, sums_by(beside, by)[0])})
     # Notices of single units do not apply to their sum.
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(counts) if not notice.cells]

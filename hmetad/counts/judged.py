@@ -1,0 +1,358 @@
+"""Outputs with a judge's verdict, some of them labelled, become labelled counts and pool counts.
+
+Table of outputs → DataArray (cell, stimulus, response, rating) of those with a human label, which
+stands for the stimulus as the verdict does for the response; the others are its coordinate pool.
+Source: Green & Swets (1966); Rogan & Gladen (1978) for verdicts as a test of the label.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import whole
+from hmetad.base.errors import (
+    LabelError,
+    NeedError,
+    NumberError,
+    RepeatError,
+    SourceError,
+    TooFewError,
+)
+from hmetad.base.notice import notice_of, notice_where, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.counts.checks import TYPE1
+from hmetad.counts.columns import (
+    By,
+    Label,
+    as_correct,
+    as_text,
+    check_roles,
+    column_names,
+    frequencies_of,
+    group_numbers,
+    named_rows,
+    text_columns,
+    with_trials,
+)
+from hmetad.counts.counting import complete_rows
+from hmetad.counts.items import groups_alike, is_nested
+from hmetad.counts.noticed import trial_notices
+from hmetad.counts.ratings import finite_numbers, quantile_ratings
+from hmetad.counts.tables import cell_labels, cells_of, count_table, items_together
+from hmetad.rows.duplicates import is_item_name, is_people_name
+from hmetad.rows.queries import Rows
+from hmetad.rows.tables import TableLike, rows_of
+
+type Bools = NDArray[np.bool_]
+type Ints = NDArray[np.int64]
+type Good = Label | Sequence[Label] | Mapping[Label, bool] | None
+
+WORDS = {
+    True: ("pass", "passed", "good", "yes", "acceptable", "accept"),
+    False: ("fail", "failed", "bad", "no", "unacceptable", "reject"),
+}
+# Distinct scores of a verdict up to which they are grades; more are cut into so many quantiles.
+MOST_GRADES, QUANTILES = 10, 4
+# Standard deviations by which a score has to go against the labels to be called reversed.
+REVERSED_Z = 3
+OPTIONAL = ("label", "label_probability")
+BOTH = "Name what each value means: good={'refusal': False, 'compliance': True}."
+
+
+@check_inputs(skip=("trials", "good"))
+def count_judged(
+    trials: TableLike,
+    *,
+    by: By,
+    label: str,
+    verdict: str | None,
+    score: str | None = None,
+    threshold: float | None = None,
+    ratings: int | None = None,
+    good: Good = None,
+    label_probability: str | None = None,
+) -> xr.DataArray:
+    r"""Labelled counts and pool counts of a judge's verdicts, one row of `trials` per verdict.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per output and judge, as `count_trials` reads tables. Rows without a verdict are
+        left out, and a notice says how many.
+    by : str, sequence of str or mapping of str to str
+        Grouping columns (judge, model, domain): one cell per combination. With a column of items
+        among them `pass_rate`, `measures.judge` and `resample` take ``cluster="item"``.
+    label : str
+        Column of the human label, two values; missing where there is none.
+    verdict : str or None
+        Column of the judge's verdict, two values. None where `score` and `threshold` make it.
+    score : str, optional
+        Column of the judge's score, larger for better outputs.
+    threshold : float, optional
+        An output passes if its score is at least this.
+    ratings : int, optional
+        Ratings of each verdict, quantiles of the score. By default 4, or, with at most ten
+        different scores of a verdict, one for each: grades of 1 to 5 are ratings.
+    good : value, sequence of values or mapping of value to bool, optional
+        What means good, in the column of labels or of verdicts; the other value means bad. A
+        mapping names what each value means, of more than two too. By default words such as 1 and 0,
+        true and false, pass and fail.
+    label_probability : str, optional
+        Column of the probability with which an output was chosen to be labelled, for
+        ``pass_rate(labels="known")``.
+
+    Returns
+    -------
+    DataArray
+        Integer ``counts`` (labelled outputs) with dims (cell, stimulus, response, rating): stimulus
+        "S2" is the label good, response "S2" the verdict pass, and rating K the surest of a verdict
+        (with a score, else K = 1). It is a count table as `fit`, `sdt` and `resample` take it. The
+        coordinate ``pool`` (cell, response, rating) counts outputs without a label; with
+        probabilities ``weight`` and ``weight_squared`` have the sums of 1/p and 1/p² of the
+        labelled ones. Attrs as those of `count_trials`.
+
+    Raises
+    ------
+    InputError
+        If there are no labels, or of one class only; if a label or verdict means neither good nor
+        bad; if a score contradicts verdict and threshold, or is reversed; if an output occurs
+        twice, or has two labels and no column in `by` says whose they are.
+
+    Notes
+    -----
+    n[z, v, k] is the number of outputs with label z, verdict v and rating k; pool[v, k] that of
+    outputs without a label. Quantiles are taken within each verdict, and each combination of the
+    columns in `by` that are not items. Pairs of outputs in a fixed order are judged the same way:
+    the label is "the first is better", the score 1 for the first, 0 for a tie and -1, and the
+    threshold 0; c is then the bias for a position, and ties are the middle rating.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> verdicts = ["pass", "fail", "pass", "pass"]
+    >>> outputs = pd.DataFrame({"human": [1, 0, None, 1], "verdict": verdicts})
+    >>> judged = count_judged(outputs, by=(), label="human", verdict="verdict")
+    >>> judged.sel(cell="all", stimulus="S2").values.ravel().tolist()
+    [0, 2]
+    >>> judged["pool"].sel(cell="all").values.ravel().tolist()
+    [0, 1]
+    """
+    given = {"label": label, "verdict": verdict, "score": score}
+    given |= {"label_probability": label_probability}
+    roles = {role: column for role, column in given.items() if column is not None}
+    if score is None and (threshold is not None or ratings is not None):
+        raise NeedError("threshold" if threshold is not None else "ratings", "score")
+    if verdict is None and threshold is None:
+        raise NeedError("verdict", "a column of verdicts, or score and threshold")
+    rows = named_rows(rows_of(trials, text=text_columns(by)), *roles.values(), by)
+    names = column_names("by", by)
+    check_roles(rows.columns, [*roles.items(), *(("by", name) for name in names)])
+    check_copies(rows, names, label)
+    items = [x for x in rows.columns if is_item_name(x) and x not in (*names, *roles.values())]
+    frame = rows.frame([*names, *roles.values(), *items]).reset_index(drop=True)
+    optional = dict.fromkeys([*items, *(roles.get(x, label) for x in OPTIONAL)], False)
+    empty = frame.isna().assign(**optional)
+    kept, _, dropped = complete_rows(frame, np.ones(len(frame), dtype=np.int64), empty)
+    is_labelled = kept[label].notna().to_numpy()
+    is_good, labels = good_rows(kept[label][is_labelled], "label", good)
+    check_both_classes(is_good, label)
+    place = np.full(len(kept), 2)
+    place[is_labelled] = is_good
+    others = [name for name in names if not is_item_name(name)]
+    group = group_numbers(kept[others])
+    values = None if score is None else finite_numbers(kept[score])
+    passes, verdicts = verdicts_of(kept, verdict, values, threshold, good)
+    rating, rule = np.ones(len(kept), dtype=np.int64), "no score"
+    if values is not None and score is not None:
+        check_direction(values, place, group, score)
+        rating, rule = verdict_ratings(values, passes, group, ratings, score)
+    index, cells = cells_of(kept, names, [])
+    K = int(rating.max())
+    counted = np.zeros((len(cells), 3, 2, K), dtype=np.int64)
+    where = (index, place, passes.astype(np.int64), rating - 1)
+    np.add.at(counted, where, 1)
+    attrs: dict[str, Any] = {"labels": labels, "verdicts": verdicts, "by": names, "covariates": []}
+    attrs |= {"columns": roles, "rows_dropped": len(frame) - len(kept), "ratings_rule": rule}
+    if len(others) == len(names):
+        attrs |= shared_items(kept, items, index, cell_labels(cells))
+    table = count_table(counted[:, :2], TYPE1, cells, attrs, cell_labels(cells))
+    inner = ("cell", "response", "rating")
+    table = table.assign_coords(pool=(inner, counted[:, 2]))
+    if label_probability is not None:
+        chosen = probabilities_of(kept[label_probability], is_labelled)
+        for name, power in (("weight", 1), ("weight_squared", 2)):
+            sums = np.zeros(counted.shape)
+            np.add.at(sums, where, np.where(is_labelled, chosen**-power, 0))
+            table = table.assign_coords({name: (table.dims, sums[:, :2])})
+    number = items_together(table).sum(["response", "rating"])
+    few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
+    said = [*trial_notices(trials), *rows.notices, *dropped, *notice_where(few, "few-labels")]
+    if values is not None and K == 1:
+        said.append(notice_of("score-is-verdict", column=repr(score)))
+    return with_notices(table, said)
+
+
+def require_judged(judged: xr.DataArray, used_by: str) -> None:
+    """Refuse what is not a table of judged outputs."""
+    if not isinstance(judged, xr.DataArray) or "pool" not in judged.coords:
+        got = "a table without pool counts"
+        step = f"{used_by} takes what count_judged returns."
+        raise SourceError("judged", got, "labelled counts with the coordinate pool", step)
+
+
+def good_rows(column: pd.Series, role: str, good: Good) -> tuple[Bools, list[Label]]:
+    """Whether each value of a column means good, and the values that mean bad and good."""
+    argument = f"{role} column {column.name!r}"
+    values = [as_text(value).strip() for value in column.tolist()]
+    times = frequencies_of(values, np.ones(len(values), dtype=np.int64))
+    if good is None:
+        meaning = {value: usual_meaning(value) for value in times}
+    elif isinstance(good, Mapping):
+        named = {as_text(value): bool(is_good) for value, is_good in good.items()}
+        meaning = {value: named.get(value) for value in times}
+    else:
+        listed = [good] if isinstance(good, Label) else [*good]
+        words = {*map(as_text, listed)}
+        meaning = {value: value in words for value in times}
+        if times and not any(meaning.values()):
+            got = f"good={good!r}, but values {with_trials(times, 5)}"
+            raise LabelError(argument, got, "a value that means good", BOTH)
+        bad = [value for value in times if not meaning[value]]
+        meaning |= dict.fromkeys(bad) if len(bad) > 1 else {}
+    unclear = {value: times[value] for value in sorted(meaning) if meaning[value] is None}
+    if unclear:
+        got = f"values that mean neither: {with_trials(unclear, 5)}"
+        steps = (BOTH, "Name the value that means good with --good, and exclude others.")
+        raise LabelError(argument, got, "two values, good and bad", *steps)
+    sides = [[x for x in sorted(meaning) if meaning[x] is side] for side in (False, True)]
+    plain = {as_text(x): x for x in column.drop_duplicates().tolist()}
+    raw = [plain.get(x, x) for side in sides for x in side[:1]]
+    shown = [int(x) if isinstance(x, float) and x.is_integer() else x for x in raw]
+    return np.array([meaning[value] for value in values], dtype=bool), shown
+
+
+def usual_meaning(value: str) -> bool | None:
+    """Good, bad, or None for a word that means neither."""
+    word = value.lower()
+    known = next((side for side, words in WORDS.items() if word in words), None)
+    return as_correct(value) if known is None else known
+
+
+def check_both_classes(is_good: Bools, label: str) -> None:
+    """Refuse labels of one class, or none: they tell nothing of the judge."""
+    if len(is_good) and is_good.any() and not is_good.all():
+        return
+    got = f"the single label {int(is_good[0])}" if len(is_good) else "no label"
+    step = "Label outputs of both kinds: a judge is compared with them."
+    raise TooFewError(f"label column {label!r}", got, "labels of both classes", step)
+
+
+def verdicts_of(
+    rows: pd.DataFrame,
+    verdict: str | None,
+    values: NDArray[np.float64] | None,
+    threshold: float | None,
+    good: Good,
+) -> tuple[Bools, list[Label]]:
+    """Whether each output passes, by its verdict or by its score, which have to agree."""
+    by_score = None if threshold is None or values is None else values >= threshold
+    if verdict is None:
+        assert by_score is not None
+        return by_score, []
+    passes, verdicts = good_rows(rows[verdict], "verdict", good)
+    if by_score is not None:
+        # At the threshold itself either rule, > or ≥, may have been meant.
+        wrong = int(((by_score != passes) & (values != threshold)).sum())
+        if wrong:
+            got = f"{wrong} rows whose verdict is not that of a score ≥ {threshold:g}"
+            step = "Omit threshold= if verdict and score are separate, or correct it."
+            shell = "Omit --threshold if verdict and score are separate, or correct it."
+            raise NumberError("threshold", got, "the cut that makes the verdicts", step, shell)
+    return passes, verdicts
+
+
+def check_direction(values: NDArray[np.float64], place: Ints, group: Ints, score: str) -> None:
+    """Refuse a score that is lower for good outputs than for bad ones, in any group."""
+    for number in np.unique(group):
+        own = (group == number) & (place < 2)
+        good, ranks = place[own] == 1, rankdata(values[own])
+        n = np.array([(~good).sum(), good.sum()])
+        if n.min() == 0:
+            continue
+        area = (ranks[good].sum() - n[1] * (n[1] + 1) / 2) / n.prod()
+        if (area - 0.5) / np.sqrt((n.sum() + 1) / (12 * n.prod())) < -REVERSED_Z:
+            got = f"scores that are lower for good outputs (AUROC {area:.2f})"
+            step = f"Reverse it: trials.assign({score}=-trials[{score!r}])."
+            shell = f"Reverse the column: {score} = -{score}."
+            raise NumberError(f"score column {score!r}", got, "larger for better", step, shell)
+
+
+def verdict_ratings(
+    values: NDArray[np.float64], passes: Bools, group: Ints, ratings: int | None, score: str
+) -> tuple[Ints, str]:
+    """Ratings within each verdict, K the surest, and the rule that made them."""
+    surer = np.where(passes, values, -values)
+    levels = [np.unique(surer[passes == side], return_inverse=True) for side in (False, True)]
+    if ratings is None and max(len(own) for own, _ in levels) <= MOST_GRADES:
+        rating = np.ones(len(values), dtype=np.int64)
+        for side, (_, place) in zip((False, True), levels, strict=True):
+            rating[passes == side] = place + 1
+        return rating, f"K = {rating.max()}, grades of column {score!r} within each verdict"
+    number = QUANTILES if ratings is None else ratings
+    whole(1)("ratings", number)
+    if number == 1:
+        return np.ones(len(values), dtype=np.int64), "K = 1"
+    rating = quantile_ratings(surer, 2 * group + passes, number)
+    return rating, f"K = {rating.max()}, quantiles of column {score!r} within each verdict"
+
+
+def probabilities_of(column: pd.Series, is_labelled: Bools) -> NDArray[np.float64]:
+    """Probability of being labelled of each row; 1 where there is no label."""
+    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    off = is_labelled & ~((values > 0) & (values <= 1))
+    if off.any():
+        got = f"{int(off.sum())} labelled rows without one"
+        name = f"label_probability column {column.name!r}"
+        raise NumberError(name, got, "probabilities above 0 and up to 1")
+    return np.where(is_labelled, values, 1.0)
+
+
+def check_copies(rows: Rows, by: Sequence[str], label: str) -> None:
+    """Refuse an output that occurs twice, where a column names items, or has two labels."""
+    if not any(is_item_name(name) for name in rows.columns):
+        return
+    frame = rows.frame()
+    frame = frame[[name for name in frame if not is_nested(frame[name])]]
+    if copies := int(frame.duplicated().sum()):
+        step = "Drop the copies, or keep the column that tells outputs of an item apart."
+        raise RepeatError("trials", f"{copies} rows that occur twice", "each output once", step)
+    whose = [name for name in frame if is_people_name(name) and name not in by]
+    output = frame.drop(columns=[label, *whose])
+    if several := int(output.duplicated().sum()):
+        step = "Take their majority, or add the column of the annotator to by: by=['annotator']."
+        shell = "Take their majority, or add the column of the annotator to --by."
+        got = f"{several} outputs with a second label"
+        raise RepeatError("label", got, "one label for each output", step, shell)
+
+
+def shared_items(
+    rows: pd.DataFrame, items: Sequence[str], cell: Ints, labels: Sequence[str]
+) -> dict[str, Any]:
+    """Attrs: the column of items that occur several times in a cell, and cells that share items."""
+    attrs: dict[str, Any] = {}
+    for name in items[:1]:
+        item = pd.factorize(rows[name])[0]
+        known = item >= 0
+        shown = np.zeros((2, len(labels), item.max(initial=-1) + 1), dtype=bool)
+        shown[0, cell[known], item[known]] = True
+        if shown.sum() < known.sum():
+            attrs["repeated_items"] = name
+        groups = [[labels[i] for i in group] for group in groups_alike(shown)]
+        attrs |= {"same_items": groups} if groups else {}
+    return attrs
