@@ -186,7 +186,7 @@ def is_answer_name(name: object) -> bool:
     is_one = any(whole in names()["names"][role] for role in ANSWERED)
     words = {*whole.split("_")}
     # A rating of difficulty is one of the item.
-    has_word = bool(words & {*names()["words"]["confidence"]}) and "difficulty" not in words
+    has_word = "difficulty" not in words and bool(words & {*names()["words"]["confidence"]})
     return is_one or has_word or bool(RESPONSE_TIME.fullmatch(plain))
 
 

@@ -13,12 +13,13 @@ Source: Bock & Aitkin (1981) for the marginal likelihood of items on shared node
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from hmetad.likelihood.compiling import compiled, summed
 from hmetad.likelihood.family import Family
@@ -43,8 +44,10 @@ BORDER, NEGLIGIBLE = -20.0, -32.0
 # number of steps; so many nodes around a place give the value there. That this does not depend on
 # parameters keeps values smooth in them.
 PER_STEP, MOST_STEPS, POINTS = 42, 16, 8
-# Part of an effect that is not another's, where a search takes their correlation for 1.
+# Weights of nodes, standard deviations, and the part of an effect that is not another's: at least.
 SMALLEST = 1e-9
+# Of differences of slopes.
+NUDGE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -186,21 +189,76 @@ class CrossedLikelihood:
         These are by parameters, of their shape, by standard deviations (effects,), by the
         correlation, and by log loadings (observers, effects).
         """
+        found, own = self.value_and_own_slopes(parameters, effects)
+        by_parameters, by_logs, by_z = np.split(
+            own, [parameters.shape[1], parameters.shape[1] + len(effects.sds)], axis=1
+        )
+        by_sds = by_logs.sum(axis=0) / np.maximum(effects.sds, SMALLEST)
+        by_correlation = float(by_z.sum()) / max(1 - effects.correlation**2, SMALLEST)
+        return found, by_parameters, by_sds, by_correlation, by_logs - by_logs.mean(axis=0)
+
+    def value_and_own_slopes(self, parameters: Floats, effects: Effects) -> tuple[Floats, Floats]:
+        """Log-likelihood of each item, and slopes of their sum as in `own_slopes`."""
         outcomes = self.outcomes(parameters, effects)
         pulls = np.zeros(outcomes.log_p.shape)
         found = self.of_items(outcomes.log_p, pulls)
+        return found, self.own_slopes(outcomes, pulls, effects).sum(axis=1)
+
+    def own_slopes(self, outcomes: "Outcomes", pulls: Floats, effects: Effects) -> Floats:
+        """Slopes of Σ pulls · log P by what each observer has, (observers, nodes, own).
+
+        These are by parameters, by logarithms of how far effects move the observer, and by Fisher's
+        z of the correlation of two effects.
+        """
         by_nodes = outcomes.pull(pulls)
-        # Of each effect, (observers, nodes).
-        pulled = np.stack([by_nodes[:, :, columns].sum(axis=2) for columns in self.targets])
-        loadings, moves = effects.loadings, np.stack(effects.moves(self.grid))
-        moved = loadings * np.einsum("kjq,kq->jk", pulled, moves)
-        by_sds, by_logs = moved.sum(axis=0), moved * effects.sds
-        by_correlation, (first, second) = 0.0, self.grid.nodes.T
+        pulled = np.stack([by_nodes[:, :, columns].sum(axis=2) for columns in self.targets], -1)
+        pulled *= (effects.loadings * effects.sds)[:, None]
+        parts = [by_nodes, pulled * np.stack(effects.moves(self.grid), axis=-1)]
         if len(effects.sds) > 1:
-            rho = effects.correlation
-            turned = first - rho / max(math.sqrt(1 - rho * rho), SMALLEST) * second
-            by_correlation = effects.sds[1] * float((loadings[:, 1] * (pulled[1] @ turned)).sum())
-        return found, by_nodes.sum(axis=1), by_sds, by_correlation, by_logs - by_logs.mean(axis=0)
+            rho, (first, second) = effects.correlation, self.grid.nodes.T
+            rest = 1 - rho * rho
+            turned = rest * first - rho * math.sqrt(rest) * second
+            parts.append(pulled[..., 1:] * turned[:, None])
+        return np.concatenate(parts, axis=-1)
+
+    def curvature(self, parameters: Floats, effects: Effects) -> tuple[Floats, Floats]:
+        """Curvature of the log-likelihood, and slopes of each item's, by what all observers have.
+
+        These are as in `own_slopes`, an observer after the other: (all, all) and (items, all). The
+        curvature is the expected one of outcomes at the nodes, less the variance of slopes over
+        the nodes. Source: Louis (1982).
+        """
+        outcomes = self.outcomes(parameters, effects)
+        pulls = np.zeros(outcomes.log_p.shape)
+        self.of_items(outcomes.log_p, pulls)
+        there = self.own_slopes(outcomes, pulls, effects).sum(axis=1)
+        around = [
+            self.own_slopes(self.outcomes(at, moved), pulls, moved).sum(axis=1)
+            for at, moved in nudged(parameters, effects)
+        ]
+        bend = block_diag(*(there[:, None] - np.stack(around, axis=1)) / NUDGE)
+        number = len(pulls) // len(parameters)
+        ones = np.eye(number)[:, None, :, None] * np.ones((len(parameters), 1, pulls.shape[1]))
+        each = [self.own_slopes(outcomes, one.reshape(pulls.shape), effects) for one in ones]
+        slopes = np.stack(each, axis=1).reshape(*pulls.shape, -1)
+        own, scores = self.answers, np.empty((len(self.boxes), len(bend)))
+        widths = len(self.grid.first), len(self.grid.second)
+        subtract_variances(
+            own.first, own.rows, own.numbers, outcomes.log_p, self.grid.log_weights, widths,
+            self.boxes, slopes, bend, scores,
+        )  # fmt: skip
+        return bend, scores
+
+
+def nudged(parameters: Floats, effects: Effects) -> Iterator[tuple[Floats, Effects]]:
+    """Parameters and effects with one more of what each observer has, in order."""
+    for nudge in NUDGE * np.eye(parameters.shape[1]):
+        yield parameters + nudge, effects
+    for own in np.exp(NUDGE * np.eye(len(effects.sds))):
+        yield parameters, replace(effects, sds=tuple((own * effects.sds).tolist()))
+    if len(effects.sds) > 1:
+        z = math.atanh(effects.correlation) + NUDGE
+        yield parameters, replace(effects, correlation=math.tanh(z))
 
 
 class Outcomes:
@@ -261,46 +319,93 @@ def add_items(
     pulls: Floats,
 ) -> None:
     """Fill in the log-likelihood of each item; add to pulls; boxes are moved to the posterior."""
-    height, width = widths
-    room = np.empty((height, width))
+    room = np.empty(widths)
     for item in range(len(found)):
-        start, stop = first[item], first[item + 1]
-        box = boxes[item]
-        steps = min(math.ceil(math.sqrt(numbers[start:stop].sum() / PER_STEP)), MOST_STEPS)
-        across = steps if width > 1 else 1
-        # Between nodes values are read off those around.
-        reach = 1 if steps <= 1 else POINTS // 2
-        outcomes = rows[start:stop], numbers[start:stop]
-        top, inner = fill_whole(outcomes, log_p, log_weights, widths, reach, box, room)
-        own = room[box[0] : box[1], : box[3] - box[2]]
-        if not math.isfinite(top):
-            # Far from where anything is likely.
-            found[item] = -math.inf
-            box[0], box[1], box[2], box[3] = 0, height, 0, width
-            continue
-        is_fine = False
-        if steps > 1:
-            first_way = between_nodes(len(own), inner[0] - box[0], inner[1] - box[0], steps)
-            second_way = between_nodes(own.shape[1], inner[2] - box[2], inner[3] - box[2], across)
-            fine = first_way @ np.ascontiguousarray(own) @ second_way.T
-            # Where nothing is likely, neighbours are too far apart for any curve between them.
-            is_fine = fine.max() < top + 4 * steps * steps
-        if is_fine:
-            top = fine.max()
-            total = exponentials(fine, top) / (steps * across)
-            kept = first_way.T @ fine @ second_way / (steps * across)
-            at = box[0] * width + box[2]
-        else:
-            total = exponentials(own, top)
-            at = inner[0] * width + inner[2]
-            rising, sideways = inner[0] - box[0], inner[2] - box[2]
-            kept = own[rising : inner[1] - box[0], sideways : inner[3] - box[2]]
-        found[item] = top + math.log(total)
+        own = rows[first[item] : first[item + 1]], numbers[first[item] : first[item + 1]]
+        found[item], at, weights = weigh_nodes(own, log_p, log_weights, widths, boxes[item], room)
         if pulls.size:
-            add_pulls(outcomes[0], outcomes[1] / total, width, at, kept, pulls)
-        margin = reach + 1
-        box[0], box[1] = max(inner[0] - margin, 0), min(inner[1] + margin, height)
-        box[2], box[3] = max(inner[2] - margin, 0), min(inner[3] + margin, width)
+            add_pulls(own[0], own[1], widths[1], at, weights, pulls)
+
+
+@compiled
+def subtract_variances(
+    first: Integers,
+    rows: Integers,
+    numbers: Floats,
+    log_p: Floats,
+    log_weights: Floats,
+    widths: tuple[int, int],
+    boxes: Integers,
+    slopes: Floats,
+    bend: Floats,
+    scores: Floats,
+) -> None:
+    """Take the variances of items' slopes over the nodes off a curvature; fill in their means."""
+    room, each = np.empty(widths), slopes.shape[2]
+    outcomes = len(slopes) * each // len(bend)
+    for item in range(len(scores)):
+        own = rows[first[item] : first[item + 1]], numbers[first[item] : first[item + 1]]
+        _, at, weights = weigh_nodes(own, log_p, log_weights, widths, boxes[item], room)
+        places = np.argwhere(np.abs(weights) > SMALLEST)
+        theirs = np.zeros((len(places), len(bend)))
+        shares = np.empty(len(places))
+        for k in range(len(places)):
+            a, b = places[k]
+            shares[k], node = weights[a, b], at + a * widths[1] + b
+            for entry in range(len(own[0])):
+                row = own[0][entry]
+                start = row // outcomes * each
+                for c in range(each):
+                    theirs[k, start + c] += own[1][entry] * slopes[row, node, c]
+        mean = shares @ theirs
+        scores[item] = mean
+        bend -= (theirs.T * shares) @ theirs - np.outer(mean, mean)
+
+
+@compiled
+def weigh_nodes(
+    outcomes: tuple[Integers, Floats],
+    log_p: Floats,
+    log_weights: Floats,
+    widths: tuple[int, int],
+    box: Integers,
+    room: Floats,
+) -> tuple[float, int, Floats]:
+    """Log-likelihood of an item, and the posterior weights of its nodes with the first's place.
+
+    Its box is moved to the posterior.
+    """
+    height, width = widths
+    steps = min(math.ceil(math.sqrt(outcomes[1].sum() / PER_STEP)), MOST_STEPS)
+    across = steps if width > 1 else 1
+    # Between nodes values are read off those around.
+    reach = 1 if steps <= 1 else POINTS // 2
+    top, inner = fill_whole(outcomes, log_p, log_weights, widths, reach, box, room)
+    own = room[box[0] : box[1], : box[3] - box[2]]
+    if not math.isfinite(top):
+        # Far from where anything is likely.
+        box[0], box[1], box[2], box[3] = 0, height, 0, width
+        return -math.inf, 0, room[:0]
+    is_fine = False
+    if steps > 1:
+        first_way = between_nodes(len(own), inner[0] - box[0], inner[1] - box[0], steps)
+        second_way = between_nodes(own.shape[1], inner[2] - box[2], inner[3] - box[2], across)
+        fine = first_way @ np.ascontiguousarray(own) @ second_way.T
+        # Where nothing is likely, neighbours are too far apart for any curve between them.
+        is_fine = fine.max() < top + 4 * steps * steps
+    if is_fine:
+        top = fine.max()
+        total = exponentials(fine, top) / (steps * across)
+        kept = first_way.T @ fine @ second_way / (steps * across)
+        at = box[0] * width + box[2]
+    else:
+        total = exponentials(own, top)
+        at = inner[0] * width + inner[2]
+        kept = own[inner[0] - box[0] : inner[1] - box[0], inner[2] - box[2] : inner[3] - box[2]]
+    margin = reach + 1
+    box[0], box[1] = max(inner[0] - margin, 0), min(inner[1] + margin, height)
+    box[2], box[3] = max(inner[2] - margin, 0), min(inner[3] + margin, width)
+    return top + math.log(total), at, kept / total
 
 
 @compiled

@@ -7,8 +7,7 @@ their prior: of a few items their likelihood often rises to an edge.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,9 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, helmert
 from scipy.optimize import minimize
 
-from hmetad.base.threads import in_threads, usable_cpus
 from hmetad.base.variable_roles import Identity
 from hmetad.likelihood.crossed import Effects
-from hmetad.mle.units import DIFFERENCE, Maxima, Units, inverse_of, units_of
+from hmetad.mle.units import Maxima, Units, inverse_of, units_of
 from hmetad.specs.crossing import ENOUGH, Comparison, Crossing, elpd_of_levels, inverse_root
 from hmetad.specs.design import Design
 from hmetad.specs.spec import LOADING
@@ -44,38 +42,48 @@ class CrossedUnits(Units):
     """One unit, whose likelihood is that of the items."""
 
     crossing: Crossing | None = None
+    """Observers, and what they answered to the items."""
+    own: Floats = field(default_factory=lambda: np.empty(0))
+    """What each observer has, as `CrossedLikelihood.own_slopes` has it, by coefficients."""
 
     @property
     def quantities_given(self) -> dict[str, Floats]:
         """Quantities of the observers that are no parameters, (observers,) each."""
         return {name: values[0] for name, values in self.given.items()}
 
+    @property
+    def precisions(self) -> Floats:
+        """Of the priors of coefficients, (coefficients,): only loadings have one."""
+        return np.array([PRECISION * name.startswith("log_loading") for name in self.names])
+
+    def at(self, coefficients: Floats) -> tuple[Floats, Effects]:
+        """Parameters of observers, and effects of items."""
+        assert self.crossing is not None
+        parameters = self.parameters(coefficients[None], np.zeros(1, np.int64))[0]
+        number = len(self.crossing.parameters)
+        rest = self.own[:, parameters.shape[1] :] @ coefficients
+        logs = rest[:, :number]
+        sds = np.exp(np.minimum(logs.mean(axis=0), LARGEST))
+        rho = float(np.tanh(rest[0, number])) if number > 1 else 0.0
+        return parameters, Effects(
+            tuple(sds.tolist()), rho, logs if self.crossing.has_loadings else None
+        )
+
     def density(self, coefficients: Floats, likelihood: Any) -> tuple[float, Floats, Floats]:
         """ℓ and log prior of loadings; gradient (coefficients,); ℓ of items.
 
         By the likelihood of a thread.
         """
-        assert self.crossing is not None
-        number = len(self.crossing.parameters)
-        # Log loadings that sum to 0, of one coefficient less than there are observers.
-        contrasts = helmert(len(self.crossing.counts)) if self.crossing.has_loadings else None
-        last = len(coefficients) - (0 if contrasts is None else number * len(contrasts))
-        first = last - (2 * number - 1)
-        sds = np.exp(np.minimum(coefficients[first : first + number], LARGEST))
-        rho = float(np.tanh(coefficients[last - 1])) if number > 1 else 0.0
-        own = coefficients[last:].reshape(number, -1)
-        loadings = None if contrasts is None else (own @ contrasts).T
-        parameters = self.parameters(coefficients[None], np.zeros(1, np.int64))[0]
-        found, slopes, by_sds, by_rho, by_logs = likelihood.value_and_slopes(
-            parameters, Effects(tuple(sds.tolist()), rho, loadings)
-        )
-        gradient = np.einsum("cp,cpk->k", slopes, self.matrix[0])
-        gradient[first : first + number] = by_sds * sds
-        if number > 1:
-            gradient[last - 1] = by_rho * (1 - rho * rho)
-        if contrasts is not None:
-            gradient[last:] = (contrasts @ by_logs).T.ravel() - PRECISION * own.ravel()
-        return float(found.sum()) - PRECISION / 2 * float((own**2).sum()), gradient, found
+        found, slopes = likelihood.value_and_own_slopes(*self.at(coefficients))
+        pull = self.precisions * coefficients
+        gradient = np.einsum("jo,jok->k", slopes, self.own) - pull
+        return float(found.sum() - pull @ coefficients / 2), gradient, found
+
+    def curvature(self, coefficients: Floats, likelihood: Any) -> tuple[Floats, Floats]:
+        """Curvature of the density, and slopes of ℓ of each item, (items, coefficients)."""
+        bend, scores = likelihood.curvature(*self.at(coefficients))
+        own = self.own.reshape(-1, len(coefficients))
+        return own.T @ bend @ own + np.diag(self.precisions), scores @ own
 
     def of_items(self, found: Maxima) -> Iterator[tuple[Identity, Floats, Floats]]:
         """What a posterior has of the effects of items: estimates with standard errors."""
@@ -96,19 +104,6 @@ class CrossedUnits(Units):
             variances = (contrasts.T @ covariance[np.ix_(own, own)] @ contrasts).diagonal()
             yield Identity("loading", name, "", factor), point[own] @ contrasts, np.sqrt(variances)
 
-    def around(self, points: Floats) -> tuple[Floats, Floats]:
-        """Gradients (points, coefficients) and ℓ of items (points, items), in threads."""
-        crossing = self.crossing
-        assert crossing is not None
-
-        def some(part: Floats) -> list[tuple[Floats, Floats]]:
-            likelihood = crossing.likelihood(self.quantities_given)
-            return [self.density(point, likelihood)[1:] for point in part]
-
-        parts = np.array_split(points, usable_cpus())
-        gradients, of_items = zip(*chain(*in_threads(some, parts)), strict=True)
-        return np.array(gradients), np.array(of_items)
-
 
 def crossed_units(
     crossing: Crossing, designs: dict[str, Design], given: dict[str, Floats]
@@ -123,9 +118,16 @@ def crossed_units(
         each = [f"log_loading_{parameter}|{factor}" for parameter in crossing.parameters]
         names += [name for name in each for _ in range(len(table) - 1)]
     matrix = np.concatenate([own.matrix, np.zeros((*own.matrix.shape[:-1], len(names)))], axis=-1)
-    return CrossedUnits(
-        **{**vars(own), "matrix": matrix, "names": (*own.names, *names)}, crossing=crossing
-    )
+    unit = np.eye(2 * number - 1)
+    moved = np.broadcast_to(unit, (len(table), *unit.shape))
+    if crossing.has_loadings:
+        # Log loadings that sum to 0, of one coefficient less than there are observers.
+        loaded = np.einsum("wj,kl->jklw", helmert(len(table)), unit[:, :number])
+        moved = np.concatenate([moved, loaded.reshape(*moved.shape[:2], -1)], axis=-1)
+    before = np.zeros((*moved.shape[:2], len(own.names)))
+    every = np.concatenate([matrix[0], np.concatenate([before, moved], axis=-1)], axis=1)
+    further = {"matrix": matrix, "names": (*own.names, *names)}
+    return CrossedUnits(**vars(own) | further, crossing=crossing, own=every)
 
 
 def best_crossed(
@@ -180,13 +182,10 @@ def maximise_crossed(
         moved_by = inverse @ factor.T @ (other - gradient)
         if (abs(moved_by) > ENOUGH * np.sqrt(np.diag(inverse))).any():
             return maximise_crossed(replace(units, crossing=finer), point, curvature)
-    slopes, moved = units.around(point + DIFFERENCE * np.eye(len(point)))
-    bend = (gradient - slopes) / DIFFERENCE
-    bend = (bend + bend.T) / 2
+    bend, scores = units.curvature(point, likelihood)
     covariance, is_open = inverse_of(bend[None])
     value = of_items.sum()
     converged = np.array([bool(np.isfinite(value) and found.success)])
     maxima = Maxima(point[None], np.array([value]), covariance, is_open, converged)
-    scores = (moved - of_items) / DIFFERENCE
-    elpd = elpd_of_levels(of_items, scores, inverse_root(bend, SMALLEST))
+    elpd = elpd_of_levels(of_items, scores.T, inverse_root(bend, SMALLEST))
     return maxima, bend, elpd

@@ -175,6 +175,50 @@ def test_slopes_are_those_of_the_value(options, effects):
         assert by_logs[place] == pytest.approx(slope, abs=1e-7)
 
 
+# Second derivatives of the tables jump a little from step to step. With 70 answers an item is summed
+# between the nodes, where products of slopes are read off those around.
+@pytest.mark.parametrize(("repeats", "tolerance"), [(1, 1e-4), (70, 2e-3)])
+def test_curvature_and_slopes_of_items_are_differences(repeats, tolerance):
+    family = load_likelihood("alternatives", scale="m")
+    own = answers_of(ITEMS)
+    own = replace(own, numbers=own.numbers * repeats)
+    places = np.linspace(-5.5, 5.5, 61)
+    targets = [np.array([1]), np.array([3, 4])]
+    likelihood = CrossedLikelihood(family, K, targets, own, Grid(places, places), np.full(2, 4))
+    at, step = parameters_of(4), 1e-4
+    bend, scores = likelihood.curvature(at, LOADED)
+    bend, scores = bend.reshape(2, 8, 2, 8), scores.reshape(-1, 2, 8)
+
+    def check(own, up, down):
+        (high, high_slopes), (low, low_slopes) = (
+            likelihood.value_and_own_slopes(*x) for x in (up, down)
+        )
+        found = -bend[own].sum(axis=0).reshape(2, 8)
+        expected = (high_slopes - low_slopes) / (2 * step)
+        np.testing.assert_allclose(found, expected, atol=tolerance * abs(bend).max())
+        found = scores[(slice(None), *own)].sum(axis=1)
+        np.testing.assert_allclose(found, (high - low) / (2 * step), atol=1e-6 * repeats)
+
+    for i in range(2):
+        for column in range(1, 5):
+            nudge = np.zeros(at.shape)
+            nudge[i, column] = step
+            check(([i], [column]), (at + nudge, LOADED), (at - nudge, LOADED))
+        for k in range(2):
+            check(([i], [5 + k]), *((at, scaled(i, k, x)) for x in (step, -step)))
+    z = np.arctanh(LOADED.correlation) + step * np.array([1, -1])
+    both = [(at, replace(LOADED, correlation=x)) for x in np.tanh(z).tolist()]
+    check(([0, 1], [7, 7]), *both)
+
+
+def scaled(observer, effect, by):
+    """Effects of which one observer follows one by a larger scale, and no other differently."""
+    logs, sds = LOG_LOADINGS.copy(), np.array(LOADED.sds)
+    logs[observer, effect] += by
+    sds[effect] *= np.exp(by / 2)
+    return replace(LOADED, sds=tuple(sds.tolist()), log_loadings=logs)
+
+
 def test_a_remembered_box_that_is_too_small_grows():
     likelihood = likelihood_of(4, TWO, has_tables=True)
     likelihood.boxes[:] = 10, 12, 60, 63
