@@ -1,0 +1,192 @@
+"""What tells a judge, and what follows from it: golden numbers, identities, referees."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from judged_trials import nq301, outputs, partly_labelled
+from scipy.stats import norm
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+import hmetad
+from hmetad import InputError, count_judged, resample
+from hmetad.counts.ratings import bin_confidence
+from hmetad.measures import judge, labels_needed, operating_point
+
+COLUMNS = {"by": (), "label": "human", "verdict": "bem"}
+
+
+def judged_nq(shared, **options):
+    trials = nq301(shared).drop(columns="item")
+    return count_judged(trials, **COLUMNS | options)
+
+
+def value(found, name):
+    return found[name].item()
+
+
+def test_the_judge_of_nq301(shared):
+    found = judge(judged_nq(shared))
+    expected = {"hit_rate": 0.734069, "false_alarm_rate": 0.106825, "dprime": 1.868757}
+    expected |= {"c": 0.309213, "dprime_se": 0.079988, "base_rate": 0.547651}
+    expected |= {"rogan_gladen": 0.547651, "r2_verdict": 0.393746, "r2_ratings": 0.393746}
+    for name, number in expected.items():
+        assert value(found, name) == pytest.approx(number, abs=1e-6), name
+    trials = nq301(shared)
+    squared = np.corrcoef(trials["human"], trials["bem"])[0, 1] ** 2
+    assert value(found, "r2_verdict") == pytest.approx(squared, rel=1e-12)
+    kappa = cohen_kappa_score(trials["human"], trials["bem"])
+    assert value(found, "kappa") == pytest.approx(kappa, rel=1e-12)
+    assert np.isnan(found["a_z"])
+
+
+def test_the_area_of_the_ratings_is_that_of_scikit_learn(shared):
+    trials = nq301(shared)
+    found = judge(judged_nq(shared, score="bem_score"))
+    v = trials["bem"]
+    surer = bin_confidence(trials["bem_score"].where(v == 1, -trials["bem_score"]), 4, within=v)
+    rating = np.where(v == 1, surer, 1 - surer)
+    area = roc_auc_score(trials["human"], rating)
+    assert value(found, "auroc") == pytest.approx(area, rel=1e-12)
+    # Eight ratings keep all but .003 of the area of the score itself.
+    exact = roc_auc_score(trials["human"], trials["bem_score"])
+    assert value(found, "auroc") == pytest.approx(exact, abs=0.003)
+    curve = hmetad.uvsdt(judged_nq(shared, score="bem_score"))
+    for name in ("s", "d_a", "a_z"):
+        assert value(found, name) == pytest.approx(value(curve, name), rel=1e-12)
+        # By influence, not by information: they agree where the model holds.
+        assert value(found, f"{name}_se") == pytest.approx(value(curve, f"{name}_se"), rel=0.1)
+
+
+def test_ratings_never_explain_less_than_the_verdict(shared):
+    explained = [
+        value(judge(judged_nq(shared, score="bem_score", ratings=K)), "r2_ratings")
+        for K in (1, 2, 4, 8)
+    ]
+    assert explained == sorted(explained)
+    assert explained[0] == pytest.approx(0.393746, abs=1e-6)
+    found = judge(judged_nq(shared, score="bem_score"))
+    gain = value(found, "r2_ratings") / value(found, "r2_verdict")
+    assert value(found, "r2_gain") == pytest.approx(gain)
+
+
+def test_a_monotone_change_of_the_score_changes_nothing(shared):
+    trials = nq301(shared).drop(columns="item")
+    squeezed = trials.assign(bem_score=np.log(trials["bem_score"]))
+    one, other = (judge(count_judged(x, **COLUMNS, score="bem_score")) for x in (trials, squeezed))
+    assert one.equals(other)
+
+
+def test_errors_by_clusters_are_those_of_resampled_questions(shared):
+    trials = nq301(shared)
+    long = pd.concat(
+        [trials.assign(judge=name, v=trials[name]) for name in ("gpt4", "davinci003")]
+    )
+    table = count_judged(long, by=["judge", "item"], label="human", verdict="v")
+    found = judge(table, cluster="item")
+    draws = resample(table, judge, cluster="item", n=400, seed=1)["dprime"]
+    # The error of 400 replicates is known within 4 %.
+    assert found["dprime_se"].values == pytest.approx(draws.std("draw").values, rel=0.15)
+    pair = hmetad.contrast(draws, over="judge", against="davinci003")
+    # By the jackknife over 301 questions: .084 ± .091.
+    assert pair.mean().item() == pytest.approx(0.084355, abs=0.02)
+    assert pair.std().item() == pytest.approx(0.091402, rel=0.12)
+
+
+def test_twice_the_items_with_their_cluster_have_the_same_errors_by_cluster(shared):
+    trials = nq301(shared)
+    both = pd.concat([trials, trials.assign(answer=trials["answer"] + 1000)])
+    one, two = (
+        judge(count_judged(x, **COLUMNS | {"by": "item"}), cluster="item") for x in (trials, both)
+    )
+    assert value(one, "dprime_se") == pytest.approx(value(two, "dprime_se"), rel=1e-3)
+
+
+def test_labels_from_a_noisy_annotator_understate_dprime():
+    # H .9 and F .1 against labels that are right nine times in ten, half of them good.
+    seen = {(1, 1): 820, (1, 0): 180, (0, 1): 180, (0, 0): 820}
+    rows = [(z, v) for (z, v), n in seen.items() for _ in range(n)]
+    found = judge(
+        count_judged(pd.DataFrame(rows, columns=["human", "bem"]), **COLUMNS)
+    )
+    assert value(found, "dprime") == pytest.approx(1.830730, abs=1e-6)
+    assert norm.ppf(0.9) - norm.ppf(0.1) == pytest.approx(2.5631, abs=1e-4)
+
+
+def test_rogan_gladen_takes_the_rate_of_the_pool(shared):
+    trials = partly_labelled(nq301(shared)).drop(columns="item")
+    found = judge(count_judged(trials, **COLUMNS))
+    assert value(found, "rogan_gladen") == pytest.approx(0.551703, abs=1e-6)
+    assert value(found, "base_rate") == pytest.approx(0.550336, abs=1e-6)
+    assert value(found, "verdict_rate") == pytest.approx(trials["bem"].mean())
+    # Golden numbers at the rates of all 1490: .028832 of labels, .042518 of Rogan–Gladen.
+    assert value(found, "base_rate_se") == pytest.approx(0.028832, rel=0.02)
+    assert value(found, "rogan_gladen_se") == pytest.approx(0.042518, rel=0.05)
+    assert "rogan-gladen-worse" in [one.code for one in hmetad.notices(found)]
+
+
+@pytest.mark.parametrize(
+    ("r2", "number"), [(0, 896.340391), (0.466065, 499.452270), (0.5504, 423.907959)]
+)
+def test_labels_needed(r2, number):
+    assert labels_needed(0.03, base_rate=0.7, r2=r2, pool=10_000) == pytest.approx(number, abs=1e-4)
+
+
+def test_labels_needed_inverts_the_error_of_the_efficient_estimate():
+    # NQ301 with 298 labels and 1192 unlabelled outputs.
+    half = norm.ppf(0.975) * 0.023863
+    assert labels_needed(half, base_rate=0.547651, r2=0.393746, pool=1490) == pytest.approx(
+        298, rel=1e-4
+    )
+    with pytest.raises(InputError, match="pool"):
+        labels_needed(0.01, base_rate=0.5, r2=0.9, pool=100)
+
+
+def estimates(d, s, base_rate):
+    """What `judge` has of a judge with this curve whose verdict is a cut in the middle."""
+    d_a = d * np.sqrt(2 / (1 + 1 / s**2))
+    numbers = {"dprime": d, "s": s, "d_a": d_a, "base_rate": base_rate}
+    numbers |= {"hit_rate": norm.cdf(d / 2), "false_alarm_rate": norm.cdf(-d / 2)}
+    return xr.Dataset({name: ("cell", [x]) for name, x in numbers.items()}, {"cell": ["a"]})
+
+
+def test_operating_point_of_equal_variances():
+    found = operating_point(estimates(2.0, 1.0, 0.9), pass_bad=5, fail_good=1)
+    assert value(found, "cut") == pytest.approx(-0.293893, abs=1e-6)
+    assert value(found, "expected_cost") == pytest.approx(0.208096, abs=1e-6)
+    assert value(found, "pass_above") == pytest.approx(5 / 6)
+    assert np.isinf(found["other_cut"])
+    # Without ratings there is no s: equal variances.
+    verdicts = estimates(2.0, 1.0, 0.9).assign(s=("cell", [np.nan]), d_a=("cell", [np.nan]))
+    assert operating_point(verdicts, pass_bad=5, fail_good=1).equals(found)
+
+
+def test_operating_point_of_unequal_variances_has_two_crossings():
+    found = operating_point(estimates(1.5, 1 / 1.3, 0.5), pass_bad=1, fail_good=1)
+    # The golden crossings count from the mean of the bad ones.
+    assert value(found, "cut") + 0.75 == pytest.approx(0.871078, abs=1e-6)
+    assert value(found, "other_cut") + 0.75 == pytest.approx(-5.218904, abs=1e-6)
+    assert not hmetad.notices(found)
+    wide = operating_point(estimates(0.5, 1 / 2.5, 0.5), pass_bad=1, fail_good=1)
+    assert [one.code for one in hmetad.notices(wide)] == ["second-crossing"]
+
+
+def test_the_operating_point_is_the_cheapest_cut():
+    found = operating_point(estimates(1.5, 1 / 1.3, 0.6), pass_bad=3, fail_good=1)
+    cuts = np.linspace(-3, 3, 6001)
+    cost = 0.6 * norm.cdf((cuts - 0.75) / 1.3) + 3 * 0.4 * norm.sf(cuts + 0.75)
+    assert value(found, "cut") == pytest.approx(cuts[cost.argmin()], abs=1e-3)
+    assert value(found, "expected_cost") == pytest.approx(cost.min(), abs=1e-6)
+
+
+def test_what_is_no_table_of_judged_outputs_is_refused():
+    with pytest.raises(InputError, match="count_judged"):
+        judge(hmetad.from_nr([1, 2], [3, 4]))
+
+
+def test_a_table_with_ties_as_the_middle_rating_has_the_bias_for_a_position_as_c():
+    """A against B in both orders: the judge prefers the first a little, whoever it is."""
+    trials = outputs(score=[1, 1, 0, -1, -1, 1, 1, 0])
+    table = count_judged(trials, by=(), label="human", verdict=None, score="score", threshold=0)
+    assert table.sel(cell="all", response="S2").sum("stimulus").values.tolist() == [1, 3]
+    assert value(judge(table), "c") == -np.inf or np.isnan(value(judge(table), "c"))
