@@ -65,7 +65,7 @@ MOST_LINES = {
     "likelihood": 3810,
     "logs": 2695,
     "measures": 2634,
-    "mle": 2225,
+    "mle": 2401,
     "plots": 1717,
     "report": 3542,
     "rows": 1310,
