@@ -39,6 +39,7 @@ from hmetad.counts.resample import resample as resample
 from hmetad.counts.vectors import from_nr as from_nr
 from hmetad.counts.vectors import to_nr as to_nr
 from hmetad.likelihood.priors import Prior as Prior
+from hmetad.measures.pass_rates import pass_rate as pass_rate
 from hmetad.measures.sdt import sdt as sdt
 from hmetad.mle.dmc import fit_dmc as fit_dmc
 from hmetad.mle.measure import measure as measure

@@ -64,7 +64,7 @@ MOST_LINES = {
     "counts": 3420,
     "likelihood": 3810,
     "logs": 2695,
-    "measures": 2634,
+    "measures": 2869,
     "mle": 2401,
     "plots": 1717,
     "report": 3542,

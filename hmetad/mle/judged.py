@@ -96,7 +96,7 @@ def judge(judged: xr.DataArray, *, cluster: str | None = None) -> xr.Dataset:
     table = clusters_of(judged, cluster).pooled if cluster else judged
     table = table.transpose(..., *TYPE1_DIMS)
     values = quantities(table, table["pool"])
-    like = table.reset_coords(drop=True).isel(dict.fromkeys(TYPE1_DIMS, 0)).drop_attrs()
+    like = table.reset_coords(drop=True).isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).drop_attrs()
     like = like.assign_coords(table["cell"].coords)
     pooled = table["pool"].sum(TYPE1_DIMS[1:])
     numbers = values | {"labelled": table.sum(TYPE1_DIMS), "pooled": pooled.broadcast_like(like)}

@@ -1,0 +1,376 @@
+"""Pass rates of outputs behind a judge's verdicts, corrected by human labels.
+
+Table of judged outputs with pool counts → draws (chain, draw, cell) of the proportion of good ones.
+Sources: Cochran (1977) for double sampling and post-stratification; Rubin (1981) for the Bayesian
+bootstrap; DerSimonian & Laird (1986) for how much a judge differs between domains.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr, ndtri
+
+from hmetad.base.arguments import check_inputs
+from hmetad.base.checks import seed_or_none, whole
+from hmetad.base.errors import (
+    ChoiceError,
+    ConflictError,
+    NeedError,
+    NumberError,
+    TooFewError,
+)
+from hmetad.base.monte_carlo import INDEPENDENT
+from hmetad.base.notice import Notice, notices, notices_where, with_notices
+from hmetad.base.notice_registry import limit
+from hmetad.base.results import attrs_of
+from hmetad.base.untrusted import read_attr
+from hmetad.counts.checks import TYPE1_DIMS
+from hmetad.counts.columns import group_numbers, several_columns
+from hmetad.counts.judged import require_judged
+from hmetad.counts.resample import cell_columns, clusters_of, counts_together, seed_entropy
+from hmetad.measures.results import ratio
+from hmetad.measures.sdt import z_scores
+from hmetad.rows.duplicates import is_item_name
+
+Labels = Literal["random", "by_rating", "known", "elsewhere"]
+Target = Literal["population", "pool"]
+type Floats = NDArray[np.float64]
+
+# Draws that are made at once, in numbers.
+AT_ONCE = 2**24
+# Halvings of the range of a rate: 2⁻⁴⁰.
+HALVINGS = 40
+# Probability of a rating that curves carried over exclude.
+TINY = 1e-300
+# What is added to numbers of labels and outputs: Jeffreys' prior.
+HALF = 0.5
+
+
+@check_inputs(skip=("judged",), n=whole(1), seed=seed_or_none)
+def pass_rate(
+    judged: xr.DataArray,
+    *,
+    labels: Labels,
+    cluster: str | None = None,
+    target: Target = "population",
+    n: int = 4000,
+    seed: int | None = None,
+) -> xr.DataArray:
+    r"""Draws of the proportion of good outputs, from a judge's verdicts and some human labels.
+
+    Parameters
+    ----------
+    judged : DataArray
+        What `count_judged` returns.
+    labels : {"random", "by_rating", "known", "elsewhere"}
+        How outputs were chosen to be labelled; there is no default, since the wrong one is wrong by
+        much. ``"random"``: a random part of all outputs. ``"by_rating"``: a random part of those of
+        each rating. ``"known"``: with the probabilities of ``label_probability``. ``"elsewhere"``:
+        other outputs, or as many of each class: only how the judge answers good and bad outputs is
+        carried over, and the rate is that of the outputs without a label. Cells without labels then
+        take it from the other cells, those of their own judge if a column is named judge. A cell
+        with nothing but labels has the rate of these.
+    cluster : str, optional
+        Coordinate of the items, if they repeat within a cell or are shared by cells: items are
+        drawn for all cells at once, which keeps systems that answered the same items paired.
+    target : {"population", "pool"}, optional
+        The rate of outputs such as these, or of the very outputs that were counted.
+    n : int, optional
+        Number of draws.
+    seed : int, optional
+        Seed; a random one, found in the attrs, where none is given.
+
+    Returns
+    -------
+    DataArray
+        ``pass_rate`` with dims (chain, draw, cell), as `contrast`, `decide` and `rank` take it;
+        attrs ``labels``, ``target``, ``cluster``, ``seed`` and notices.
+
+    Raises
+    ------
+    InputError
+        If items repeat and no cluster is given; if a rating with unlabelled outputs has no label
+        for ``"by_rating"``; if there are no probabilities for ``"known"``; for ``"elsewhere"``, if
+        there is no output without a label, or if the hit rate is not above the false-alarm rate.
+
+    Notes
+    -----
+    With labels in the pool the proportion of good outputs of a rating is carried over:
+
+    .. math::
+        \theta = \sum_r w_r q_r, \quad w \sim \mathrm{Dirichlet}(N_r + \tfrac12), \quad
+        q_r \sim \mathrm{Beta}(k_r + m_r, n_r - k_r + 1 - m_r)
+
+    where m is ½ of a verdict alone, and of several ratings that of their verdict,
+    :math:`(k_v + \tfrac12)/(n_v + 1)`. Its variance is
+    :math:`\pi(1-\pi)[(1 - R^2)/n + R^2/M]`, never more than that of the labels alone. By clusters
+    each item has an exponential weight, the Bayesian bootstrap.
+
+    With labels from elsewhere p(r | label) is, and θ has the largest likelihood of the pool,
+    :math:`\sum_r N_r \log(\theta h_r + (1 - \theta) f_r)`, with h and f drawn as above; of verdicts
+    alone that is the Rogan–Gladen rate. For a cell without labels curves of D other cells are moved
+    by :math:`t_{D-1}\,\tau\sqrt{1 + 1/D}` in d′ and c, τ their SD between these cells.
+
+    Examples
+    --------
+    >>> from hmetad.counts.judged import count_judged
+    >>> z, v = [1] * 40 + [0] * 40, [1] * 30 + [0] * 10 + [1] * 10 + [0] * 30
+    >>> z, v = [*z, *[None] * 400], [*v, *[1, 1, 1, 0, 0] * 80]
+    >>> outputs = pd.DataFrame({"human": z, "verdict": v})
+    >>> judged = count_judged(outputs, by=(), label="human", verdict="verdict")
+    >>> draws = [pass_rate(judged, labels=x, seed=1) for x in ("random", "elsewhere")]
+    >>> [one.median().round(2).item() for one in draws]
+    [0.54, 0.7]
+    """
+    require_judged(judged, "pass_rate")
+    check_cluster(judged, cluster)
+    if labels == "known" and "weight" not in judged.coords:
+        step = "Count with label_probability=, the column that has them."
+        raise NeedError("labels='known'", "probabilities of being labelled", next_step=step)
+    if target == "pool" and (cluster or labels in ("known", "elsewhere")):
+        raise ConflictError("target='pool'", "cluster" if cluster else f"labels={labels!r}")
+    table = clusters_of(judged, cluster).pooled if cluster else judged
+    entropy = seed_entropy(seed)
+    generator = np.random.default_rng(entropy)
+    counts = by_grade(table)
+    drawn = drawn_counts(judged, cluster, labels, n, generator)
+    said = design_notices(table, counts, labels)
+    if labels == "elsewhere":
+        values, moved = by_curves(table, counts, drawn, generator)
+        said += moved
+    else:
+        check_labels(counts, table, labels)
+        values = post_stratified(counts, drawn, generator, target)
+    attrs = {**attrs_of("pass_rate"), **INDEPENDENT, "labels": labels, "target": target}
+    attrs |= {"cluster": cluster or "", "seed": str(entropy)}
+    attrs |= {name: table.attrs[name] for name in ("same_items", "coverage") if name in table.attrs}
+    dims = ("chain", "draw", "cell")
+    found = xr.DataArray(values[None], table["cell"].coords, dims, name="pass_rate", attrs=attrs)
+    return with_notices(found, [*kept_notices(table), *said])
+
+
+def check_cluster(judged: xr.DataArray, cluster: str | None) -> None:
+    """Refuse items that repeat, or that cells are, unless they are drawn as clusters."""
+    in_cells = [name for name in read_attr(judged.attrs, "by") if is_item_name(name)]
+    name = judged.attrs.get("repeated_items", in_cells[0] if in_cells else "")
+    if name and not cluster:
+        step = (
+            f"Count by {name!r} too, count_judged(by=[..., {name!r}]), and give cluster={name!r}."
+        )
+        shell = f"Give --cluster {name}."
+        got = f"none, but outputs of one {name!r} belong together"
+        raise ChoiceError("cluster", got, "the column of the items", step, shell)
+
+
+def kept_notices(table: xr.DataArray) -> list[Notice]:
+    """Notices of a table but for those on ratings of trials, which are about M."""
+    others = {"few-trials", "few-errors", "no-errors", "ceiling", "one-stimulus", "empty-ratings"}
+    others |= {"sparse-ratings", "all-one-rating"}
+    return [one for one in notices(table) if one.code not in others]
+
+
+# Counts by grade, from surely fail to surely pass
+
+
+def by_grade(table: xr.DataArray, *names: str) -> Floats:
+    """Counts (cells, classes, grades): bad, good, pool; then those of coordinates by class."""
+    arrays = [table, table["pool"].expand_dims("stimulus", axis=1), *(table[x] for x in names)]
+    ordered = [x.transpose("cell", *TYPE1_DIMS).to_numpy().astype(float) for x in arrays]
+    stacked = np.concatenate(ordered, axis=1)
+    return np.concatenate([stacked[:, :, 0, ::-1], stacked[:, :, 1]], axis=-1)
+
+
+def drawn_counts(
+    judged: xr.DataArray, cluster: str | None, labels: Labels, n: int, rng: np.random.Generator
+) -> Floats:
+    """Draws (n, cells, classes, grades) of the counts: gamma weights of outputs, or of clusters.
+
+    With known probabilities two more classes have the weighted labels.
+    """
+    names = ("weight",) if labels == "known" else ()
+    counts = by_grade(judged, *names)
+    if cluster is None:
+        shape, scale = counts, np.ones_like(counts)
+        if names:
+            squared = by_grade(judged, "weight_squared")[:, 3:]
+            scale[:, 3:] = squared / np.where(counts[:, 3:] > 0, counts[:, 3:], 1)
+            shape = counts / np.where(scale > 0, scale, 1)
+        return rng.standard_gamma(shape, (n, *shape.shape)) * scale
+    columns = several_columns(cluster, judged.coords)
+    others = [name for name in cell_columns(judged) if name not in columns]
+    pooled, index = counts_together(judged, others)
+    unit = group_numbers(pd.DataFrame({name: judged[name].to_numpy() for name in columns}))
+    drawn = np.zeros((n, pooled.sizes["cell"], *counts.shape[1:]))
+    step = max(1, AT_ONCE // len(unit))
+    for start in range(0, n, step):
+        some = drawn[start : start + step]
+        weights = rng.standard_exponential((len(some), unit.max() + 1))
+        for cell in range(drawn.shape[1]):
+            own = index == cell
+            flat = weights[:, unit[own]] @ counts[own].reshape(own.sum(), -1)
+            some[:, cell] = flat.reshape(len(some), *counts.shape[1:])
+    return drawn
+
+
+# Labels in the pool: what a rating says of the label is carried over
+
+
+def post_stratified(
+    counts: Floats, drawn: Floats, rng: np.random.Generator, target: Target
+) -> Floats:
+    """Draws (n, cells) of the rate, from those of the counts."""
+    all_of = drawn[:, :, :3].sum(axis=2)
+    labelled = drawn[:, :, -2:] if drawn.shape[2] > 3 else drawn[:, :, :2]
+    # A weighted label stands for several outputs, and so does one of the prior.
+    size = ratio(labelled.sum(axis=(0, 2, 3)), drawn[:, :, :2].sum(axis=(0, 2, 3)))
+    mean = prior_means(counts)
+    pseudo = [rng.standard_gamma(part, (len(drawn), *mean.shape)) for part in (1 - mean, mean)]
+    bad, good = (labelled[:, :, i] + size[:, None] * pseudo[i] for i in (0, 1))
+    q = good / (good + bad)
+    if target == "pool":
+        unlabelled = rng.binomial(counts[:, 2].astype(np.int64), q)
+        return (counts[:, 1] + unlabelled).sum(axis=-1) / counts.sum(axis=(1, 2))
+    w = all_of + rng.standard_gamma(HALF, all_of.shape)
+    return (w * q).sum(axis=-1) / w.sum(axis=-1)
+
+
+def prior_means(counts: Floats) -> Floats:
+    """Prior mean (cells, grades) of the proportion of good outputs: that of the verdict."""
+    cells, _, grades = counts.shape
+    if grades == 2:
+        return np.full((cells, grades), HALF)
+    by_verdict = counts.reshape(cells, 3, 2, grades // 2).sum(axis=-1)
+    rate = (by_verdict[:, 1] + HALF) / (by_verdict[:, :2].sum(axis=1) + 1)
+    return np.repeat(rate, grades // 2, axis=-1)
+
+
+def check_labels(counts: Floats, table: xr.DataArray, labels: Labels) -> None:
+    """Refuse a cell without labels, or, of labels by rating, a rating with outputs but no label."""
+    lacks = counts[:, :2].sum(axis=1) == 0
+    is_by_rating = labels == "by_rating"
+    lacks = lacks & (counts[:, 2] > 0) if is_by_rating else lacks.all(axis=1, keepdims=True)
+    if lacks.any():
+        cell = str(table["cell"].to_numpy()[lacks.any(axis=1)][0])
+        got = f"{'a rating of ' * is_by_rating}cell {cell!r} without a label"
+        step = "Label some of its outputs"
+        step += ", or count with fewer ratings." if is_by_rating else ", or set labels='elsewhere'."
+        raise TooFewError(f"labels={labels!r}", got, "labels of each", step)
+
+
+# Labels from elsewhere: what a label says of the rating is carried over
+
+
+def by_curves(
+    table: xr.DataArray, counts: Floats, drawn: Floats, rng: np.random.Generator
+) -> tuple[Floats, list[Notice]]:
+    """Draws (n, cells) of the rate of unlabelled outputs, and notices of curves carried over."""
+    has_pool = counts[:, 2].sum(axis=-1) > 0
+    if not has_pool.any():
+        got = "a table of which all outputs are labelled"
+        step = "Take labels='random': what is asked is known, up to the error of the outputs."
+        raise TooFewError("labels='elsewhere'", got, "outputs without a label", step)
+    judges = table["judge"].to_numpy() if "judge" in table["cell"].coords else np.zeros(len(counts))
+    has_both = (counts[:, :2].sum(axis=-1) > 0).all(axis=1)
+    grades = counts.shape[-1]
+    rates = post_stratified(counts, drawn, rng, "population")
+    moved = np.zeros(len(counts), dtype=bool)
+    for cell in np.flatnonzero(has_pool):
+        sources = has_both & (judges == judges[cell])
+        if has_both[cell]:
+            sources = np.arange(len(counts)) == cell
+        if not sources.any():
+            name = str(table["cell"].to_numpy()[cell])
+            raise TooFewError(
+                "labels='elsewhere'", f"no labels for {name!r}", "labels of its judge"
+            )
+        check_hits(counts[sources, :2].sum(axis=0), table["cell"].to_numpy()[cell])
+        labelled = drawn[:, sources, :2].sum(axis=1)
+        labelled = labelled + rng.standard_gamma(1 / grades, labelled.shape)
+        curves = labelled / labelled.sum(axis=-1, keepdims=True)
+        if not has_both[cell]:
+            shifts = domain_shifts(counts[sources, :2], len(drawn), rng)
+            curves, moved[cell] = shifted_curves(curves, *shifts), True
+        rates[:, cell] = mixture_rates(drawn[:, cell, 2], curves)
+    single = moved & (has_both.sum() == 1)
+    masks = {"carried-over": moved & ~single, "carried-over.single": single}
+    coords = {"cell": table["cell"].to_numpy()}
+    return rates, notices_where({k: xr.DataArray(x, coords, "cell") for k, x in masks.items()})
+
+
+def check_hits(labelled: Floats, cell: object) -> None:
+    """Refuse curves (classes, grades) of a judge that passes good outputs no more than bad ones."""
+    passes = labelled[:, labelled.shape[-1] // 2 :].sum(axis=-1) / labelled.sum(axis=-1)
+    if passes[1] <= passes[0]:
+        got = f"a hit rate of {passes[1]:.2f} and a false-alarm rate of {passes[0]:.2f} for {cell}"
+        step = "Such a judge tells nothing of the rate: take the labels, or another judge."
+        raise NumberError("labels='elsewhere'", got, "hits above false alarms", step)
+
+
+def mixture_rates(pool: Floats, curves: Floats) -> Floats:
+    """Share of good outputs that makes pools (n, grades) likeliest, by curves of both classes."""
+    bad, good = curves[:, 0], curves[:, 1]
+    low, high = np.zeros((2, len(pool), 1))
+    high = high + 1
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        mixed = np.maximum(bad + middle * (good - bad), TINY)
+        slope = (pool * (good - bad) / mixed).sum(axis=-1, keepdims=True)
+        low, high = np.where(slope > 0, middle, low), np.where(slope > 0, high, middle)
+    return ((low + high) / 2)[:, 0]
+
+
+def domain_shifts(labelled: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draws of how far d′ and c of a new domain lie from the mean of these; labelled counts."""
+    K, D = labelled.shape[-1] // 2, len(labelled)
+    passes, fails = (x.sum(axis=-1) + HALF for x in (labelled[..., K:], labelled[..., :K]))
+    z, variance = z_scores(passes, fails)
+    d, c, error = z[:, 1] - z[:, 0], -z.mean(axis=1), variance.sum(axis=1)
+    if D == 1:
+        return np.zeros(n), np.zeros(n)
+    scale = np.sqrt(1 + 1 / D)
+    spreads = [between_sd(x, v) for x, v in ((d, error), (c, error / 4))]
+    in_d, in_c = (scale * spread * rng.standard_t(D - 1, n) for spread in spreads)
+    return in_d, in_c
+
+
+def between_sd(values: Floats, variance: Floats) -> float:
+    """SD of true values behind estimates with these variances, by DerSimonian & Laird's moments."""
+    weight = 1 / variance
+    mean = (weight * values).sum() / weight.sum()
+    excess = (weight * (values - mean) ** 2).sum() - (len(values) - 1)
+    return float(np.sqrt(max(0, excess) / (weight.sum() - (weight**2).sum() / weight.sum())))
+
+
+def shifted_curves(curves: Floats, in_d: Floats, in_c: Floats) -> Floats:
+    """Curves (n, classes, grades) of a judge with another d′ and c, on the normal scale."""
+    sides = np.array([0.5, -0.5])
+    z = ndtri(np.clip(curves.cumsum(axis=-1)[..., :-1], 0, 1))
+    below = ndtr(z + in_c[:, None, None] + (in_d[:, None] * sides)[..., None])
+    ends = np.zeros((*below.shape[:-1], 1))
+    return np.diff(np.concatenate([ends, below, ends + 1], axis=-1), axis=-1)
+
+
+# How labels were chosen
+
+
+def design_notices(table: xr.DataArray, counts: Floats, labels: Labels) -> list[Notice]:
+    """Notices of labels whose share depends on the rating, and of pools too small to help."""
+    share, outputs = counts[:, :2].sum(axis=1), counts.sum(axis=1)
+    n, M = share.sum(axis=-1, keepdims=True), outputs.sum(axis=-1, keepdims=True)
+    expected = n * outputs / M
+    safe = np.where(expected * (M - n) > 0, expected * (M - n) / M, 1)
+    chi2 = np.where(expected * (M - n) > 0, (share - expected) ** 2 / safe, 0).sum(axis=-1)
+    df = np.maximum((outputs > 0).sum(axis=-1) - 1, 1)
+    depends = chdtrc(df, chi2) < limit("labels-by-verdict") / len(counts)
+    is_small = (counts[:, 2].sum(axis=-1) < limit("small-pool") * n[:, 0]) & (n[:, 0] > 0)
+    cells = {"cell": table["cell"].to_numpy()}
+    masks: dict[str, Any] = {}
+    if labels in ("random", "elsewhere"):
+        name = "labels-by-verdict" if labels == "random" else "labels-by-verdict.elsewhere"
+        masks[name] = depends & (n[:, 0] > 0)
+    if labels != "elsewhere":
+        masks["small-pool"] = is_small
+    return notices_where({name: xr.DataArray(x, cells, "cell") for name, x in masks.items()})
