@@ -1,6 +1,6 @@
-"""The commands that say how many trials, or people, a study needs.
+"""The commands that say how many trials, people, or labels a study needs.
 
-Truth, design and ROPE → what studies of several sizes would find.
+Truth, design and ROPE → what studies of several sizes would find; labels have a formula.
 """
 
 import math
@@ -179,6 +179,96 @@ class GroupPlanOptions(PlanOptions):
     correlation: float | None = None
     dprime: float | None = None
     pilot: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelPlanOptions(PrintOptions):
+    """How precise a study of judges should be.
+
+    Parameters
+    ----------
+    half_width : W
+        Half-width that the interval should have.
+    pass_rate : P
+        Share of good outputs, as you guess it.
+    output : FILE
+        Rows: .csv or .json.
+    """
+
+    half_width: float
+    pass_rate: float = 0.5
+    ci_prob: float = 0.95
+    output: Output = None
+
+    def give_labels(self, function: Callable[..., float], **given: Any) -> None:
+        """Number of labels by a planner, as an answer."""
+        shared = {name: getattr(self, name) for name in ("half_width", "pass_rate", "ci_prob")}
+        with options_named({"c": "--criterion"}):
+            number = math.ceil(function(**shared, **given))
+        row = {**shared, **given, "labels": number}
+        shown = {name: name.replace("_", " ") for name in row}
+        answer = Answer((Listing([row], shown, "Human labels that a study needs"),))
+        self.deliver(answer, output_file(self.output, DATA_FILES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassRatePlanOptions(LabelPlanOptions):
+    """What a judge explains of the labels.
+
+    Parameters
+    ----------
+    r2 : R2
+        Share of the variance of labels that the judge explains; 0 without a judge.
+    pool : M
+        Outputs with a verdict, labelled or not. Default: without end.
+    """
+
+    r2: float = 0.0
+    pool: Annotated[int | None, typer.Option(min=1)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgePlanOptions(LabelPlanOptions):
+    """Two judges of the same outputs.
+
+    Parameters
+    ----------
+    dprime : D[,D]
+        d′ of both judges, or of each.
+    c : C[,C]
+        Criterion of both judges, or of each.
+    correlation : R[,R]
+        Tetrachoric correlation of their verdicts, on bad and on good outputs.
+    """
+
+    dprime: str
+    c: Annotated[str, typer.Option("--criterion")] = "0"
+    correlation: str = "0"
+
+
+def plan_pass_rate(asked: PassRatePlanOptions) -> None:
+    r"""Plan the number of human labels for a pass rate by a judge's verdicts.
+
+    Examples
+    --------
+    hmetad plan pass-rate --half-width 0.03 --r2 0.39 --pool 10000
+    """
+    asked.give_labels(hmetad.simulate.labels_needed, r2=asked.r2, pool=asked.pool)
+
+
+def plan_judges(asked: JudgePlanOptions) -> None:
+    r"""Plan the number of human labels that tell the d′ of two judges apart.
+
+    Examples
+    --------
+    hmetad plan judges --half-width 0.1 --dprime 1.9,2.0 --correlation 0.7,0.9
+    """
+    names = {"dprime": "--dprime", "c": "--criterion", "correlation": "--correlation"}
+    given = {name: parse_numbers(option, getattr(asked, name)) for name, option in names.items()}
+    asked.give_labels(
+        hmetad.simulate.labels_for_difference,
+        **{name: one_or_more(numbers) for name, numbers in given.items()},
+    )
 
 
 def plan_trials(asked: TrialPlanOptions) -> None:

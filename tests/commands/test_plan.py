@@ -1,4 +1,4 @@
-"""`hmetad plan trials` and `hmetad plan groups` say what their functions say."""
+"""`hmetad plan` says what its functions say: of trials, people and labels."""
 
 from typing import get_args
 from unittest import mock
@@ -128,3 +128,19 @@ def test_items_that_all_answer_are_planned_from_the_command_line(tmp_path):
     )  # fmt: skip
     assert answer["rows"][0]["half_width"] == plan["half_width"].item()
     assert answer["item_sds"] == [1.0, 0.7]
+
+
+def test_labels_needed_are_those_of_the_functions(tmp_path):
+    rate = run(tmp_path, "plan pass-rate --half-width 0.03 --pass-rate 0.7 --pool 10000 --json")
+    [row] = rate.answer["rows"]
+    # 896.34 are needed, and labels are whole.
+    assert (row["labels"], row["pool"], row["r2"]) == (897, 10000, 0.0)
+    ask = (
+        "plan judges --half-width 0.1 --dprime 1.9,2.0 --criterion 0.1 --correlation 0.7,0.9 --json"
+    )
+    [row] = run(tmp_path, ask).answer["rows"]
+    expected = hmetad.simulate.labels_for_difference(
+        0.1, dprime=[1.9, 2.0], c=0.1, correlation=[0.7, 0.9]
+    )
+    assert row["labels"] == np.ceil(expected)
+    assert "--criterion" in refused(tmp_path, ask.replace("--criterion 0.1", "--criterion 1,2,3"))
