@@ -59,7 +59,7 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1466,
     "bayes": 6049,
-    "commands": 2542,
+    "commands": 2576,
     "compare": 2072,
     "counts": 3420,
     "likelihood": 3810,
@@ -69,7 +69,7 @@ MOST_LINES = {
     "plots": 1717,
     "report": 3542,
     "rows": 1310,
-    "simulate": 1218,
+    "simulate": 1281,
     "specs": 1749,
     "studies": 2168,
 }
