@@ -25,5 +25,4 @@ from hmetad.measures.type2 import type2_roc as type2_roc
 from hmetad.measures.type2 import type2_zroc as type2_zroc
 from hmetad.measures.type2 import v_statistic as v_statistic
 from hmetad.mle.judged import judge as judge
-from hmetad.mle.judged import labels_needed as labels_needed
 from hmetad.mle.judged import operating_point as operating_point

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import positive, probability
-from hmetad.base.errors import ModelError, NumberError, TooFewError
+from hmetad.base.errors import ModelError
 from hmetad.base.notice import copy_notices, notice_where
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS
@@ -299,60 +299,3 @@ def operating_point(
     result = described(like.drop_attrs(), values, "operating_point")
     is_inside = xr.DataArray(~never & (beyond > limit("second-crossing")), like.coords, like.dims)
     return copy_notices(result, estimates, notice_where(is_inside, "second-crossing"))
-
-
-@check_inputs(half_width=positive, base_rate=probability, ci_prob=probability)
-def labels_needed(
-    half_width: float,
-    *,
-    base_rate: float,
-    r2: float = 0.0,
-    pool: int | None = None,
-    ci_prob: float = 0.95,
-) -> float:
-    r"""Number of random labels for an interval of a pass rate with this half-width.
-
-    Parameters
-    ----------
-    half_width : float
-        Of the interval of `pass_rate`.
-    base_rate : float
-        The expected pass rate π.
-    r2 : float, optional
-        Proportion of the variance of labels that the judge explains, from `judge`; 0 is no judge.
-    pool : int, optional
-        Number M of outputs, labelled ones among them. By default without limit.
-    ci_prob : float, optional
-        Probability of the interval.
-
-    Returns
-    -------
-    float
-        Labels, not rounded.
-
-    Raises
-    ------
-    InputError
-        If the pool is too small for that half-width, however many are labelled; or if a number is
-        out of range.
-
-    Notes
-    -----
-    .. math:: n = \frac{z^2\pi(1-\pi)(1-R^2)}{h^2 - z^2\pi(1-\pi)R^2/M}
-
-    The normal approximation fails for rare failures. Source: Cochran (1977), double sampling.
-
-    Examples
-    --------
-    >>> [round(labels_needed(0.03, base_rate=0.7, r2=r2, pool=10_000)) for r2 in (0, 0.55)]
-    [896, 424]
-    """
-    if not 0 <= r2 < 1:
-        raise NumberError("r2", f"{r2:g}", "a proportion from 0, below 1")
-    variance = ndtri((1 + ci_prob) / 2) ** 2 * base_rate * (1 - base_rate)
-    rest = half_width**2 - (0 if pool is None else variance * r2 / pool)
-    needed = variance * (1 - r2) / rest if rest > 0 else np.inf
-    if pool is not None and needed > pool:
-        step = "Collect more outputs, or accept a wider interval."
-        raise TooFewError("pool", f"{pool} outputs", "enough for this half-width", step)
-    return float(needed)

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, probability, whole
-from hmetad.base.errors import NumberError, ShapeError
+from hmetad.base.errors import NumberError, ShapeError, TooFewError
 
 
 @check_inputs(pass_rate=probability, pool=whole(1), ci_prob=probability)
@@ -62,11 +62,12 @@ def labels_needed(
     check_range("r2", r2, 1.0, least=0.0)
     spread = norm.ppf((1 + ci_prob) / 2) ** 2 * pass_rate * (1 - pass_rate)
     of_pool = 0.0 if pool is None else spread * r2 / pool
-    if half_width**2 <= of_pool:
-        got = f"{half_width:g}, where a pool of {pool:,} with all of its verdicts gives more"
+    rest = half_width**2 - of_pool
+    needed = spread * (1 - r2) / rest if rest > 0 else np.inf
+    if pool is not None and needed > pool:
         step = "Judge more outputs, or accept a wider interval."
-        raise NumberError("half_width", got, f"more than {of_pool**0.5:.3g}", step)
-    return float(spread * (1 - r2) / (half_width**2 - of_pool))
+        raise TooFewError("pool", f"{pool:,} outputs", "enough for this half-width", step)
+    return float(needed)
 
 
 @check_inputs(

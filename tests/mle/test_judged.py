@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score, roc_auc_score
 import hmetad
 from hmetad import InputError, count_judged, resample
 from hmetad.counts.ratings import bin_confidence
-from hmetad.measures import judge, labels_needed, operating_point
+from hmetad.measures import judge, operating_point
 
 COLUMNS = {"by": (), "label": "human", "verdict": "bem"}
 
@@ -125,23 +125,6 @@ def test_rogan_gladen_takes_the_rate_of_the_pool(shared):
     assert value(found, "base_rate_se") == pytest.approx(0.028832, rel=0.02)
     assert value(found, "rogan_gladen_se") == pytest.approx(0.042518, rel=0.05)
     assert "rogan-gladen-worse" in [one.code for one in hmetad.notices(found)]
-
-
-@pytest.mark.parametrize(
-    ("r2", "number"), [(0, 896.340391), (0.466065, 499.452270), (0.5504, 423.907959)]
-)
-def test_labels_needed(r2, number):
-    assert labels_needed(0.03, base_rate=0.7, r2=r2, pool=10_000) == pytest.approx(number, abs=1e-4)
-
-
-def test_labels_needed_inverts_the_error_of_the_efficient_estimate():
-    # NQ301 with 298 labels and 1192 unlabelled outputs.
-    half = norm.ppf(0.975) * 0.023863
-    assert labels_needed(half, base_rate=0.547651, r2=0.393746, pool=1490) == pytest.approx(
-        298, rel=1e-4
-    )
-    with pytest.raises(InputError, match="pool"):
-        labels_needed(0.01, base_rate=0.5, r2=0.9, pool=100)
 
 
 def estimates(d, s, base_rate):

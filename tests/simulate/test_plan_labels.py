@@ -17,9 +17,13 @@ def test_labels_of_a_pool_are_those_of_the_variance_formula(r2, expected):
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_pool_that_is_too_small_is_refused_with_the_width_it_allows():
-    with pytest.raises(InputError, match=r"half_width: .*more than 0\.0351"):
-        labels_needed(0.03, r2=0.64, pool=500)
+def test_a_pool_that_is_too_small_is_refused():
+    # Of 1,490 outputs 298 with a label give this half-width (NQ301, Kamalloo et al., 2023).
+    half = norm.ppf(0.975) * 0.023863
+    found = labels_needed(half, pass_rate=0.547651, r2=0.393746, pool=1490)
+    assert found == pytest.approx(298, rel=1e-4)
+    with pytest.raises(InputError, match=r"pool: .*100 outputs"):
+        labels_needed(0.01, r2=0.9, pool=100)
 
 
 def test_estimates_of_a_pool_with_so_many_labels_have_that_half_width():
