@@ -65,11 +65,11 @@ MOST_LINES = {
     "likelihood": 3810,
     "logs": 2695,
     "measures": 2869,
-    "mle": 2401,
+    "mle": 2383,
     "plots": 1717,
     "report": 3542,
     "rows": 1310,
-    "simulate": 1281,
+    "simulate": 1282,
     "specs": 1749,
     "studies": 2168,
 }
