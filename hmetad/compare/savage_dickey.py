@@ -1,12 +1,12 @@
 """Evidence for and against a null value, by the Savage-Dickey ratio.
 
-Fit with a prior group (DataTree) → Dataset of Bayes factors. Where the null is one value of a
+Draws and prior of one quantity → Dataset of Bayes factors. Where the null is one value of a
 parameter, its Bayes factor is the density of the posterior there over that of the prior.
 Source: Dickey (1971); Wagenmakers et al. (2010).
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import finite
-from hmetad.base.errors import ModelError, ShapeError, nearest
+from hmetad.base.errors import ModelError, ShapeError
 from hmetad.base.labels import check_same_names
 from hmetad.base.monte_carlo import effective_draws
+from hmetad.base.notice import notice_of, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.base.results import attrs_of, names_of
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
@@ -28,111 +30,107 @@ from hmetad.compare.cells import (
     coordinates_of_places,
     one_variable,
 )
-from hmetad.compare.contrasts import contrast
 
 type Floats = NDArray[np.float64]
-
-HOW = (
-    "Sample it: with hmetad.bayes.rebuild_model(fit): sampled = pymc.sample_prior_predictive(4000, "
-    "var_names=[{!r}]); then fit['prior'] = sampled['prior']."
-)
+type Density = Callable[[float], Any]
 
 
-@check_inputs(skip=("fit",), null=finite)
-def bayes_factor(
-    fit: xr.DataTree,
-    *,
-    var: str,
-    null: float = 0.0,
-    over: str | None = None,
-    within: str | Sequence[str] = (),
-    against: str | float | bool | None = None,
-    matrix: pd.DataFrame | None = None,
-) -> xr.Dataset:
-    r"""Bayes factor of a null value of coefficients, of cells, or of differences.
+class Distribution(Protocol):
+    """A distribution with a density, as those of scipy.stats."""
+
+    pdf: Density
+
+
+type Prior = xr.DataArray | Distribution
+
+
+@check_inputs(skip=("draws", "prior"), null=finite)
+def bayes_factor(draws: xr.DataArray, *, prior: Prior, null: float = 0.0) -> xr.Dataset:
+    r"""Bayes factor of a null value, of each place of draws such as pairs of a contrast.
 
     Parameters
     ----------
-    fit : DataTree
-        With groups posterior and prior, both with `var`.
-    var : str
-        The quantity, such as "log_m_task" or "log_m".
+    draws : DataArray
+        Posterior draws of one quantity with dim draw: those of `contrast`, of `pass_rate`, or
+        ``fit["posterior"]["log_m_task"]``.
+    prior : DataArray or distribution
+        Prior draws of the same quantity: for a difference those of the same difference. Or its
+        distribution with a method pdf, such as ``scipy.stats.norm(0, 0.5)``, the same at all
+        places.
     null : float
         The value of the null hypothesis.
-    over, within, against, matrix : optional
-        As in `contrast`: judge differences of `var` in place of its own values. The prior of a
-        difference is that of the same difference of prior draws.
 
     Returns
     -------
     Dataset
         ``bf01`` (for the null) and ``bf10`` = 1/bf01, with ``mcse_bf01`` and ``mcse_bf10``;
-        ``posterior_density`` and ``prior_density`` at the null; per pair of a difference, else per
-        place of `var`. The coordinate withheld has the codes of the error notices of the fit on it;
-        ``"outside"`` where the null lies beyond all draws, so that the density there is not known
-        and results are NaN; ``"undefined"`` where draws are.
+        ``posterior_density`` and ``prior_density`` at the null; per place. The coordinate withheld
+        has the codes of the error notices of the draws; ``"outside"`` where the null lies beyond
+        all draws, so that the density there is not known and results are NaN; ``"undefined"`` where
+        draws are. A notice ``"null-in-tail"`` names places with fewer than 50 draws beyond it.
 
     Raises
     ------
     InputError
-        If there is no prior group, or `var` is not in it.
+        If these are not draws, or the prior is neither draws of these places nor a distribution.
 
     Notes
     -----
     .. math:: BF_{01} = p(\theta = \theta_0 \mid y) / p(\theta = \theta_0)
 
-    with kernel densities by ArviZ. Errors are those of the kernel's mean over the effective draws;
-    they leave out the bias of the kernel, a few percent. A Bayes factor is as good as its prior:
-    a wider prior favours the null. Where the null is far in a tail of the posterior, its density
-    depends on few draws: read "strong", not the digits.
+    with kernel densities by ArviZ. Errors are those of the kernel's mean over the ESS; they exclude
+    the bias of the kernel, a few percent. A Bayes factor is as good as its prior: a wider prior
+    favours the null. Where the null is far in a tail, its density depends on few draws.
+
+    Prior draws of a fit come from ``pymc.sample_prior_predictive(4000, var_names=["log_m"])``
+    within ``hmetad.bayes.rebuild_model(fit)``. They have no coordinates of cells, which a contrast
+    needs: take those of the posterior with ``assign_coords``.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> fit = xr.DataTree.from_dict({
-    ...     group: xr.Dataset({"log_m_age": (("chain", "draw"), rng.normal(0, sd, (4, 1000)))})
-    ...     for group, sd in {"posterior": 0.1, "prior": 1.0}.items()
-    ... })
-    >>> bayes_factor(fit, var="log_m_age")["bf01"].round(-1).item()  # exactly 10
-    10.0
+    >>> from scipy.stats import norm
+    >>> draws = np.random.default_rng(1).normal(0, 0.1, (4, 4000, 1))
+    >>> slope = xr.DataArray(draws, {"cell": ["age"]}, ("chain", "draw", "cell"), name="slope")
+    >>> bayes_factor(slope, prior=norm(0, 1))["bf01"].round(-1).values  # exactly 10
+    array([10.])
     """
-    prior = prior_draws(fit, var)
-    posterior = one_variable(fit, var)
-    if over is not None:
-        options: dict[str, Any] = {"over": over, "within": within, "against": against}
-        posterior, prior = (
-            contrast(draws, **options, matrix=matrix) for draws in (posterior, prior)
-        )
-    else:
-        posterior, prior = single_dim(posterior), single_dim(prior)
+    posterior = single_dim(one_variable(draws, None))
     dim = next(str(d) for d in posterior.dims if d not in SAMPLE_DIMS)
+    places = range(posterior.sizes[dim])
+    priors = prior_of_places(prior, posterior, dim)
     found = pd.DataFrame(
-        densities(posterior.isel({dim: i}).values, prior.isel({dim: i}).values, null)
-        for i in range(posterior.sizes[dim])
+        densities(posterior.isel({dim: i}).values, priors[i], null) for i in places
     )
     withheld = both_codes(codes_on_draws(posterior), found["reason"].tolist())
     result = labelled_factors(found, posterior, dim).assign_coords(withheld=(dim, withheld))
     attrs = {k: v for k, v in posterior.attrs.items() if k == "notices"}
-    return result.assign_attrs(attrs | {"quantity": str(posterior.name), "null": null})
+    result = result.assign_attrs(attrs | {"quantity": str(posterior.name), "null": null})
+    is_thin = (found["beyond"] < limit("null-in-tail")) & (found["reason"] == "")
+    thin = posterior[dim].to_numpy()[is_thin.to_numpy()].astype(str).tolist()
+    return with_notices(result, [notice_of("null-in-tail", thin)] if thin else [])
 
 
-def prior_draws(fit: xr.DataTree, var: str) -> xr.DataArray:
-    """Prior draws of a quantity, with the coordinates of the fit's cells."""
-    if not isinstance(fit, xr.DataTree):
-        raise ModelError("fit", type(fit).__name__, "a fit (DataTree) with a group prior")
-    if "prior" not in fit.children:
-        raise ModelError("fit", "a fit without prior draws", "a group prior", HOW.format(var))
-    prior = fit["prior"].to_dataset()
-    if var not in prior:
-        step = f"{nearest(var, map(str, prior.data_vars))} {HOW.format(var)}"
-        raise ModelError("var", repr(var), "a variable of the group prior", step)
-    values = prior[var]
-    posterior = one_variable(fit, var)
-    if set(values.dims) != set(posterior.dims):
-        raise ShapeError("fit", f"prior dims {values.dims}", f"dims {posterior.dims}")
-    shared = [d for d in posterior.dims if d in posterior.coords and d in values.coords]
-    aligned = values.sel({d: posterior[d].values for d in shared if d not in SAMPLE_DIMS})
-    return aligned.assign_coords(coordinates_of_places(posterior))
+def prior_of_places(prior: Prior, posterior: xr.DataArray, dim: str) -> list[Density | Floats]:
+    """Prior of each place: a density, or its draws (chain, draw)."""
+    places = posterior.sizes[dim]
+    if callable(density := getattr(prior, "pdf", None)):
+        return [density] * places
+    if not isinstance(prior, xr.DataArray) or "draw" not in prior.dims:
+        got = type(prior).__name__
+        step = "Sample the prior, or give its distribution: scipy.stats.norm(0, 0.5)."
+        raise ModelError("prior", got, "draws of the prior, or a distribution with pdf", step)
+    values = one_variable(prior, None)
+    if {*values.dims} == {*SAMPLE_DIMS}:
+        return [values.values] * places
+    values = single_dim(values)
+    own = next(str(d) for d in values.dims if d not in SAMPLE_DIMS)
+    are_named = own == dim and own in values.coords and dim in posterior.coords
+    if are_named and {*posterior[dim].values} <= {*values[own].values}:
+        values = values.sel({own: posterior[dim].values})
+    if own != dim or values.sizes[own] != places:
+        got = f"dims {prior.dims} with {values.sizes[own]} places"
+        raise ShapeError("prior", got, f"{dim} with {places} places, or none")
+    return [values.isel({own: i}).values for i in range(places)]
 
 
 def single_dim(draws: xr.DataArray) -> xr.DataArray:
@@ -143,16 +141,20 @@ def single_dim(draws: xr.DataArray) -> xr.DataArray:
     return draws if len(others) == 1 else as_cells(draws)
 
 
-def densities(posterior: Floats, prior: Floats, null: float) -> dict[str, float | str]:
-    """Densities at the null and their errors, (chain, draw) each; or why there are none."""
-    names = ("posterior", "posterior_error", "prior", "prior_error")
+def densities(posterior: Floats, prior: Density | Floats, null: float) -> dict[str, float | str]:
+    """Densities at the null and their errors, and how many draws lie beyond; or why none."""
+    names = ("posterior", "posterior_error", "prior", "prior_error", "beyond")
     nothing: dict[str, float | str] = dict.fromkeys(names, np.nan)
-    if not (np.isfinite(posterior).all() and np.isfinite(prior).all()):
+    sampled = {"posterior": posterior} | ({} if callable(prior) else {"prior": prior})
+    if not all(np.isfinite(draws).all() for draws in sampled.values()):
         return {**nothing, "reason": "undefined"}
-    if not all(draws.min() < null < draws.max() for draws in (posterior, prior)):
+    if not all(draws.min() < null < draws.max() for draws in sampled.values()):
         return {**nothing, "reason": "outside"}
-    found: dict[str, float | str] = {}
-    for name, draws in {"posterior": posterior, "prior": prior}.items():
+    below = int((posterior < null).sum())
+    found: dict[str, float | str] = {"beyond": min(below, posterior.size - below)}
+    if callable(prior):
+        found |= {"prior": float(prior(null)), "prior_error": 0.0}
+    for name, draws in sampled.items():
         grid, density, width = array_stats.kde(draws.ravel())
         found[name] = float(np.interp(null, grid, density))
         found[f"{name}_error"] = kernel_error(draws, null, float(width))
