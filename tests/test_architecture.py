@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 6049,
-    "commands": 2576,
+    "bayes": 6052,
+    "commands": 2579,
     "compare": 2072,
     "counts": 3420,
-    "likelihood": 3810,
+    "likelihood": 3911,
     "logs": 2695,
     "measures": 2869,
     "mle": 2383,
     "plots": 1717,
-    "report": 3542,
+    "report": 3569,
     "rows": 1310,
-    "simulate": 1282,
-    "specs": 1749,
+    "simulate": 1284,
+    "specs": 1768,
     "studies": 2168,
 }
 # Public modules and small folders that count as part of a room.

@@ -18,7 +18,7 @@ from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.likelihood.family import OutcomeLayout, Quantity
 from hmetad.specs.crossing import ANSWERS, read_answers
 from hmetad.specs.design import refuse_other_tables
-from hmetad.specs.spec import SPREAD, ModelSpec, variables_with_prior
+from hmetad.specs.spec import OF_ITEMS, ModelSpec, variables_with_prior
 
 ALLOWED = "a fit as hmetad wrote it"
 
@@ -65,7 +65,7 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
         check_stats(fit["sample_stats"].to_dataset().reset_coords(drop=True), posterior)
         if ANSWERS in fit.children:
             read_answers(fit[ANSWERS].to_dataset(), counts, spec)
-        elif SPREAD in spec.formula:
+        elif {*OF_ITEMS} & {*spec.formula}:
             raise DamagedError(ANSWERS, "no such group", "answers to each item")
     except InputError as error:
         argument = error.argument if error.argument == source else f"{source}, {error.argument}"

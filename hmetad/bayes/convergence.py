@@ -94,7 +94,8 @@ def flagged_elements(sampled: xr.Dataset) -> Flags:
     least, of_cells = limit("ess"), {name for name, x in sampled.items() if "cell" in x.dims}
     number = sum(sampled[name].isel(chain=0, draw=0).size for name in of_cells)
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
-    for name, values in sampled.items():
+    # With one rating there are no criteria.
+    for name, values in ((name, x) for name, x in sampled.items() if x.size):
         rhat, bulk, tail = check_variable(values)
         # What does not vary, as the diagonal of a correlation, has no R̂ and needs none.
         changes = values.max(["chain", "draw"]) > values.min(["chain", "draw"])

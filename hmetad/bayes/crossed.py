@@ -61,7 +61,7 @@ class CrossedDensity:
         slopes, gradient = np.zeros(len(values)), np.empty(len(x))
         for own, by_log in zip(layout.loadings, by_logs.T, strict=False):
             slopes[own.elements] = by_log
-        slopes[[sd.first for sd in layout.sds]] = by_sds
+        slopes[[sd.first for sd in layout.sds]] = by_sds[: len(layout.sds)]
         if partial is not None:
             slopes[partial.first] = 2 * by_rho
         by_cell = np.zeros(self.packed[CELLS])
@@ -74,7 +74,8 @@ class CrossedDensity:
         rho = 0.0 if partial is None else 2 * float(values[partial.first]) - 1
         logs = [values[own.elements] for own in layout.loadings]
         loadings = np.stack(logs, axis=1) if logs else None
-        return Effects(tuple(float(values[sd.first]) for sd in layout.sds), rho, loadings)
+        sds = tuple(float(values[sd.first]) for sd in layout.sds)
+        return Effects(sds or (1.0,), rho, loadings)
 
     def value(self, x: Floats) -> float:
         """Log posterior density of free values alone, in less time."""

@@ -248,7 +248,9 @@ def drawn_effects(fitted: Fitted) -> list[Effects]:
     """SDs and correlation of the effects of items, at every draw."""
     layout = fitted.layout.integrated
     assert layout is not None
-    sds = np.stack([fitted.flat(fitted.posterior[sd.name]) for sd in layout.sds], axis=-1)
+    sds = np.ones((fitted.number, 1))
+    if layout.sds:
+        sds = np.stack([fitted.flat(fitted.posterior[sd.name]) for sd in layout.sds], axis=-1)
     rho, logs = np.zeros(len(sds)), [None] * len(sds)
     if layout.correlation is not None:
         rho = fitted.flat(fitted.posterior[layout.correlation.name])

@@ -44,7 +44,7 @@ from hmetad.specs.layout import (
     Variable,
     layout_of,
 )
-from hmetad.specs.spec import SPREAD, ModelSpec
+from hmetad.specs.spec import OF_ITEMS, SPREAD, ModelSpec
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -227,14 +227,14 @@ def build_program(counts: xr.DataArray, spec: ModelSpec, *, integrates: bool = T
         counts, spec = checked_counts(crossing.counts, crossing.spec), crossing.spec
     designs = designs_of(counts, spec)
     layout = layout_of(counts, spec, designs, crossing.integrated if crossing else None)
-    if crossing is None and SPREAD in spec.formula:
+    for name in {*OF_ITEMS} & {*spec.formula} if crossing is None else ():
         allowed = (
-            "(1 | item) alone, with one in dprime, no other effects of items, and formulas of all "
-            "parameters"
+            f"(1 | item) alone{', with one in dprime' * (name == SPREAD)}, no other effects of "
+            "items, and formulas of all parameters"
         )
         if not integrates:
-            allowed = f"no {SPREAD}, which PyMC's model does not have: hmetad.fit integrates it out"
-        raise ModelError(f"formula of {SPREAD}", repr(spec.formula[SPREAD]), allowed)
+            allowed = f"no {name}, which PyMC's model does not have: hmetad.fit integrates it out"
+        raise ModelError(f"formula of {name}", repr(spec.formula[name]), allowed)
     spec = replace(spec, priors=layout.priors)
     given = given_of(counts, spec)
     return Program(counts, spec, designs, given, layout, crossing=crossing)

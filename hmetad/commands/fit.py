@@ -38,6 +38,9 @@ CROSSED = {"share_right": "correct", "dprime": "d′", "m_ratio": "M-ratio"}
 CROSSED |= {"m_ratio_lower": "lower", "m_ratio_upper": "upper", "pooled_m_ratio": "pooled M"}
 CROSSED |= {"pooled_m_ratio_lower": "lower", "pooled_m_ratio_upper": "upper", "auroc2": "AUROC2"}
 CROSSED |= {"auroc2_dprime": "by difficulty", "auroc2_log_spread": "by confidence"}
+# The same where items shift the evidence.
+KINDS = {"dprime_marginal": "marginal d′", "dprime_marginal_lower": "lower"}
+KINDS |= {"dprime_marginal_upper": "upper", "c_marginal": "marginal c", "dprime": "conditional d′"}
 # Rows of cells that are printed after a population unless all are requested.
 MOST_ROWS = 40
 # Cells of a fit that is made again on another scale, unless that is requested.
@@ -193,7 +196,8 @@ def fit_answer(
     if is_crossed:
         table = hmetad.report.crossed_table(result)
         about = hmetad.report.crossed_sentences(result, table)
-        headings = {"cell": "observer", **{x: own for x, own in CROSSED.items() if x in table}}
+        columns = CROSSED if "m_ratio" in table else KINDS
+        headings = {"cell": "observer", **{x: own for x, own in columns.items() if x in table}}
     rows = rows_of(table)
     for row in rows:
         row["withheld"] = ", ".join(x for x, cells in withheld.items() if row["cell"] in cells)

@@ -6,9 +6,10 @@ item's effects have two dims at most: a grid of nodes that all items share integ
 
     log L_i = log Σ_q w_q Π_{j, o} P(o | θ_j + effects at node q)^n_ijo
 
-P is computed at observers × nodes, whatever the number of items. What an item's observers say is
-added up within the box of nodes where the item's posterior lies, which is remembered from the call
-before and checked at its border. The gradient is the same sums transposed.
+P is computed at observers × nodes, whatever the number of items, and items that were answered alike
+are one item that occurs several times. What an item's observers say is added up within the box of
+nodes where the item's posterior lies, which is remembered from the call before and checked at its
+border. The gradient is the same sums transposed.
 Source: Bock & Aitkin (1981) for the marginal likelihood of items on shared nodes.
 """
 
@@ -67,6 +68,20 @@ class Answers:
     first: Integers
     rows: Integers
     numbers: Floats
+
+    @cached_property
+    def distinct(self) -> "tuple[Answers, Integers, Floats]":
+        """Each set of answers once, the place of every item's set, and how many items have it."""
+        ends = zip(self.first, self.first[1:], strict=False)
+        keys = [self.rows[i:j].tobytes() + self.numbers[i:j].tobytes() for i, j in ends]
+        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        place = np.array([places[key] for key in keys])
+        kept = np.unique(place, return_index=True)[1]
+        sizes = np.diff(self.first)[kept]
+        own = np.repeat(self.first[kept] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        once = Answers(first, self.rows[own], self.numbers[own])
+        return once, place, np.bincount(place).astype(float)
 
 
 @dataclass(frozen=True)
@@ -152,7 +167,8 @@ class CrossedLikelihood:
         self.family, self.ratings, self.options = family, ratings, options
         self.targets, self.answers, self.grid = targets, answers, grid
         widths = len(grid.first), len(grid.second)
-        self.boxes = np.tile(np.array([0, widths[0], 0, widths[1]]), (len(answers.first) - 1, 1))
+        number = len(answers.distinct[0].first) - 1
+        self.boxes = np.tile(np.array([0, widths[0], 0, widths[1]]), (number, 1))
 
     def outcomes(self, parameters: Floats, effects: Effects) -> "Outcomes":
         """All outcomes of observers (observers, columns) at all nodes."""
@@ -169,13 +185,13 @@ class CrossedLikelihood:
         The slopes of their sum by log P, which are posterior weights of the nodes, are added to
         `pulls`, unless that is empty.
         """
-        own, found = self.answers, np.empty(len(self.boxes))
+        (own, place, times), found = self.answers.distinct, np.empty(len(self.boxes))
         widths = len(self.grid.first), len(self.grid.second)
         add_items(
-            own.first, own.rows, own.numbers, log_p, self.grid.log_weights, widths, self.boxes,
-            found, pulls,
+            own.first, own.rows, own.numbers, times, log_p, self.grid.log_weights, widths,
+            self.boxes, found, pulls,
         )  # fmt: skip
-        return found
+        return found[place]
 
     def value(self, parameters: Floats, effects: Effects) -> Floats:
         """Log-likelihood of each item, (items,)."""
@@ -242,13 +258,13 @@ class CrossedLikelihood:
         ones = np.eye(number)[:, None, :, None] * np.ones((len(parameters), 1, pulls.shape[1]))
         each = [self.own_slopes(outcomes, one.reshape(pulls.shape), effects) for one in ones]
         slopes = np.stack(each, axis=1).reshape(*pulls.shape, -1)
-        own, scores = self.answers, np.empty((len(self.boxes), len(bend)))
+        (own, place, times), scores = self.answers.distinct, np.empty((len(self.boxes), len(bend)))
         widths = len(self.grid.first), len(self.grid.second)
         subtract_variances(
-            own.first, own.rows, own.numbers, outcomes.log_p, self.grid.log_weights, widths,
+            own.first, own.rows, own.numbers, times, outcomes.log_p, self.grid.log_weights, widths,
             self.boxes, slopes, bend, scores,
         )  # fmt: skip
-        return bend, scores
+        return bend, scores[place]
 
 
 def nudged(parameters: Floats, effects: Effects) -> Iterator[tuple[Floats, Effects]]:
@@ -312,6 +328,7 @@ def add_items(
     first: Integers,
     rows: Integers,
     numbers: Floats,
+    times: Floats,
     log_p: Floats,
     log_weights: Floats,
     widths: tuple[int, int],
@@ -319,13 +336,16 @@ def add_items(
     found: Floats,
     pulls: Floats,
 ) -> None:
-    """Fill in the log-likelihood of each item; add to pulls; boxes are moved to the posterior."""
+    """Fill in the log-likelihood of each item; add to pulls; boxes are moved to the posterior.
+
+    Items occur so many `times`.
+    """
     room = np.empty(widths)
     for item in range(len(found)):
         own = rows[first[item] : first[item + 1]], numbers[first[item] : first[item + 1]]
         found[item], at, weights = weigh_nodes(own, log_p, log_weights, widths, boxes[item], room)
         if pulls.size:
-            add_pulls(own[0], own[1], widths[1], at, weights, pulls)
+            add_pulls(own[0], own[1] * times[item], widths[1], at, weights, pulls)
 
 
 @compiled
@@ -333,6 +353,7 @@ def subtract_variances(
     first: Integers,
     rows: Integers,
     numbers: Floats,
+    times: Floats,
     log_p: Floats,
     log_weights: Floats,
     widths: tuple[int, int],
@@ -360,7 +381,7 @@ def subtract_variances(
                     theirs[k, start + c] += own[1][entry] * slopes[row, node, c]
         mean = shares @ theirs
         scores[item] = mean
-        bend -= (theirs.T * shares) @ theirs - np.outer(mean, mean)
+        bend -= times[item] * ((theirs.T * shares) @ theirs - np.outer(mean, mean))
 
 
 @compiled

@@ -41,6 +41,7 @@ SUM_ERROR = 1e-6
 # Quantities that can be set to their values from the counts, and values that a new likelihood is
 # tried at.
 FROM_COUNTS = {"dprime": (0.5, 1.5), "c": (0.5, 1.5), "options": (2.0, 5.0)}
+FROM_COUNTS |= {"item_shift": (-0.5, 0.5)}
 
 
 def register(likelihood: Family) -> Family:

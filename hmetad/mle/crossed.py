@@ -90,7 +90,7 @@ class CrossedUnits(Units):
         assert self.crossing is not None
         factor, names = self.crossing.factor, np.array(self.names)
         point, covariance = found.points[0], found.covariance[0]
-        for name in self.crossing.parameters:
+        for name in self.crossing.of_sds:
             place = (names == f"log_sd_{name}|{factor}").argmax()
             sd = np.exp(np.minimum(point[place], LARGEST))
             yield Identity("sd", name, "1", factor), sd, sd * np.sqrt(covariance[place, place])
@@ -112,13 +112,14 @@ def crossed_units(
     table = crossing.counts.to_numpy().astype(float)
     [own] = units_of(crossing.spec, designs, given, table, 1, is_one=True)
     factor, number = crossing.factor, len(crossing.parameters)
-    names = [f"log_sd_{parameter}|{factor}" for parameter in crossing.parameters]
+    names = [f"log_sd_{parameter}|{factor}" for parameter in crossing.of_sds]
     names += [f"z_correlation|{factor}"] * (number - 1)
+    # An effect whose standard deviation is 1 has no coefficient.
+    unit = np.eye(2 * number - 1)[:, : len(names)]
     if crossing.has_loadings:
         each = [f"log_loading_{parameter}|{factor}" for parameter in crossing.parameters]
         names += [name for name in each for _ in range(len(table) - 1)]
     matrix = np.concatenate([own.matrix, np.zeros((*own.matrix.shape[:-1], len(names)))], axis=-1)
-    unit = np.eye(2 * number - 1)
     moved = np.broadcast_to(unit, (len(table), *unit.shape))
     if crossing.has_loadings:
         # Log loadings that sum to 0, of one coefficient less than there are observers.
@@ -137,8 +138,8 @@ def best_crossed(
     units = crossed_units(crossing, designs, given)
     # Pooled over items the observers have a curvature that whitens the search.
     start = units.coefficients(values)
-    effects, number = len(crossing.parameters), start.shape[1]
-    last = np.arange(number - (2 * effects - 1), number)
+    effects, number = len(crossing.of_sds), start.shape[1]
+    last = np.arange(number - max(2 * effects - 1, 0), number)
     start[0, last] = [np.log(START)] * effects + [0.0] * (effects - 1)
     curvature = Units.information(units, start, np.zeros(1, np.int64))[0]
     # Pooled counts say nothing of the items.

@@ -131,7 +131,9 @@ def simulate_counts(
     own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
     record = load_likelihood(likelihood, **own_rule, **chosen)
     usual = (
-        defaults | {"gaps": 0.5, "first_gap": 0.5} | ({} if "biases" in asked else {"bias": 0.0})
+        defaults
+        | {"gaps": 0.5, "first_gap": 0.5, "item_shift": 0.0}
+        | ({} if "biases" in asked else {"bias": 0.0})
     )
     given = design_values(record, asked, usual, ratings) | fixed
     if "options" in given:

@@ -2,7 +2,8 @@
 
 Count table and ModelSpec → Crossing, or None; a Crossing → the table of observers, the model of it,
 and what each observer answered to each level. A factor is integrated out if its levels have an
-intercept in d′ and one in where confidence is placed, crossed with observers or nested in them.
+intercept in d′ and one in where confidence is placed, or one in the shift of the evidence, crossed
+with observers or nested in them.
 With an intercept in d′ alone, it is integrated out if its levels are crossed with the observers and
 have few answers each. Others are sampled.
 """
@@ -23,14 +24,14 @@ from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
 from hmetad.likelihood.tape import column_shapes, column_slices, kernel_of
 from hmetad.specs.design import cell_table, group_labels
 from hmetad.specs.formula import parse_formula, quote
-from hmetad.specs.spec import SPREAD, ModelSpec
+from hmetad.specs.spec import OF_ITEMS, SHIFT, SPREAD, ModelSpec
 
 type Floats = NDArray[np.float64]
 
 # Group of a fit with what observers answered to each level.
 ANSWERS = "crossed_answers"
 # Parameters on which a level may have an effect, in this order.
-EFFECTS = ("dprime", SPREAD)
+EFFECTS = ("dprime", *OF_ITEMS)
 # Nodes of each effect for so many answers a level, and how far they reach.
 NODES = ((5, (21, 21)), (20, (33, 25)), (100, (41, 33)), (math.inf, (65, 49)))
 REACH = 4.5
@@ -59,7 +60,7 @@ class Crossing:
     factor : str
         Name of the factor.
     parameters : tuple of str
-        One or both of ``"dprime"`` and ``"log_spread"``.
+        One or both of ``"dprime"`` and ``"log_spread"``; or ``"item_shift"``.
     levels : array of str, shape (levels,)
     answers : Answers
         Of observers, the cells of `counts`.
@@ -90,6 +91,11 @@ class Crossing:
         """Factor, parameters and loadings, as `hmetad.specs.layout.layout_of` takes them."""
         return self.factor, self.parameters, self.has_loadings
 
+    @property
+    def of_sds(self) -> tuple[str, ...]:
+        """Parameters of which the standard deviation of the effects is estimated; others have 1."""
+        return tuple(name for name in self.parameters if name != SHIFT)
+
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
         """Levels and observers who answered to them, (2, pairs)."""
@@ -99,8 +105,13 @@ class Crossing:
 
     @property
     def may_have_loadings(self) -> bool:
-        """Whether enough observers answered to the same levels: two give one covariance alone."""
-        return bool(np.median(np.bincount(self.pairs[0])) >= LEAST_OBSERVERS)
+        """Whether enough observers answered to the same levels: two give one covariance alone.
+
+        What is marginal over items rests on one standard deviation of all observers.
+        """
+        return SHIFT not in self.parameters and bool(
+            np.median(np.bincount(self.pairs[0])) >= LEAST_OBSERVERS
+        )
 
     def likelihood(
         self, given: Mapping[str, Floats], *, of_trials: bool = False
@@ -247,7 +258,7 @@ def refuse_single_answers(crossing: Crossing) -> None:
 
 def is_integrated(crossing: Crossing) -> bool:
     """Whether a factor is integrated out; with effects on confidence, refuse too many nodes."""
-    number, has_spread = crossing.nodes, SPREAD in crossing.parameters
+    number, has_spread = crossing.nodes, bool({*OF_ITEMS} & {*crossing.parameters})
     if number > MOST_NODES and has_spread:
         step = (
             "Cut numbers, such as the length of an item, into a few classes; or give log_spread "
@@ -266,7 +277,7 @@ def intercepts_alone(spec: ModelSpec) -> Mapping[str, tuple[str, ...]]:
     others: set[str] = set()
     for parameter, formula in spec.formula.items():
         parsed = parse_formula(formula)
-        if parameter == SPREAD and (parsed.common.columns or len(parsed.group_terms) != 1):
+        if parameter in OF_ITEMS and (parsed.common.columns or len(parsed.group_terms) != 1):
             return {}
         for group in parsed.group_terms:
             names = [":".join(columns) for columns in group.factors]
@@ -279,14 +290,14 @@ def intercepts_alone(spec: ModelSpec) -> Mapping[str, tuple[str, ...]]:
         factor: tuple(p for p in EFFECTS if p in own)
         for factor, own in found.items()
         if factor not in others
-        and "dprime" in own
-        and (SPREAD in own or SPREAD not in spec.formula)
+        and ((SHIFT in own) != ("dprime" in own))
+        and all(name in own or name not in spec.formula for name in OF_ITEMS)
     }
 
 
 def without_factor(spec: ModelSpec, factor: str) -> ModelSpec:
     """The model without the effects of a factor."""
-    formulas = {name: own for name, own in spec.formula.items() if name != SPREAD}
+    formulas = {name: own for name, own in spec.formula.items() if name not in OF_ITEMS}
     dprime = parse_formula(spec.formula["dprime"])
     kept = [
         f"({g.expression.text} {'|' if g.is_correlated else '||'} {':'.join(map(quote, columns))})"

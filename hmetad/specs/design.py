@@ -60,7 +60,7 @@ from hmetad.specs.formula import (
     parse_formula,
     quote,
 )
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.spec import SHIFT, ModelSpec
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.str_] | None
@@ -143,6 +143,9 @@ def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
     given = {}
     for name in spec.record.from_counts:
         # HMeta-d adds 1/(2K) to every count.
+        if name == SHIFT:
+            given[name] = np.zeros(counts.sizes["cell"])
+            continue
         is_number = name == "options"
         own = counted_options(counts) if is_number else sdt(counts, correction="cell")[name]
         given[name] = np.asarray(own, dtype=float)

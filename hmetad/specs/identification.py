@@ -14,7 +14,7 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.spec import SHIFT, ModelSpec
 
 type Floats = NDArray[np.float64]
 
@@ -67,6 +67,8 @@ def identification_notices(
     said += [*held_equal_notices(counts, spec, designs), *constant_slope_notices(designs)]
     if (focus := designs.get(spec.record.parameter_of_interest)) is not None:
         said += same_effect_notices(focus)
+    if SHIFT in spec.record.from_counts:
+        said.append(notice_of("conditional-dprime"))
     factors = one_stimulus_factors(counts, designs)
     return said + [notice_of("not-identified.stimulus", factor=factor) for factor in factors]
 
@@ -83,7 +85,9 @@ def held_equal_notices(
     columns = {str(x): own.values.tolist() for x, own in counts.coords.items() if x in named}
     found: dict[str, None] = {}
     held = []
-    for parameter in [p.name for p in spec.record.parameters if p.name in designs]:
+    # What is of items alone does not differ between observers.
+    own_names = [p.name for p in spec.record.parameters if "stimulus" not in p.dims]
+    for parameter in [name for name in own_names if name in designs]:
         own = rows_alike([designs[parameter]], cells).tolist()
         both = {name: {*zip(own, levels, strict=True)} for name, levels in columns.items()}
         varied = [name for name, pairs in both.items() if len(pairs) > len({*own})]

@@ -22,6 +22,7 @@ from hmetad.specs.formula import parse_formula
 from hmetad.specs.spec import (
     CORRELATION,
     LOADING,
+    SHIFT,
     SPREAD,
     ModelSpec,
     free_priors,
@@ -134,7 +135,7 @@ class IntegratedLayout:
     parameters : tuple of str
         What its levels have an effect on.
     sds : tuple of Variable
-        Of each effect.
+        Of each effect, but for one whose standard deviation is 1.
     partial, correlation : Variable or None
         Of two effects.
     loadings : tuple of Variable, optional
@@ -377,10 +378,11 @@ def add_integrated(
     draft: Draft, factor: str, parameters: tuple[str, ...], has_loadings: bool
 ) -> IntegratedLayout:
     """Variables of a factor that is integrated out."""
-    spreads = [SIGMA if p == SPREAD else draft.spec.record.parameter(p).sigma for p in parameters]
+    of_sds = [name for name in parameters if name != SHIFT]
+    spreads = [SIGMA if p == SPREAD else draft.spec.record.parameter(p).sigma for p in of_sds]
     sds = tuple(
         draft.add(Identity("sd", parameter, "1", factor), (), prior, is_integrated=True)
-        for parameter, prior in zip(parameters, spreads, strict=True)
+        for parameter, prior in zip(of_sds, spreads, strict=True)
     )
     partial = correlation = None
     if len(parameters) > 1:

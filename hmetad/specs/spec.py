@@ -27,6 +27,10 @@ CORRELATION = Prior("LKJ", eta=2)
 LOADING = Prior("Normal", mu=0, sigma=0.5)
 # Logarithm of a factor of all criteria of a cell, 0 but for effects of items.
 SPREAD = "log_spread"
+# Shift of the evidence of a cell, 0 but for the effects of items, which are standard normal.
+SHIFT = "item_shift"
+# What items alone have.
+OF_ITEMS = (SPREAD, SHIFT)
 # Fields of a card that hold text, and those that hold tables.
 TEXTS = ("name", "title", "question", "reference")
 TABLES = ("formula", "names", "priors", "example")
@@ -188,13 +192,15 @@ class ModelSpec:
 
     @property
     def formula_names(self) -> tuple[str, ...]:
-        """What formulas can be of: those parameters, and log_spread, which items alone have."""
+        """What formulas can be of: those parameters, and log_spread or item_shift, of items."""
         own = self.formula_parameters
+        if SHIFT in self.record.from_counts:
+            return (*own, SHIFT)
         return (*own, SPREAD) if "log_gap" in own else own
 
     def extra_dims(self, parameter: str) -> tuple[str, ...]:
         """Dims of a parameter beside the cell."""
-        return () if parameter == SPREAD else self.record.parameter(parameter).dims
+        return () if parameter in OF_ITEMS else self.record.parameter(parameter).dims
 
     def named(self, variable: str) -> str:
         """Name that a variable bears in the posterior."""
@@ -347,6 +353,9 @@ def formula_variables(
     """
     argument = f"formula of {parameter}"
     parsed = parse_formula(formula, argument)
+    if parameter == SHIFT:
+        # Its standard deviation is 1.
+        return []
     # log_gap has the mean of log_spread.
     common = [] if parameter == SPREAD else term_names(parsed.common, argument)
     found = [Identity("coefficient", parameter, term) for term in common]

@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.integrate import trapezoid
+from scipy.stats import norm
 
 import hmetad
 from hmetad.bayes.fitted import Fitted
 
-# NQ301 (Si et al., 2021; Bulian et al., 2022): bad-fail, bad-pass; good-fail, good-pass.
+# Answers of NQ301 (Kamalloo et al., 2023): bad-fail, bad-pass; good-fail, good-pass.
 BEM = ((602, 72), (217, 599))
 GPT4 = ((560, 114), (117, 699))
+# The same by human label (bad, good) and pattern of verdicts, from 000 to 111, of these judges.
+JUDGES = ("bem", "gpt4", "davinci003")
+PATTERNS = (
+    (520, 32, 36, 14, 20, 13, 5, 34),
+    (99, 17, 27, 74, 8, 13, 15, 563),
+)
 OPTIONS = {"progressbar": False, "quiet": True, "random_seed": 1}
 
 
@@ -20,6 +28,29 @@ def verdicts(*tables, **columns):
     coords |= {name: ("cell", own) for name, own in columns.items()}
     values = np.array(tables)[..., None]
     return xr.DataArray(values, coords, ("cell", "stimulus", "response", "rating"), name="counts")
+
+
+def judged_items(patterns=PATTERNS):
+    """Count table of judges and items, one verdict each."""
+    label, verdicts = np.divmod(np.repeat(np.arange(16), np.ravel(patterns)), 8)
+    item, judge = (x.ravel() for x in np.indices((len(label), 3)))
+    verdict = (verdicts[item] >> (2 - judge)) & 1
+    values = np.zeros((len(item), 2, 2, 1), dtype=int)
+    values[np.arange(len(item)), label[item], verdict, 0] = 1
+    names = np.array(JUDGES)[judge]
+    labels = [f"{one} | {i}" for one, i in zip(names, item, strict=True)]
+    coords = {"cell": labels, "judge": ("cell", names), "item": ("cell", item.astype(str))}
+    coords |= {"stimulus": ["S1", "S2"], "response": ["S1", "S2"], "rating": [1]}
+    return xr.DataArray(values, coords, ("cell", "stimulus", "response", "rating"), name="counts")
+
+
+@pytest.fixture(scope="module")
+def items():
+    return judged_items()
+
+
+def of_judges(found, name):
+    return found[name].sel(cell=[*JUDGES]).values
 
 
 def test_maximum_likelihood_of_verdicts_is_signal_detection_in_closed_form():
@@ -81,3 +112,69 @@ def test_a_group_of_observers_without_ratings_has_a_population_and_a_new_member(
 def test_models_of_confidence_refuse_verdicts_alone_and_name_the_card_that_takes_them(card):
     with pytest.raises(hmetad.InputError, match="the card sdt"):
         hmetad.fit(verdicts(BEM, subject=["a"]), card)
+
+
+def test_judges_of_the_same_items_have_a_marginal_dprime_next_to_the_conditional(items):
+    found = hmetad.fit_mle(items, "judge_crossed")
+    np.testing.assert_allclose(of_judges(found, "dprime"), [4.10, 4.79, 4.58], atol=0.1)
+    np.testing.assert_allclose(found["item_sd"][0], [1.66, 2.62], atol=0.1)
+    # What is marginal is what tables that are pooled over items say.
+    pooled = hmetad.sdt(items.groupby("judge").sum("cell").rename(judge="cell"))
+    for name in ("dprime", "c"):
+        marginal, plain = of_judges(found, f"{name}_marginal"), of_judges(pooled, name)
+        np.testing.assert_allclose(marginal, plain, atol=0.02)
+        se = of_judges(found, f"{name}_marginal_se")
+        np.testing.assert_allclose(se, of_judges(pooled, f"{name}_se"), rtol=0.03)
+    assert [one.code for one in hmetad.notices(found)] == ["conditional-dprime"]
+
+
+def test_the_likelihood_of_items_is_that_of_how_often_each_pattern_occurs(items):
+    found = hmetad.fit_mle(items, "judge_crossed")
+    x = np.linspace(-8, 8, 4001)
+    expected = 0.0
+    for label, numbers in enumerate(PATTERNS):
+        d, c = (of_judges(found, name)[:, None] for name in ("dprime", "c"))
+        shift = (label - 0.5) * d - c + found["item_sd"].values[0, label] * x
+        passed = norm.cdf(shift)
+        for pattern, number in enumerate(numbers):
+            bits = [(pattern >> place) & 1 for place in (2, 1, 0)]
+            p = [own if bit else 1 - own for own, bit in zip(passed, bits, strict=True)]
+            expected += number * np.log(trapezoid(norm.pdf(x) * np.prod(p, axis=0), x))
+    assert found["loglik"].item() == pytest.approx(expected, abs=1e-5)
+
+
+def test_verdicts_that_are_missing_leave_out_their_judge_alone(items):
+    rng = np.random.default_rng(2)
+    kept = items.isel(cell=np.sort(rng.choice(items.sizes["cell"], 3500, replace=False)))
+    some, every = (hmetad.fit_mle(own, "judge_crossed") for own in (kept, items))
+    shift = of_judges(some, "dprime_marginal") - of_judges(every, "dprime_marginal")
+    assert (abs(shift) < 3 * of_judges(some, "dprime_marginal_se")).all()
+    assert (some["dprime_marginal_se"] > every["dprime_marginal_se"]).all()
+
+
+def test_items_that_one_judge_saw_alone_are_refused(items):
+    with pytest.raises(hmetad.InputError, match="Let several observers answer"):
+        hmetad.fit(items[items["judge"] == "bem"], "judge_crossed")
+
+
+@pytest.mark.integration
+def test_a_difference_of_judges_on_the_same_items_is_paired_and_marginal(items, tmp_path):
+    fit = hmetad.fit(items, "judge_crossed", **OPTIONS)
+    fit = hmetad.load_fit(hmetad.save_fit(fit, tmp_path / "fit.nc"))
+    drawn = fit["posterior"]["dprime_marginal"].sel(cell=[*JUDGES])
+    np.testing.assert_allclose(drawn.mean(["chain", "draw"]), [1.843, 2.048, 1.966], atol=0.02)
+    differences = hmetad.contrast(fit, var="dprime_marginal", over="judge")
+    own = differences.isel(pair=differences["pair"].values.tolist().index("gpt4 − davinci003"))
+    assert float(own.mean()) == pytest.approx(0.082, abs=0.01)
+    # Independent data would have an error of .113.
+    assert float(own.std()) == pytest.approx(0.073, abs=0.007)
+    decided = hmetad.decide(differences, rope=(-0.1, 0.1))
+    text = hmetad.report.fit_report(fit, decided).markdown()
+    assert "Marginal d′ | Marginal c | Conditional d′ | Conditional c" in text
+    assert "(marginal)" in text
+    assert "(conditional;" in text
+    sds = hmetad.report.population_table(fit).query("kind == 'sd'")
+    assert sds["term"].tolist() == ["stimulus: S1", "stimulus: S2"]
+    np.testing.assert_allclose(sds["mean"], [1.66, 2.62], atol=0.05)
+    effects = hmetad.bayes.item_effects(fit)["item_shift"]
+    assert float(effects.std()) == pytest.approx(0.8, abs=0.1)

@@ -1,7 +1,7 @@
 """What a fit says of observers who answered the same items: M with items apart, and pooled.
 
 Fit (DataTree) whose effects of items were integrated out → data frame, a row per observer;
-sentences on the difference; blocks of a page.
+sentences on the difference; blocks of a page. Of models without M: d′ at an item, and over items.
 """
 
 from typing import Any
@@ -18,13 +18,16 @@ from hmetad.counts.tables import type2_counts, without_columns
 from hmetad.measures.reliability import share_limits
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
-from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.contents.estimates import estimate_table, summary_table
 from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
-from hmetad.specs.spec import SPREAD
+from hmetad.specs.spec import SHIFT, SPREAD
 
 # Columns that have an interval, and areas under ROCs of what may stand for confidence.
 ESTIMATES = {"share_right": "Accuracy", "dprime": "d′", "m_ratio": "M-ratio"}
 ESTIMATES |= {"pooled_m_ratio": "Pooled M"}
+# The same where items shift the evidence: each d′ and c with its kind.
+KINDS = {"dprime_marginal": "Marginal d′", "c_marginal": "Marginal c"}
+KINDS |= {"dprime": "Conditional d′", "c": "Conditional c"}
 AREAS = {"auroc2": "AUROC2", "auroc2_dprime": "by difficulty", f"auroc2_{SPREAD}": "by confidence"}
 ENDS = ("", "_lower", "_upper")
 # M of the pooled table that is so near is the same.
@@ -37,6 +40,11 @@ NOTE = (
 OF_AREAS = (
     "By difficulty, by confidence: of the effects of items on d′ and on criteria, estimated "
     "without the answers of the observer, at posterior means of the others' parameters."
+)
+
+OF_KINDS = (
+    "Marginal: over all items, as other models have d′ and c. Conditional: at an item that moves "
+    "nobody, in SDs of the evidence there. Posterior means with 95 % equal-tailed intervals."
 )
 
 
@@ -56,7 +64,9 @@ def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
         correct answers, with its Wilson interval; pooled_m_ratio, as `hmetad.fit_mle` has it for
         the table pooled over items, with a normal interval; auroc2 of confidence. auroc2_dprime and
         auroc2_log_spread are those of the effects of items in place of confidence, estimated
-        without the observer's own answers, at posterior means of the parameters of the others.
+        without the observer's own answers, at posterior means of the parameters of the others. Of a
+        model whose items shift the evidence: dprime_marginal and c_marginal, over all items, and
+        dprime and c, which are conditional on the item, each with its interval.
 
     Raises
     ------
@@ -64,7 +74,8 @@ def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
         If the fit integrated nothing out.
     """
     fitted = Fitted.of(fit)
-    crossing_in(fitted)
+    if SHIFT in crossing_in(fitted).parameters:
+        return summary_table(fitted.posterior[[*KINDS]], 0.95)
     counts = without_columns(fitted.counts)
     right = type2_counts(counts).sum("rating").transpose("cell", "correct")
     number, trials = right.sel(correct="right").to_numpy(), right.sum("correct").to_numpy()
@@ -92,7 +103,8 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     -------
     list of str
         A sentence on M, with the SD of the effects of items that explains the difference; and one
-        on AUROC2. Numbers are medians over observers who have a pooled M.
+        on AUROC2. Numbers are medians over observers who have a pooled M. Of a model whose items
+        shift the evidence, two on d′ over all items and at one, medians over observers.
 
     Raises
     ------
@@ -103,6 +115,15 @@ def crossed_sentences(fit: xr.DataTree, table: pd.DataFrame) -> list[str]:
     crossing, layout = crossing_in(fitted), fitted.layout.integrated
     item = crossing.factor
     assert layout is not None
+    if SHIFT in crossing.parameters:
+        first, second = fitted.posterior["item_sd"].mean(["chain", "draw", "cell"]).to_numpy()
+        marginal, conditional = (table[name].median() for name in ("dprime_marginal", "dprime"))
+        return [
+            f"Over {item}, d′ is {marginal:.2f} (marginal); at one {item} it is {conditional:.2f} "
+            f"(conditional; medians of {len(table)}): levels of {item} shift the evidence of all "
+            f"observers, with an SD of {first:.2f} (S1) and {second:.2f} (S2).",
+            "The two have different units: compare observers, and other models, by marginal d′.",
+        ]
     means = [f"{fitted.posterior[sd.name].mean().item():.2f}" for sd in layout.sds]
     of_dprime, of_spread = means[0], f" (SD of log criteria {means[-1]})" * (len(means) > 1)
     both = table.dropna(subset=["pooled_m_ratio"])
@@ -139,16 +160,21 @@ def crossed_blocks(fit: xr.DataTree) -> list[Block]:
     if Fitted.of(fit).crossing is None:
         return []
     frame = crossed_table(fit)
+    has_m = "m_ratio" in frame
     shown: dict[str, list[Any]] = {"Observer": frame["cell"].tolist()}
-    for name, words in ESTIMATES.items():
+    for name, words in (ESTIMATES if has_m else KINDS).items():
         parts = frame[[f"{name}{end}" for end in ENDS]].to_numpy()
         shown[words] = [interval_cell(own, "z.2f") for own in parts]
+    text = Prose("Observers", tuple(crossed_sentences(fit, frame)))
+    if not has_m:
+        caption, note = "Observers over all items, and at one.", OF_KINDS
+        return [text, table_from_frame(pd.DataFrame(shown), caption, note=note, name="observers")]
     caption = "Observers with items apart, and pooled over items."
     areas = {name: words for name, words in AREAS.items() if name in frame}
     columns = {"cell": "Observer", **areas}
     foretold = "Area under the type-2 ROC of confidence, and of items instead of confidence."
     return [
-        Prose("Observers", tuple(crossed_sentences(fit, frame))),
+        text,
         table_from_frame(pd.DataFrame(shown), caption, note=NOTE, name="observers"),
         table_from_frame(frame, foretold, columns=columns, note=OF_AREAS, name="observers-auroc2"),
     ]

@@ -28,7 +28,7 @@ from hmetad.norms import describe
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import reference_level
-from hmetad.specs.spec import SPREAD, ModelSpec, spec_of
+from hmetad.specs.spec import SHIFT, SPREAD, ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
 # What a row says, and the draws of its quantity.
@@ -193,10 +193,16 @@ def variable_rows(fitted: Fitted, labels: Mapping[str, str]) -> Iterator[Row]:
     items = fitted.layout.integrated
     if items is not None:
         names = ["log criteria" if name == SPREAD else symbol(name) for name in items.parameters]
+        names = names[: len(items.sds)]
         by = f"by {labels.get(items.factor, items.factor)}"
         for name, variable in zip(names, items.sds, strict=True):
             said = {"kind": "sd", "quantity": f"SD of {name} {by}"}
             yield from elements(said, posterior[variable.name], "1", labels)
+        if SHIFT in items.parameters and fitted.spec.formula["log_item_sd"] == "1":
+            said = {"kind": "sd", "quantity": f"SD of the evidence {by}"}
+            yield from elements(
+                said, posterior["item_sd"].isel(cell=0, drop=True), "stimulus", labels
+            )
         if items.correlation is not None:
             said = {"kind": "correlation", "quantity": f"Correlation of {' and '.join(names)} {by}"}
             yield from elements(said, posterior[items.correlation.name], "1", labels)
