@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 6052,
     "commands": 2579,
     "compare": 2072,
-    "counts": 3420,
+    "counts": 3399,
     "likelihood": 3911,
     "logs": 2695,
     "measures": 2869,

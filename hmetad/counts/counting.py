@@ -250,7 +250,7 @@ def count_trials(
         mixed = [*difficulty_notices(rated, found.by, roles, where, difficulty), *mixed]
     said = [*trial_notices(trials), *found.rows.notices]
     said += [*choice_notices(trials, found.rows, confidence), *seen, *codes, *dropped]
-    said += [*cuts, *mixed, *binned_flat(count_notices(counts), found, scale)]
+    said += [*cuts, *mixed, *count_notices(counts)]
     return with_notices(counts, [*said, *alike_notices(cells, where)])
 
 
@@ -507,30 +507,6 @@ def in_places(sample: Tally, scale: Scale) -> Tally:
     rated = [places.get(plain_value(value)) for value in frame[scale.confidence].tolist()]
     rating = pd.Series(rated, frame.index, dtype=float)
     return frame.assign(**{scale.confidence: rating}), n
-
-
-def binned_flat(found: list[Notice], trials: Trials, scale: Scale) -> list[Notice]:
-    """Notices of a table; that of cells of one rating says which values quantiles made one."""
-    flat = next((one for one in found if one.code == "all-one-rating"), None)
-    if flat is None or scale.quantiles is None:
-        return found
-    by = trials.by
-    values = trials.rows.few_distinct((*by, scale.confidence), MOST_VALUES)
-    if values is None:
-        return found
-    frame = values[0].dropna().reset_index(drop=True)
-    number = pd.to_numeric(frame[scale.confidence], errors="coerce")
-    index, cells = cells_of(frame, by, [])
-    ranges = number.groupby(np.asarray(cell_labels(cells))[index]).agg(["min", "max"])
-    ranges = ranges.reindex([*flat.cells]).query("min < max")
-    if not len(ranges):
-        return found
-    listed = first_few(f"{cell} ({low:g} to {high:g})" for cell, low, high in ranges.itertuples())
-    own = notice_of("all-one-rating.binned", ranges.index, listed=listed)
-    others = [cell for cell in flat.cells if cell not in ranges.index]
-    rest = [notice_of("all-one-rating", others)] if others else []
-    place = found.index(flat)
-    return [*found[:place], own, *rest, *found[place + 1 :]]
 
 
 def refuse_one_rated_response(
