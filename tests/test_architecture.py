@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 6052,
+    "bayes": 6048,
     "commands": 2579,
     "compare": 2072,
     "counts": 3399,

@@ -32,8 +32,6 @@ MAX_BYTES = 16 * 2**30
 # Draws of resampling: their group, and what it may hold beside them.
 GROUP, TRIALS = "resampled", "trials"
 RESAMPLED = "draws that save_draws or hmetad measures wrote"
-# Earlier versions listed here the variables that a reader had to compute.
-SHORT_FORM = "variables"
 # HDF5 runs without end on some damaged bytes, so damage is looked for before. Readers of netCDF
 # leave alone what stands after the end of their data.
 MARK = b"\nhmetad sha256 "
@@ -254,9 +252,6 @@ def load_source(path: str | Path) -> xr.DataTree:
 
 def checked_fit(tree: xr.DataTree, path: Path) -> xr.DataTree:
     """Fit of a file that was read, if it is one."""
-    if SHORT_FORM in tree.attrs:
-        got = "a fit in the short form of an earlier version, which lacks variables"
-        raise DamagedError(str(path), got, ALLOWED, "Fit the counts again.")
     spec = check_fit(tree, str(path))
     return tree if has_estimates(tree) else with_odd_draws(tree, spec)
 

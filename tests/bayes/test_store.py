@@ -7,7 +7,6 @@ from report.made_fit import made_fit
 from saved import as_saved, is_of_many
 
 import hmetad
-from hmetad.base.errors import InputError
 from hmetad.base.notice import notices
 from hmetad.bayes.fit import fit
 from hmetad.bayes.store import load_fit, save_fit, thin_draws
@@ -128,15 +127,3 @@ def test_a_fit_below_the_limit_is_left_alone(made, limited):
     assert thin_draws(made) is made
     limited(1)
     assert thin_draws(made)["posterior"].sizes["draw"] == 1
-
-
-# What is not read
-
-
-def test_a_file_in_the_short_form_of_earlier_versions_is_refused(made, tmp_path):
-    posterior = made["posterior"].to_dataset().drop_vars(["m_ratio", "meta_d"])
-    earlier = made.assign(posterior=xr.DataTree(posterior))
-    earlier.attrs = made.attrs | {"variables": '["m_ratio", "meta_d"]'}
-    earlier.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
-    with pytest.raises(InputError, match=r"Fit the counts again.*short form of an earlier version"):
-        load_fit(tmp_path / "fit.nc")
