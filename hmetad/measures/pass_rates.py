@@ -104,8 +104,8 @@ def pass_rate(
         \theta = \sum_r w_r q_r, \quad w \sim \mathrm{Dirichlet}(N_r + \tfrac12), \quad
         q_r \sim \mathrm{Beta}(k_r + m_r, n_r - k_r + 1 - m_r)
 
-    where m is ½ of a verdict alone, and of several ratings that of their verdict,
-    :math:`(k_v + \tfrac12)/(n_v + 1)`. Its variance is
+    where m is ½ of a verdict alone, and of several ratings the rate drawn for their verdict,
+    :math:`\mathrm{Beta}(k_v + \tfrac12, n_v - k_v + \tfrac12)`. Its variance is
     :math:`\pi(1-\pi)[(1 - R^2)/n + R^2/M]`, never more than that of the labels alone. By clusters
     each item has an exponential weight, the Bayesian bootstrap.
 
@@ -226,8 +226,8 @@ def post_stratified(
     labelled = drawn[:, :, -2:] if drawn.shape[2] > 3 else drawn[:, :, :2]
     # A weighted label stands for several outputs, and so does one of the prior.
     size = ratio(labelled.sum(axis=(0, 2, 3)), drawn[:, :, :2].sum(axis=(0, 2, 3)))
-    mean = prior_means(counts)
-    pseudo = [rng.standard_gamma(part, (len(drawn), *mean.shape)) for part in (1 - mean, mean)]
+    mean = prior_means(labelled, rng)
+    pseudo = [rng.standard_gamma(part) for part in (1 - mean, mean)]
     bad, good = (labelled[:, :, i] + size[:, None] * pseudo[i] for i in (0, 1))
     q = good / (good + bad)
     if target == "pool":
@@ -237,14 +237,14 @@ def post_stratified(
     return (w * q).sum(axis=-1) / w.sum(axis=-1)
 
 
-def prior_means(counts: Floats) -> Floats:
-    """Prior mean (cells, grades) of the proportion of good outputs: that of the verdict."""
-    cells, _, grades = counts.shape
+def prior_means(labelled: Floats, rng: np.random.Generator) -> Floats:
+    """Prior mean (n, cells, grades) of the rate of a rating: ½, or that drawn of its verdict."""
+    *outer, _, grades = labelled.shape
     if grades == 2:
-        return np.full((cells, grades), HALF)
-    by_verdict = counts.reshape(cells, 3, 2, grades // 2).sum(axis=-1)
-    rate = (by_verdict[:, 1] + HALF) / (by_verdict[:, :2].sum(axis=1) + 1)
-    return np.repeat(rate, grades // 2, axis=-1)
+        return np.full((*outer, grades), HALF)
+    by_verdict = labelled.reshape(*outer, 2, 2, grades // 2).sum(axis=-1)
+    bad, good = np.moveaxis(by_verdict + rng.standard_gamma(HALF, by_verdict.shape), -2, 0)
+    return np.repeat(good / (bad + good), grades // 2, axis=-1)
 
 
 def check_labels(counts: Floats, table: xr.DataArray, labels: Labels) -> None:
