@@ -43,6 +43,7 @@ COMMANDS = {
     "import dataset": "Fetch a public data set, and write its trials.",
     "fit": "Fit a Bayesian meta-d′ model, individual or hierarchical, and save it.",
     "measures": "Compute d′, AUROC2, meta-d′, calibration and other measures of each cell.",
+    "judge": "Measure judges of outputs: how well they tell good from bad, strictness, pass rates.",
     "compare": "Compare models, conditions or groups, and decide each difference by a ROPE.",
     "report": "Write a report of one fit, or of all fits in a folder.",
     "estimates": "Fit a hierarchical model (meta-analysis) to estimates with standard errors.",

@@ -23,6 +23,7 @@ from hmetad.base.errors import (
     RepeatError,
     SourceError,
     TooFewError,
+    nearest,
 )
 from hmetad.base.notice import notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
@@ -160,6 +161,7 @@ def count_judged(
     empty = frame.isna().assign(**optional)
     kept, _, dropped = complete_rows(frame, np.ones(len(frame), dtype=np.int64), empty)
     is_labelled = kept[label].notna().to_numpy()
+    check_good(good, kept, [x for x in (label, verdict) if x is not None])
     is_good, labels = good_rows(kept[label][is_labelled], "label", good)
     check_both_classes(is_good, label)
     place = np.full(len(kept), 2)
@@ -206,6 +208,18 @@ def require_judged(judged: xr.DataArray, used_by: str) -> None:
         raise SourceError("judged", got, "labelled counts with the coordinate pool", step)
 
 
+def check_good(good: Good, rows: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Refuse values that should mean good and occur in none of the columns."""
+    if good is None or isinstance(good, Mapping):
+        return
+    known = {as_text(x).strip() for name in columns for x in rows[name].drop_duplicates().tolist()}
+    for value in [good] if isinstance(good, Label) else good:
+        if as_text(value) not in known:
+            got = f"{value!r}, which is in none of the columns"
+            step = nearest(as_text(value), known)
+            raise LabelError("good", got, "a value that means good", step or BOTH, step)
+
+
 def good_rows(column: pd.Series, role: str, good: Good) -> tuple[Bools, list[Label]]:
     """Whether each value of a column means good, and the values that mean bad and good."""
     argument = f"{role} column {column.name!r}"
@@ -219,16 +233,15 @@ def good_rows(column: pd.Series, role: str, good: Good) -> tuple[Bools, list[Lab
     else:
         listed = [good] if isinstance(good, Label) else [*good]
         words = {*map(as_text, listed)}
-        meaning = {value: value in words for value in times}
-        if times and not any(meaning.values()):
-            got = f"good={good!r}, but values {with_trials(times, 5)}"
-            raise LabelError(argument, got, "a value that means good", BOTH)
-        bad = [value for value in times if not meaning[value]]
+        # The words may be about the other column.
+        is_about = not words.isdisjoint(times)
+        meaning = {x: x in words if is_about else usual_meaning(x) for x in times}
+        bad = [value for value in times if meaning[value] is False]
         meaning |= dict.fromkeys(bad) if len(bad) > 1 else {}
     unclear = {value: times[value] for value in sorted(meaning) if meaning[value] is None}
     if unclear:
         got = f"values that mean neither: {with_trials(unclear, 5)}"
-        steps = (BOTH, "Name the value that means good with --good, and exclude others.")
+        steps = (BOTH, "Name the values that mean good, as in --good compliance,pass.")
         raise LabelError(argument, got, "two values, good and bad", *steps)
     sides = [[x for x in sorted(meaning) if meaning[x] is side] for side in (False, True)]
     plain = {as_text(x): x for x in column.drop_duplicates().tolist()}

@@ -1,0 +1,117 @@
+"""`hmetad judge` says what its functions say, and its page has the answer first."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import refused, run, tells
+
+import hmetad
+from hmetad.report.contents.judge_report import pair_in_words
+
+ASK = "judge outputs.csv --label human --verdict verdict --by judge --cluster item"
+RATES = "--labels random --pass-rate"
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """800 outputs to 200 questions, 240 with a label; judge new is stricter than old, as sharp."""
+    rng = np.random.default_rng(1)
+    good = rng.uniform(size=800) < 0.6
+    evidence = 2.0 * good + rng.normal(size=800)
+    label = np.where(rng.permutation(800) < 240, np.where(good, "good", "bad"), "")
+    parts = []
+    for judge, cut in {"old": 0.8, "new": 1.6}.items():
+        score = evidence + 0.1 * rng.normal(size=800)
+        own = {"judge": judge, "item": np.arange(800) // 4, "score": score.round(3)}
+        parts.append(pd.DataFrame({**own, "verdict": (score >= cut).astype(int), "human": label}))
+    folder = tmp_path_factory.mktemp("judges")
+    pd.concat(parts).to_csv(folder / "outputs.csv", index=False)
+    return folder
+
+
+def counted(folder, **given):
+    trials = pd.read_csv(folder / "outputs.csv")
+    columns = {"label": "human", "verdict": "verdict"}
+    return hmetad.count_judged(trials, by=["judge", "item"], **columns, **given)
+
+
+def test_rows_are_those_of_the_functions(outputs):
+    answer = run(outputs, f"{ASK} --score score {RATES} --draws 400 --seed 3 --json").answer
+    judged = counted(outputs, score="score")
+    found = hmetad.measures.judge(judged, cluster="item")
+    assert [row["cell"] for row in answer["rows"]] == found["cell"].values.tolist()
+    for name in ("dprime", "dprime_se", "c", "auroc", "r2_ratings", "labelled", "pooled"):
+        assert [row[name] for row in answer["rows"]] == pytest.approx(found[name].values.tolist())
+    rates = hmetad.pass_rate(judged, labels="random", cluster="item", n=400, seed=3)
+    expected = rates.quantile([0.025, 0.975], ("chain", "draw")).values.T
+    ends = [[row["pass_rate_lower"], row["pass_rate_upper"]] for row in answer["rows"]]
+    np.testing.assert_allclose(ends, expected)
+    assert all(low < 0.6 < high for low, high in ends)
+    assert answer["seed"] == 3
+
+
+def test_judges_are_compared_with_one_and_draws_are_those_of_compare(outputs):
+    ask = f"{ASK} {RATES} --against old --rope=-0.4,0.4 --rate-rope=-0.05,0.05 --draws 500 --seed 1"
+    answer = run(outputs, f"{ask} -o draws.nc --json").answer
+    verdicts = {name: answer[name][0]["verdict"] for name in ("dprime", "c", "pass_rate")}
+    # True differences are 0, .8 and 0.
+    assert (verdicts["c"], verdicts["pass_rate"]) == ("different", "negligible")
+    assert answer["c"][0]["mean"] == pytest.approx(0.8, abs=0.25)
+    line = "compare draws.nc --var c --over judge --against old --rope=-0.4,0.4"
+    again = run(outputs, f"{line} --json --fail-unless 'new not less than old'", status=0).answer
+    assert again["rows"][0]["mean"] == pytest.approx(answer["c"][0]["mean"])
+
+
+def test_the_page_answers_first(outputs):
+    run(outputs, f"{ASK} --score score {RATES} --against old --rope=-1,1 --seed 1 -o page.md")
+    text = (outputs / "page.md").read_text()
+    first = text.split("## Answer")[1].split("\n\n")[1]
+    assert first.startswith(
+        "Verdicts of new tell good outputs from bad ones as well as those of old"
+    )
+    assert "Pass rate: 0." in text
+    assert "What verdicts and scores explain of the labels" in text
+
+
+@pytest.mark.parametrize(
+    ("d", "c", "said"),
+    [
+        ("negligible", "negligible", "as well as those of old.*and are as strict.*stand in"),
+        ("negligible", "different", "as well as.*and are stricter.*another threshold mends it"),
+        ("different", "negligible", "better than.*no threshold mends it"),
+        ("different", "different", "better than.*stricter.*the second alone"),
+        ("inconclusive", "inconclusive", "may tell.*better.*may be stricter"),
+        ("unreliable", "negligible", "no verdict on d′"),
+    ],
+)
+def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
+    row = {
+        "left": "new",
+        "right": "old",
+        "mean": 0.3,
+        "lower": 0.1,
+        "upper": 0.5,
+        "withheld": "ess",
+    }
+    text = pair_in_words(row | {"verdict": d}, row | {"verdict": c}, "of")
+    assert tells(text, said), text
+    if d != "unreliable":
+        assert "(difference in d′ +0.30 [+0.10, +0.50])" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("--pass-rate", "--pass-rate needs --labels.*random"),
+        ("--labels random", "--labels.*--pass-rate"),
+        ("--against old", "--against.*--rope"),
+        ("--against older --rope=-1,1", "older.*old"),
+        ("--rope=1,-1", "--rope"),
+        ("--labels known --pass-rate", "--labels known"),
+        ("--score nothing", "nothing"),
+        ("--good bad,good", "labels of both classes"),
+        ("--good goood", "--good.*'good'"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(outputs, more, said):
+    assert tells(refused(outputs, f"{ASK} {more}"), said)
