@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 method_text: Callable[..., Any] = import_on_call(
     "hmetad.report.contents.estimates_fit", "method_text"
 )
-SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +99,7 @@ class CompareOptions(PrintOptions):
     matrix : FILE
         Table of contrasts: a row for each, its name first, then a weight for each level.
     kind : KIND
-        difference, log_ratio, or superiority: P(left > right), without a verdict.
+        difference or log_ratio.
     null : X
         Null value.
     bonferroni : flag
@@ -129,7 +128,7 @@ class CompareOptions(PrintOptions):
     pool: tuple[str, ...] = ()
     against: str | None = None
     matrix: Path | None = None
-    kind: Literal["difference", "log_ratio", "superiority"] = "difference"
+    kind: Literal["difference", "log_ratio"] = "difference"
     null: float = 0.0
     bonferroni: bool = False
     rank: bool = False
@@ -170,10 +169,9 @@ def compare(asked: CompareOptions) -> int:
       --fail-unless "new not worse than old"
     """
     limits = limits_for(asked)
-    refuse_together(asked, has_verdicts=limits is not None)
+    refuse_together(asked)
     paths = named_fits(asked.files)
-    suffixes = DATA_FILES if limits is None else (*DATA_FILES, *REPORTS)
-    written = output_file(asked.output, suffixes, *paths.values(), asked.matrix)
+    written = output_file(asked.output, (*DATA_FILES, *REPORTS), *paths.values(), asked.matrix)
     own = None if asked.matrix is None else read_weights(asked.matrix)
     fits = read_fits(paths)
     may_repeat = repeats_decisions(asked, fits)
@@ -184,30 +182,29 @@ def compare(asked: CompareOptions) -> int:
             refuse_covariates(fit["posterior"].to_dataset(), asked)
     sources = {name: source_of(fit, asked) for name, fit in fits.items()}
     draws = asked_draws(sources, fits, asked, own)
-    decisions = None if limits is None else decided(draws, asked, limits)
-    answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
+    decisions = decided(draws, asked, limits)
+    answer = decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None
     if ranks is not None:
         answer = with_ranks(answer, ranks)
     others = {}
-    if may_repeat and decisions is not None:
+    if may_repeat:
         others = decided_otherwise(fits, paths, asked, decisions)
         answer = with_others(answer, others)
     answer = with_sources(answer, fits, paths, asked)
     outcome = None
-    if gate is not None and decisions is not None:
+    if gate is not None:
         outcome = judge_gate(gate, decisions, fits)
         answer = with_outcome(answer, gate, outcome)
 
     def save_page(path: Path) -> None:
         shared: dict[str, Any] = {"command": command_line(), "ranks": ranks}
-        made: Any = decisions
         if any(are_resampled(fit) for fit in fits.values()):
             shared["method"] = method_of(fits, asked)
-            page = hmetad.report.decisions_report(made, one_or_all(fits), **shared)
+            page = hmetad.report.decisions_report(decisions, one_or_all(fits), **shared)
         else:
             shared["sensitivity"] = others
-            page = hmetad.report.fit_report(one_or_all(fits), made, **shared)
+            page = hmetad.report.fit_report(one_or_all(fits), decisions, **shared)
         page.save(path)
 
     asked.deliver(answer, written, save_page)
@@ -218,27 +215,20 @@ def compare(asked: CompareOptions) -> int:
     return outcome.status
 
 
-def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
-    """Limits of the ROPE; None where nothing is judged."""
-    if asked.kind == "superiority":
-        asked.refuse_idle(rope="without --kind superiority: omit it, a probability has no ROPE")
-        return None
+def limits_for(asked: CompareOptions) -> tuple[float, float]:
+    """Limits of the ROPE, which is required."""
     if asked.rope is None:
         step = "You decide which differences are negligible: --rope=-0.05,0.05."
         raise EmptyError("--rope", "nothing", "two numbers", step)
     return parse_limits(asked.rope)
 
 
-def refuse_together(asked: CompareOptions, *, has_verdicts: bool) -> None:
+def refuse_together(asked: CompareOptions) -> None:
     """Refuse options that exclude each other, or need one that is not there."""
     of_levels = ("within", "pool", "against", "matrix", "rank", "fail_if", "fail_unless")
-    of_verdicts = ("null", "bonferroni", "sensitivity", "fail_if", "fail_unless")
-    without_verdicts = "without --kind superiority, which has no verdicts"
-    asked.refuse_idle(**dict.fromkeys(of_verdicts, "" if has_verdicts else without_verdicts))
     asked.refuse_idle(
         **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
         kind="" if asked.over or asked.kind == "difference" else "with --over",
-        ci_prob="" if has_verdicts or asked.rank else "with verdicts, or --rank",
     )
     if "csv" in (asked.format, Path(asked.output or "").suffix[1:]):
         one_table = "without CSV, which holds one table: use json"
@@ -413,26 +403,11 @@ def decisions_answer(decisions: "Decisions") -> Answer:
     return Answer((listing,), hmetad.notices(decisions.results), more=record)
 
 
-def superiorities(draws: "xr.DataArray") -> Answer:
-    """Probabilities of superiority as an answer, without verdicts."""
-    rows = rows_of(hmetad.compare.superiority_table(draws))
-    said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
-    title = "; ".join([f"probability that {draws.name} is larger", *remarks_on(said)])
-    listing = Listing(rows, {**SUPERIORITY, **reasons_in(rows)}, title)
-    return Answer((listing,), hmetad.notices(draws), more=said)
-
-
 def remarks_on(said: Mapping[str, Any]) -> list[str]:
     """Parts of a title: what is pooled, and whether fits are separate."""
     is_separate = said.get("pairing") == "independent"
     remarks = (pool_words(said), "separate fits, as if independent" * is_separate)
     return [*filter(None, remarks)]
-
-
-def reasons_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Columns that say why there is no verdict, where one is missing."""
-    reasons = {column.name for column in COLUMNS if column.is_reason}
-    return {k: text for k, text in headings(rows, "terminal").items() if k in reasons}
 
 
 def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
@@ -449,7 +424,9 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     number = ranked_words(ranks["mean_rank"].values.tolist())
     named = f"Ranks{number} in {ranks.attrs['quantity']}, the {first} first"
     title = "; ".join(filter(None, (named, pool_words(ranks.attrs))))
-    listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
+    reasons = {column.name for column in COLUMNS if column.is_reason}
+    columns |= {k: text for k, text in headings(rows, "terminal").items() if k in reasons}
+    listing = Listing(rows, columns, title)
     said = {(one.code, one.message) for one in answer.notices}
     new = [one for one in hmetad.notices(ranks) if (one.code, one.message) not in said]
     return replace(answer, notices=[*answer.notices, *new]).adding(listing, ranks=rows)

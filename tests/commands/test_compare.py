@@ -50,14 +50,6 @@ def test_weights_find_levels_that_are_numbers(tmp_path, fit):
     assert "There are: '7', '70'" in refused(tmp_path, f"{ask} --against 8")
 
 
-def test_superiority_is_a_probability_without_a_verdict(folder, fit):
-    done = run(folder, "compare fit.nc --over model --within task --kind superiority --json")
-    log_m = fit["posterior"]["log_m"]
-    above = log_m.sel(cell="good | A") > log_m.sel(cell="poor | A")
-    assert done.answer["rows"][0]["p_superior"] == pytest.approx(float(above.mean()))
-    assert "verdict" not in done.answer["rows"][0]
-
-
 def test_a_quantity_is_judged_as_it_is_where_no_levels_are_compared(folder, fit):
     done = run(folder, "compare fit.nc --var m_ratio --null 1 --rope=0.9,1.1 --json")
     expected = hmetad.decide(fit["posterior"]["m_ratio"], rope=(0.9, 1.1), null=1).table()

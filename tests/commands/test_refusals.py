@@ -5,7 +5,6 @@ from command_line import refused, tells
 
 ASK = "compare fit.nc --over model --within task --rope=-0.1,0.1"
 JUDGED = "measures heads.csv --by model --correct correct"
-NUMBERS = "compare none.nc --over model --var auroc2 --kind superiority"
 PLAN = "plan trials --rope=-1,1"
 SELECT = "select trials.csv --by subject=model --quick"
 SESSIONS = "reliability people.csv --by subject,day --session day"
@@ -21,10 +20,9 @@ REFUSED = {
     "compare fit.nc --var criteria --rope=-1,1": "one number a place",
     f"{ASK} --against god": "Did you mean 'good'",
     f"{ASK} --matrix unknown.csv": "Did you mean 'good'",
-    f"{ASK} --kind superiority": f"--rope {IDLE} without --kind superiority",
+    f"{ASK} --kind superiority": "Invalid value for '--kind'",
     f"{ASK} --population --new set": "does not go with",
     f"{ASK} --new set": "a fit of estimates",
-    f"{NUMBERS} -o page.html": ".csv",
     "compare fit.nc fit.nc --over fit --rope=-1,1": "Write fit1=fit.nc fit2=fit.nc.",
     "compare =fit.nc --over model --rope=-1,1": "name=file.nc",
     "compare good.nc poor.nc --rope=-1,1": "Write --over fit",
@@ -33,8 +31,7 @@ REFUSED = {
     f"{ASK} --format csv --rank -o page.html": "one table",
     f"{ASK} --sensitivity -o rows.csv": "one table",
     "compare fit.nc --within task --rope=-1,1": f"--within {IDLE}",
-    "compare fit.nc --kind superiority": f"--kind {IDLE}",
-    f"{NUMBERS} --sensitivity": f"--sensitivity {IDLE}",
+    "compare fit.nc --rope=-1,1 --kind log_ratio": f"--kind {IDLE}",
     "fit nofile.csv": "In that folder: ",
     "fit trials.csv --formula a --formula b": "--formula",
     "fit trials.csv --quantiles 4 --quantiles-within modl": "--quantiles-within: .*got 'modl'",
