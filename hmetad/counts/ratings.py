@@ -52,7 +52,7 @@ from hmetad.rows.values import GAPS, refuse_unwritable
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
-Method = Literal["quantile", "width", "edges"]
+Method = Literal["quantile", "edges"]
 Cuts = Sequence[float] | None
 Group = Sequence[Hashable] | ArrayLike | None
 
@@ -298,9 +298,8 @@ def bin_confidence(
         Confidence in any unit, larger is more confident. Missing values stay missing.
     ratings : int
         K, at least 2.
-    method : {"quantile", "width", "edges"}, optional
-        ``"quantile"``: about as many trials in each rating. ``"width"``: intervals of equal width
-        between the smallest and the largest value. ``"edges"``: cuts at `edges`.
+    method : {"quantile", "edges"}, optional
+        ``"quantile"``: about as many trials in each rating. ``"edges"``: cuts at `edges`.
     edges : sequence of float, shape (K - 1,), optional
         Interior cuts, strictly rising, for ``method="edges"``. A value equal to a cut goes up.
     within : sequence, shape (trials,), optional
@@ -325,16 +324,14 @@ def bin_confidence(
     UserWarning
         If a value looks like a code for a missing answer, such as 999 beside 1 to 4. If ties, or
         fewer values than ratings, leave a group with fewer than K quantiles, or make quantiles far
-        from equal (one has over 1.5 times its share, or less than half); or if equal values leave
-        no width to divide.
+        from equal (one has over 1.5 times its share, or less than half).
 
     Notes
     -----
     Quantiles go by rank: with average rank :math:`\rho_i` among the n values of a group, the
     rating is :math:`\lceil K(\rho_i - 1/2)/n \rceil`. Ties share a rank, so they get the same
     rating. Where they leave a quantile empty, the ratings above move down, so that a group has
-    1..K' with no gap. Intervals of equal width keep their numbers, empty or not; a value on a cut
-    goes up.
+    1..K' with no gap.
 
     Examples
     --------
@@ -358,8 +355,6 @@ def bin_confidence(
     result = np.full(len(numbers), np.nan)
     if method == "edges":
         result[known] = np.searchsorted(cuts, there, side="right") + 1
-    elif method == "width":
-        result[known] = width_ratings(there, own, ratings)
     else:
         result[known] = quantile_ratings(there, own, ratings)
         uneven = unequal_quantiles(result[known], np.ones(len(there), dtype=np.int64), ratings)
@@ -420,18 +415,6 @@ def group_codes(values: Any, within: Any, size: int) -> Ints:
         got = f"{(codes < 0).sum()} missing labels"
         raise LabelError("within", got, f"one group label for each of {size} trials")
     return codes.astype(np.int64)
-
-
-def width_ratings(values: Floats, group: Ints, ratings: int) -> Ints:
-    """Ratings by equal intervals between the extremes of each group."""
-    by_group = pd.Series(values).groupby(group)
-    low, high = (by_group.transform(name).to_numpy() for name in ("min", "max"))
-    warn_of_lost_ratings(1 if (low == high).any() else ratings, ratings)
-    rating = np.ones(len(values), dtype=np.int64)
-    for k in range(1, ratings):
-        # A weighted mean, since high - low can overflow.
-        rating += (values >= low * (1 - k / ratings) + high * (k / ratings)) & (low < high)
-    return rating
 
 
 def quantile_ratings(values: Floats, group: Ints, ratings: int) -> Ints:

@@ -29,17 +29,16 @@ def quietly(*args, **kwargs):
 # --- quantiles ------------------------------------------------------------------------------
 
 
-@given(VALUES | COARSE, st.integers(2, 7), st.sampled_from(["quantile", "width"]))
-def test_ratings_rise_with_values_and_equal_values_share_one(values, K, method):
-    ratings = quietly(values, K, method=method)
+@given(VALUES | COARSE, st.integers(2, 7))
+def test_ratings_rise_with_values_and_equal_values_share_one(values, K):
+    ratings = quietly(values, K)
     order = np.argsort(values, kind="stable")
     steps, rises = np.diff(ratings[order]), np.diff(values[order])
     assert (steps >= 0).all()
     assert (steps[rises == 0] == 0).all()
     assert ratings.min() == 1
     assert ratings.max() <= K
-    if method == "quantile":
-        assert set(ratings) == set(range(1, ratings.max() + 1)), "no gap"
+    assert set(ratings) == set(range(1, ratings.max() + 1)), "no gap"
 
 
 @settings(max_examples=50)
@@ -66,7 +65,6 @@ def test_quantiles_depend_on_the_order_of_values_alone(values, K):
             *(r"3 of 4 ratings remain.*method='edges'", [1, 1, 2, 3, 3, 3, 3, 3]),
         ),
         ([5, 6], {"ratings": 3}, "2 of 3 ratings remain", [1, 2]),
-        ([7, 7, 7], {"ratings": 4, "method": "width"}, "1 of 4 ratings remain", [1, 1, 1]),
         (
             *([1, 2, 3, 3], {"ratings": 2, "within": [0, 0, 1, 1]}),
             *("1 of 2 ratings remain in the group", [1, 2, 1, 1]),
@@ -79,25 +77,18 @@ def test_ratings_that_are_lost_are_said_to_the_caller(values, arguments, words, 
     assert record[0].filename == __file__
 
 
-# --- equal width and edges ------------------------------------------------------------------
+# --- edges ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("values", "arguments", "expected"),
     [
-        (
-            [0, 24.9, 25, 50, 74.9, 75, 100],
-            {"ratings": 4, "method": "width"},
-            [1, 1, 2, 3, 3, 4, 4],
-        ),
-        ([0, 1, 99, 100], {"ratings": 4, "method": "width"}, [1, 1, 4, 4]),
-        ([-1.7e308, 0, 1.7e308], {"ratings": 3, "method": "width"}, [1, 2, 3]),
         ([0.0, 0.5, 0.6, 0.9, 1.0], {"ratings": 3, "edges": [0.5, 0.9]}, [1, 2, 2, 3, 3]),
         ([1, 9, 1, 9], {"ratings": 2, "edges": [5], "within": list("aabb")}, [1, 2, 1, 2]),
         ([0, 0, 0, 1], {"ratings": 2}, [1, 1, 1, 2]),
     ],
 )
-def test_values_are_cut_by_width_by_edges_or_by_rank(values, arguments, expected):
+def test_values_are_cut_by_edges_or_by_rank(values, arguments, expected):
     method = {"method": "edges"} if "edges" in arguments else {}
     assert bin_confidence(values, **arguments, **method).tolist() == expected
 
@@ -111,14 +102,13 @@ def test_edges_are_those_of_numpy_digitize(values, edges):
 # --- groups ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["quantile", "width"])
-def test_each_group_is_binned_by_itself(method):
+def test_each_group_is_binned_by_itself():
     rng = np.random.default_rng(2)
     group = rng.permutation(np.repeat(["a", "b", "c"], 50))
     values = rng.random(150) * np.select([group == "a", group == "b"], [1, 100], 7)
-    together = bin_confidence(values, 3, method=method, within=group)
+    together = bin_confidence(values, 3, within=group)
     for name in "abc":
-        alone = bin_confidence(values[group == name], 3, method=method)
+        alone = bin_confidence(values[group == name], 3)
         np.testing.assert_array_equal(together[group == name], alone)
 
 
@@ -177,7 +167,7 @@ TWO = pd.Series([0.1, 0.9], index=[0, 1])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "kmeans"}, r"Expected 'quantile', 'width' or 'edges'.*'kmeans'"),
+        ({"method": "kmeans"}, r"Expected 'quantile' or 'edges'.*'kmeans'"),
         *[
             ({"ratings": 3, "method": "edges", "edges": edges}, RISING)
             for edges in ([0.5], [0.5, 0.5], [0.9, 0.1], [0.1, np.nan], "ab", [[0.1, 1]])
