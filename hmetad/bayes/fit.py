@@ -18,7 +18,7 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import version
@@ -29,7 +29,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
-from hmetad.base.errors import ChoiceError, TooFewError
+from hmetad.base.errors import ChoiceError
 from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, announce, sample_together
 from hmetad.bayes.finish import finish
@@ -115,7 +115,7 @@ def fit(
     **sample_kwargs
         draws, tune (500; 300 of models of 4,000 free values and more, 1000 where nuts_sampler is
         given), chains (4), cores (of all work; by default one a chain), random_seed (a whole
-        number, or several, which make one), target_accept, progressbar, quiet. Without draws,
+        number), target_accept, progressbar, quiet. Without draws,
         chains, of all cells together or of each cell by itself, draw 1,000 each, and go on to 8,000
         at most if R̂ is too high or effective draws are below 400, as long as draws take no more
         than 1 GiB; 1,000 are kept, evenly spaced. R̂ is too high above 1.01, and for values of cells
@@ -236,17 +236,11 @@ def checked_options(given: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 
 def recorded_seed(given: Any) -> int:
-    """Seed to use: the one given, one of several, or a fresh one; it can be read back."""
-    if given is None or isinstance(given, np.random.Generator):
-        return int(np.random.default_rng(given).integers(2**31))
-    several = np.asarray(given).tolist() if isinstance(given, Sequence | np.ndarray) else [given]
-    if isinstance(given, str) or not several:
-        raise TooFewError("random_seed", repr(given), "a whole number of at least 0, or several")
-    for one in several:
-        whole(0)("random_seed", one)
-    return int(
-        several[0] if len(several) == 1 else np.random.SeedSequence(several).generate_state(1)[0]
-    )
+    """Seed to use: the one given, or a fresh one; it can be read back."""
+    if given is None:
+        return int(np.random.default_rng().integers(2**31))
+    whole(0)("random_seed", given)
+    return int(given)
 
 
 def chosen_sampler(
