@@ -22,12 +22,12 @@ import pandas as pd
 import xarray as xr
 from machine import CpuClock, describe_machine, print_table
 from numpy.typing import NDArray
+from prior import draw_prior
 from scipy.stats import binom
 
 import hmetad
 from hmetad import ModelSpec, Prior, load_model
 from hmetad.base.monte_carlo import effective_draws, rank_rhat
-from hmetad.bayes import draw_prior
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import item_log_likelihood
 from hmetad.bayes.kept_cells import derived_results, drawn_counts, outcome_draws

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from prior import draw_prior
 from scipy.stats import halfnorm, kstest
 
 import hmetad
-from hmetad.bayes import draw_prior
 from hmetad.bayes.centring import with_centring
 from hmetad.bayes.chains import Request, agreeing_part, attempt
 from hmetad.bayes.program import Program, build_program

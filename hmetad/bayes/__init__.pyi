@@ -10,7 +10,6 @@ from hmetad.bayes.predict import predict_levels as predict_levels
 from hmetad.bayes.predict import predict_measures as predict_measures
 from hmetad.bayes.predicted_estimates import predict_estimates as predict_estimates
 from hmetad.bayes.predictive import add_groups as add_groups
-from hmetad.bayes.predictive import draw_prior as draw_prior
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
 from hmetad.bayes.sensitivity import other_choices as other_choices
 from hmetad.bayes.store import load_draws as load_draws

@@ -1,36 +1,29 @@
-"""What a model predicts: counts beside the observed ones, of every trial, and from its prior.
+"""What a model predicts: counts beside the observed ones, and of every trial.
 
-Fit (DataTree) → Dataset (cell, stimulus, response, rating), or groups for ArviZ's own functions;
-design (a count table) and model card → DataTree with the groups prior and prior_predictive.
+Fit (DataTree) → Dataset (cell, stimulus, response, rating), or groups for ArviZ's own functions.
 Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none, whole, with_posterior
-from hmetad.base.errors import ModelError, UnknownError, nearest
+from hmetad.base.errors import UnknownError, nearest
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import notice_of, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import at_some_draws, log_probabilities, replicated_items
-from hmetad.bayes.kept_cells import drawn_counts, outcome_draws
-from hmetad.bayes.model import pymc_model
-from hmetad.bayes.program import build_program
+from hmetad.bayes.kept_cells import drawn_counts
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.type2 import type2_roc
-from hmetad.specs.design import given_of
-from hmetad.specs.loading import model_of
-from hmetad.specs.spec import ModelSpec
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -39,8 +32,6 @@ type Integers = NDArray[np.int64]
 GROUPS, BYTES = ("log_likelihood", "posterior_predictive"), 8
 # Outcomes whose probabilities are computed together: some ten arrays of 64 MB.
 MOST_AT_ONCE = 2**23
-# Compiled to machine code, each variable of a prior would take longer than all of its draws.
-WITHOUT_COMPILING = "FAST_COMPILE"
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
 MANY_OUTSIDE = 0.2
 # Replicated sets of items, at most: each has probabilities of all observers at all nodes.
@@ -305,83 +296,3 @@ def p_of_ratings(observed: xr.DataArray, replicated: Floats) -> xr.DataArray:
         for table in (type2_counts(observed), drawn)
     )
     return (ours >= seen).mean("draw").drop_attrs()
-
-
-@check_inputs(skip=("design",), draws=whole(1), seed=seed_or_none)
-def draw_prior(
-    design: xr.DataArray,
-    model: str | ModelSpec | None = None,
-    *,
-    draws: int = 500,
-    seed: int | np.random.Generator | None = None,
-) -> xr.DataTree:
-    r"""Draw parameters from the prior of a model card, and a count table from each.
-
-    Parameters
-    ----------
-    design : DataArray
-        Count table, dims (cell, stimulus, response, rating), of which cells, ratings and trials
-        of each stimulus are used; the responses do not matter.
-    model : str or ModelSpec, optional
-        Name or path of a card, or what `load_model` returned; by default as in `hmetad.fit`.
-    draws : int
-        Number of draws.
-    seed : int or Generator, optional
-        The same seed gives the same draws.
-
-    Returns
-    -------
-    DataTree
-        Groups as ArviZ has them, chain of size 1: ``prior``, with the variables that the
-        posterior of `fit` has, and ``prior_predictive``, with ``counts``.
-
-    Raises
-    ------
-    InputError
-        As `build_model`, or if `draws` is no whole number, or d′ and c have no prior since the
-        model takes them from the counts.
-
-    Notes
-    -----
-    .. math:: \theta \sim p(\theta), \quad
-        n_s \sim \mathrm{Multinomial}(N_s, P(r, k \mid s, \theta))
-
-    Examples
-    --------
-    >>> from hmetad.simulate.simulate import simulate_counts
-    >>> expected = draw_prior(simulate_counts(1.5, trials=100, seed=1), draws=20, seed=1)
-    >>> expected["prior_predictive"]["counts"].sum(["response", "rating"])[0, 0].values.tolist()
-    [[50, 50]]
-    """
-    spec = model_of(design, model)
-    layout = spec.record.layout
-    if {*spec.record.from_counts} & {*spec.record.results}:
-        step = "Set type1='joint'."
-        raise ModelError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
-    built = pymc_model(build_program(design, spec, integrates=False), by_offsets=False)
-    check_same_names(design.coords, built.named_vars)
-    rng = np.random.default_rng(seed)
-    per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
-    prior = prior_draws(built, draws, rng).assign_coords(per_cell)
-    labels = {dim: design[dim].values for dim in layout.dims if dim in design.coords}
-    log_p = outcome_draws(prior, spec.record, given_of(design, spec), labels)
-    totals = design.sum(layout.answers).transpose("cell", *layout.given).to_numpy()
-    drawn = drawn_counts(rng, totals, log_p.to_numpy(), len(layout.answers))
-    counts = log_p.copy(data=drawn).assign_coords(per_cell).rename("counts")
-    groups = {"prior": prior, "prior_predictive": counts.to_dataset()}
-    return xr.DataTree.from_dict(groups)
-
-
-def prior_draws(model: pm.Model, number: int, rng: np.random.Generator) -> xr.Dataset:
-    """Draws (chain, draw, ...) of all variables but the counts."""
-    variables = [*model.free_RVs, *model.deterministics]
-    drawn = pm.draw(variables, draws=number, random_seed=rng, mode=WITHOUT_COMPILING)
-    found = {}
-    for variable, values in zip(variables, drawn, strict=True):
-        dims = model.named_vars_to_dims.get(variable.name, ())
-        # A single draw comes without a dim of draws.
-        shape = np.shape(values)[np.ndim(values) - variable.ndim :]
-        found[variable.name] = (("chain", "draw", *dims), np.reshape(values, (1, number, *shape)))
-    used = {dim for dims, _ in found.values() for dim in dims}
-    coords = {dim: np.array(own) for dim, own in model.coords.items() if dim in used}
-    return xr.Dataset(found, {"chain": [0], "draw": np.arange(number), **coords})

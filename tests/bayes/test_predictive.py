@@ -2,12 +2,13 @@
 
 import arviz as az
 import numpy as np
+import pymc as pm
 import pytest
 from scipy import stats
 
 import hmetad
 from hmetad import InputError, load_model, notices, simulate_counts
-from hmetad.bayes import add_groups, draw_prior, predicted_counts
+from hmetad.bayes import add_groups, predicted_counts
 from hmetad.bayes.predictive import mean_counts
 from hmetad.likelihood.families.meta_d import log_joint_probabilities
 
@@ -102,9 +103,16 @@ def design_of(name):
     return simulate_counts(seed=1, **load_model(name).example)
 
 
+def drawn_by_pymc(design, card, draws, seed):
+    with hmetad.build_model(design, card):
+        return pm.sample_prior_predictive(
+            draws, random_seed=seed, compile_kwargs={"mode": "FAST_COMPILE"}
+        )
+
+
 def test_parameters_have_their_prior():
     design = simulate_counts([1.0], trials=100, seed=1)
-    prior = draw_prior(design, draws=4000, seed=1)["prior"]
+    prior = drawn_by_pymc(design, "individual", 4000, 1)["prior"]
     centres = {"log_m": (0, 1), "dprime": (1, 1), "c": (0, 1), "log_gap": (np.log(0.5), 1)}
     for name, (mean, sd) in centres.items():
         drawn = prior[name].to_numpy()[0, :, 0]
@@ -113,7 +121,7 @@ def test_parameters_have_their_prior():
 
 
 def test_effects_of_groups_have_the_population_and_its_spread():
-    prior = draw_prior(design_of("group"), "group", draws=4000, seed=2)["prior"].to_dataset()
+    prior = drawn_by_pymc(design_of("group"), "group", 4000, 2)["prior"].to_dataset()
     effect, sd = prior["log_m_1|subject"], prior["log_m_1|subject_sigma"]
     assert stats.kstest(prior["log_m_Intercept"].values[0], "norm").pvalue > 0.001
     assert stats.kstest(sd.values[0], "halfnorm").pvalue > 0.001
@@ -125,7 +133,7 @@ def test_effects_of_groups_have_the_population_and_its_spread():
 
 def test_counts_have_the_trials_of_the_design_and_the_shares_of_the_parameters():
     design = simulate_counts([1.0, 2.0], trials=[[300_000, 200_000], [500_000, 1]], seed=1)
-    drawn = draw_prior(design, draws=20, seed=3)
+    drawn = drawn_by_pymc(design, "individual", 20, 3)
     counts = drawn["prior_predictive"]["counts"]
     shown = design.sum(["response", "rating"])
     assert (counts.sum(["response", "rating"]) == shown).all()
@@ -142,17 +150,14 @@ def test_counts_have_the_trials_of_the_design_and_the_shares_of_the_parameters()
 
 @pytest.mark.parametrize("name", ["hmetad_group", "alternatives_biased", "cncb"])
 def test_cards_of_every_kind_have_a_prior(name):
-    drawn = draw_prior(design_of(name), name, draws=3, seed=1)
+    drawn = drawn_by_pymc(design_of(name), name, 3, 1)
     assert drawn["prior"].sizes["draw"] == 3
     assert (drawn["prior_predictive"]["counts"] >= 0).all()
     assert np.isfinite(drawn["prior"]["dprime"]).all()
 
 
 def test_what_cannot_be_drawn_is_refused(fitted):
-    plugged = load_model("hmetad_single", type1="plug_in")
     for call, says in (
-        (lambda: draw_prior(design_of("hmetad_single"), plugged), "type1='joint'"),
-        (lambda: draw_prior(design_of("individual"), draws=0), "draws: .*got 0"),
         (lambda: predicted_counts(fitted, draws=1), "draws: .*got 1"),
         (lambda: predicted_counts(fitted, ci_prob=95), "ci_prob: .*got 95"),
         (lambda: add_groups(fitted, ["loglikelihood"]), "log_likelihood"),
