@@ -58,10 +58,10 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 6048,
-    "commands": 2754,
+    "bayes": 5999,
+    "commands": 2737,
     "compare": 2068,
-    "counts": 3408,
+    "counts": 3398,
     "likelihood": 3911,
     "logs": 2695,
     "measures": 2869,
