@@ -1,9 +1,9 @@
 """What is usual: published populations of people, and language models, and where a value lies.
 
 Quantity of a population, or of a language model → share of published ones below it; domain or kind
-of design → quantiles of what is usual there. The tables ``norms.csv`` and
-``norms_language_models.csv`` are what ``hmetad reproduce confidence_database`` and ``hmetad
-reproduce atlas2026`` find; their first lines say when and by which version.
+of design → quantiles of what is usual there. ``benchmarks/confidence_database.py`` made the table
+``norms.csv``, and ``hmetad reproduce atlas2026`` made ``norms_language_models.csv``; their first
+lines give the date and the version.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,6 @@
 Name of a study → printed numbers beside ours, comparison.csv and report.html.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from hmetad.base.files import refuse_place
-from hmetad.base.threads import usable_cpus
 from hmetad.commands.answer import (
     Answer,
     Listing,
@@ -21,19 +19,14 @@ from hmetad.commands.answer import (
     rows_of,
     writable_folder,
 )
-from hmetad.commands.options import FixedSeed, given_options, options_named, sampling_options
+from hmetad.commands.options import FixedSeed, given_options, sampling_options
 from hmetad.report.terminal import say
-from hmetad.studies.run import STUDIES, SURVEYS, TABLES, check_study, survey_sets
+from hmetad.studies.run import STUDIES, TABLES, check_study
 from hmetad.studies.run import reproduce as run_study
 
 COMPARED = {name: name for name in ("table", "row", "quantity")}
 COMPARED |= {"printed": "in print", "ours": "here"}
-SURVEYED = {name: name for name in ("set", "population", "people", "trials")}
-SURVEYED |= {"m_ratio": "M", "m_ratio_lower": "lower", "m_ratio_upper": "upper", "auroc2": "AUROC2"}
-EXCLUDED = {"set": "set", "population": "population", "excluded": "why"}
 MOST_ROWS = 40
-# A fit of 500 people needs some 1.5 GB.
-MOST_WORKERS = 8
 type Rows = Sequence[Mapping[str, Any]]
 
 
@@ -52,26 +45,13 @@ class ReproduceOptions(PrintOptions):
         Posterior draws per chain. Default: those of the study.
     seed : N
         Random seed; the same seed repeats the result (same versions and caches).
-    sets : NAMES
-        For confidence_database: data sets to fit, as in Rouault_2018_Expt1,Clark_2018. Default:
-        all.
-    workers : N
-        For confidence_database: number of processes that fit data sets. Default: one for each CPU,
-        8 at most.
-    resume : flag
-        For confidence_database: resume an interrupted run from this folder.
     """
 
-    study: Annotated[
-        str, typer.Argument(metavar="STUDY", help=f"{', '.join([*STUDIES, *SURVEYS])}.")
-    ]
+    study: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")]
     out: Path = Path("results")
     data: Path | None = None
     draws: Annotated[int | None, typer.Option(min=4)] = None
     seed: FixedSeed = 1
-    sets: tuple[str, ...] = ()
-    workers: Annotated[int | None, typer.Option(min=1)] = None
-    resume: bool = False
 
 
 def reproduce(asked: ReproduceOptions) -> int:
@@ -83,14 +63,10 @@ def reproduce(asked: ReproduceOptions) -> int:
     --------
     hmetad reproduce servajean2026 --out results
     hmetad reproduce cacioli2026 --data roc_data.json --json
-    hmetad reproduce confidence_database --out norms --workers 2
     """
     study = asked.study
     check_study(study)
     folder = writable_folder(asked.out)
-    if study in SURVEYS:
-        return survey(asked, folder)
-    asked.refuse_idle(**dict.fromkeys(("sets", "workers", "resume"), f"for {', '.join(SURVEYS)}"))
     more_files = [f"{name}.csv" for name in TABLES.get(study, ())]
     files = [folder / name for name in ("comparison.csv", "report.html", *more_files)]
     inputs = [] if asked.data is None else [asked.data]
@@ -111,32 +87,6 @@ def reproduce(asked: ReproduceOptions) -> int:
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
     asked.give(Answer(shown, seed=asked.seed, more=more), files)
     return 0 if explained else 1
-
-
-def survey(asked: ReproduceOptions, folder: Path) -> int:
-    """Find the populations of published sets, and say which M they have."""
-    asked.refuse_idle(**dict.fromkeys(("data", "draws"), f"for {', '.join(STUDIES)}"))
-    files = [folder / name for name in ("populations.csv", "norms.csv", "report.html")]
-    for path in files:
-        refuse_place(path)
-    with options_named({"sets": "--sets", "folder": "--out", "executor": "--workers"}):
-        found = survey_sets(
-            asked.study,
-            folder,
-            sets=asked.sets,
-            workers=asked.workers or min(usable_cpus(), MOST_WORKERS),
-            seed=asked.seed,
-            resume=asked.resume,
-            progress=say if sys.stderr.isatty() else None,
-        )
-    rows = rows_of(found)
-    missing = [row for row in rows if isinstance(row.get("excluded"), str)]
-    say(f"{len(rows) - len(missing)} of {len(rows)} populations fitted; report.html has all.")
-    shown: tuple[Listing, ...] = (Listing(rows[:MOST_ROWS], SURVEYED, "Populations"),)
-    if missing:
-        shown = (*shown, Listing(missing, EXCLUDED, "Excluded"))
-    asked.give(Answer(shown, seed=asked.seed, more={"study": asked.study}), files)
-    return 0 if len(missing) < len(rows) else 1
 
 
 def compared_rows(rows: Rows) -> tuple[Listing, ...]:

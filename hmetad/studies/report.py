@@ -42,7 +42,7 @@ def compare_and_report(study: ModuleType, results: Any) -> tuple[pd.DataFrame, R
     return comparison, build_report(study.NAME, contents, comparison)
 
 
-def build_report(study: str, contents: Contents, comparison: pd.DataFrame | None = None) -> Report:
+def build_report(study: str, contents: Contents, comparison: pd.DataFrame) -> Report:
     """Report of a study, from contents: all that blocks name, and that texts have in braces.
 
     The file has the title under ``report``, sentences that stand in several places under ``said``,
@@ -52,8 +52,7 @@ def build_report(study: str, contents: Contents, comparison: pd.DataFrame | None
     plan = file_of(study)
     head = plan["report"]
     known = {**contents, "where": head.get("where", {})}
-    if comparison is not None:
-        known |= {"comparison": comparison, "agreement": agreement(comparison)}
+    known |= {"comparison": comparison, "agreement": agreement(comparison)}
     known |= {name: fill(text, known) for name, text in plan.get("said", {}).items()}
     blocks = [block for entry in plan["block"] for block in blocks_of(entry, known)]
     meta = [(name, fill(text, known)) for name, text in head["meta"].items()]

@@ -3,17 +3,12 @@
 Name of a study and a folder → comparison.csv and report.html in it, and tables that a study adds.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from datetime import date
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hmetad.base.errors import ChoiceError, UnknownError, nearest
 from hmetad.base.files import write_together
-from hmetad.base.workers import Workers
 from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:
@@ -27,8 +22,6 @@ STUDIES = {
     "cacioli2026": "Cacioli (2026), Do LLMs know what they know? (withdrawn by its author)",
     "atlas2026": "Cacioli (2026), A 33-model atlas: AUROC2 by domain, and M of four alternatives",
 }
-# Of published sets, whose populations are found anew; nothing of them is in print.
-SURVEYS = {"confidence_database": "Every set of the Confidence Database: what is a usual M?"}
 # Those that draw from a posterior, and take options of sampling; those that take deposited data;
 # and further tables that one has, each written to a file of its name.
 SAMPLED = ("servajean2026", "atlas2026")
@@ -62,38 +55,5 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
 
 def check_study(name: str) -> None:
     """Raise if there is no study of that name."""
-    known = [*STUDIES, *SURVEYS]
-    if name not in known:
-        raise UnknownError("study", repr(name), ", ".join(known), nearest(name, known))
-
-
-def survey_sets(
-    name: str,
-    out: Path,
-    *,
-    sets: Sequence[str] = (),
-    workers: int = 1,
-    seed: int = 1,
-    resume: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> "pd.DataFrame":
-    """Find populations of published sets (default: all); leave two tables and a page.
-
-    A set is kept in the folder as soon as it is done: with `resume` a run that was ended goes on.
-    """
-    study = import_module(f"hmetad.studies.{name}")
-    known = study.set_names()
-    for one in sets:
-        if one not in known:
-            step = nearest(one, known) or "hmetad.datasets.datasets() lists all."
-            raise ChoiceError("sets", repr(one), "sets of the Confidence Database", step)
-    options = {"seed": seed, "resume": resume, "progress": progress}
-    chosen = list(dict.fromkeys(sets)) or known
-    with nullcontext() if workers == 1 else Workers(workers) as executor:
-        populations = study.survey(chosen, out, executor=executor, **options)
-    report = study.report_of(populations, seed)
-    files = {"populations.csv": csv_frame(populations), "report.html": report.html()}
-    made = f"# hmetad reproduce {name}, hmetad {version('hmetad')}, {date.today():%Y-%m-%d}\n"
-    files["norms.csv"] = made + csv_frame(study.norms_of(populations))
-    write_together({out / place: content for place, content in files.items()})
-    return populations
+    if name not in STUDIES:
+        raise UnknownError("study", repr(name), ", ".join(STUDIES), nearest(name, STUDIES))

@@ -1,16 +1,21 @@
 """Every published set of the Confidence Database: what a usual M is, and what it goes with.
 
-Name of a set → records of its populations (one for each task, condition or group), with M, what
-goes with it, and how well it was found; many sets → a data frame, resumable; populations → pooled
-by kinds of design, and the report.
+Names of sets → `norms.csv`, the table behind `hmetad.norms`; `populations.csv`, with what was found
+of each task, condition or group, its convergence, and why norms leave it out; and `kinds.csv`, with
+M pooled by kinds of design. A set is kept in the folder when it is done.
+
+    python benchmarks/confidence_database.py --out norms [--sets Rouault_2018_Expt1,Clark_2018]
+    python benchmarks/confidence_database.py --out norms --resume
 """
 
+import argparse
 import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import date
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -19,28 +24,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from machine import describe_machine, print_table
 
-from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_submit
-from hmetad.base.errors import ChoiceError, DamagedError, InputError
+from hmetad import InputError, fit, fit_mle, notices
 from hmetad.base.files import write_together
-from hmetad.base.notice import notices
-from hmetad.base.threads import in_order_of_end
-from hmetad.bayes.fit import fit
-from hmetad.compare.pooling import pool_studies
+from hmetad.base.threads import in_order_of_end, usable_cpus
+from hmetad.base.workers import Workers
+from hmetad.compare import pool_studies
 from hmetad.datasets import load, registry
-from hmetad.measures.agreement import split_half
-from hmetad.measures.type2 import auroc2
-from hmetad.mle.meta_d import fit_mle
-from hmetad.report.contents.estimates import convergence_record
-from hmetad.report.page.report import Report
-from hmetad.studies.report import build_report
+from hmetad.measures import auroc2, split_half
+from hmetad.report import convergence_record
 
-NAME = "confidence_database"
+# A fit of 500 people needs some 1.5 GB.
+MOST_WORKERS = 8
 # Half-normal prior of the SD between sets, of mean log M.
 SPREAD = 0.5
 # Columns that are missing where no set has them.
-NEEDED = ("excluded", "failed", "below_guessing", "continuous", "difficulty", "domain")
+NEEDED = (
+    "people",
+    "trials",
+    "ratings",
+    "excluded",
+    "failed",
+    "below_guessing",
+    "continuous",
+    "difficulty",
+    "domain",
+)
 FEWEST_SETS = 3
 NORMS = (
     *("set", "population", "domain", "difficulty", "below_guessing", "continuous"),
@@ -80,16 +90,43 @@ FEWEST_PEOPLE = 5
 SPLITS = 20
 # Codes of what is wrong with the draws.
 FAILING = {"divergences", "ess", "one-chain", "rhat"}
-# What a page groups populations by, of the record of a set.
+# What the record of a set says of its design.
 KNOWN = ("domain", "difficulty", "below_guessing")
 
 
-def set_names() -> list[str]:
-    """Names of all sets that the registry has a record of."""
-    return [name for name, entry in registry().items() if "record" in entry]
+def main() -> None:
+    """Fit the sets, and write and print what was found."""
+    known = [name for name, entry in registry().items() if "record" in entry]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("norms"), help="folder of the tables")
+    parser.add_argument("--sets", help="names, separated by commas; by default all")
+    parser.add_argument("--workers", type=int, default=min(usable_cpus(), MOST_WORKERS))
+    parser.add_argument("--resume", action="store_true", help="go on with what the folder has")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    sets = given.sets.split(",") if given.sets else known
+    if not {*sets} <= {*known}:
+        parser.error(f"no sets of the registry: {sorted({*sets} - {*known})}")
+    kept = given.out / "sets"
+    if not given.resume and any(kept.glob("*.json")):
+        parser.error(f"{kept} has results: add --resume, or name another folder")
+    print(describe_machine())
+    populations = survey(sets, kept, given.seed, given.workers)
+    pooled = pool_kinds(kinds_of_design(populations))
+    made = f"# benchmarks/confidence_database.py, hmetad {version('hmetad')}, {date.today()}\n"
+    tables = {"populations": populations.assign(left_out=[*reasons(populations)]), "kinds": pooled}
+    files = {given.out / f"{name}.csv": csv_text(table) for name, table in tables.items()}
+    write_together(files | {given.out / "norms.csv": made + csv_text(norms_of(populations))})
+    if len(pooled):
+        print_table([*pooled], pooled.to_numpy().tolist())
 
 
-def describe_set(name: str, seed: int = 1) -> list[dict[str, Any]]:
+def csv_text(table: pd.DataFrame) -> str:
+    """Rows of a table, without numbers of rows."""
+    return str(table.to_csv(index=False, lineterminator="\n"))
+
+
+def describe_set(name: str, seed: int) -> list[dict[str, Any]]:
     """Records of the populations of a set, or one record with why there is none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -181,97 +218,35 @@ def of_people(counts: xr.DataArray, seed: int) -> dict[str, float]:
     }
 
 
-@check_inputs(executor=with_submit)
-def survey(
-    sets: Sequence[str],
-    folder: str | Path,
-    *,
-    seed: int = 1,
-    resume: bool = False,
-    executor: Any = None,
-    progress: Callable[[str], None] | None = None,
-) -> pd.DataFrame:
-    """Populations of published sets, each found by the card `group` with its defaults.
-
-    Parameters
-    ----------
-    sets : sequence of str
-        Names of `hmetad.datasets.datasets`.
-    folder : str or Path
-        Where what was found of a set is kept as soon as it is, in ``sets/NAME.json``.
-    seed : int, optional
-        Of every fit.
-    resume : bool, optional
-        Whether sets of which the folder has results, of this seed and version, are left as they
-        are.
-    executor : optional
-        Something with ``submit``, as of `concurrent.futures` or a Dask client, to which each set
-        goes; without it sets are fitted here, one after the other.
-    progress : callable, optional
-        Given a line on each set when it is done.
-
-    Returns
-    -------
-    DataFrame
-        One row per population, in the order of the sets: ``set``, ``population``, what is known of
-        the design, ``people``, ``trials``, ``ratings``; median ``m_ratio`` and the SD of log M
-        (``log_m_sd``), ``dprime``, ``c`` and their SDs over people, each with ``_lower`` and
-        ``_upper`` of 95 %; ``m_reliability``, the share of the variance of log M between people in
-        what a fit says of them; ``auroc2``, its SD and split-half reliability; ``m_ratio_ml``, the
-        median of estimates by maximum likelihood, and the shares of people in whom it is not
-        positive and in whom there is none; diagnostics of the chains; ``excluded``, why there is no
-        fit.
-
-    Raises
-    ------
-    InputError
-        If the folder has results and `resume` is false, or a worker ended.
-    """
-    place = Path(folder) / "sets"
+def survey(sets: Sequence[str], folder: Path, seed: int, workers: int) -> pd.DataFrame:
+    """Populations of sets, in their order; each set is kept in the folder when it is done."""
     made = {"seed": seed, "version": version("hmetad")}
-    if not resume and any(place.glob("*.json")):
-        ways = ("resume=True", "--resume")
-        steps = (f"Continue from them with {way}, or name another folder." for way in ways)
-        raise ChoiceError("folder", f"{place} with results", "a folder without", *steps)
-    kept = {name: read_rows(place / f"{name}.json", made) for name in sets}
+    kept = {name: read_rows(folder / f"{name}.json", made) for name in sets}
     missing = [name for name in sets if kept[name] is None]
     work = partial(describe_set, seed=seed)
-    with closing(in_order_of_end(work, missing, executor)) as ended:
+    with Workers(workers) as executor, closing(in_order_of_end(work, missing, executor)) as ended:
         for number, rows in ended:
             name = missing[number]
             kept[name] = rows
             text = json.dumps({"made": made, "rows": rows}, indent=1)
-            write_together({place / f"{name}.json": text})
-            if progress is not None:
-                progress(f"{name}: {len(rows)} population{'s' * (len(rows) != 1)}")
-    return pd.DataFrame([row for name in sets for row in kept[name] or ()])
+            write_together({folder / f"{name}.json": text})
+            print(f"{name}: {len(rows)} population{'s' * (len(rows) != 1)}", flush=True)
+    found = pd.DataFrame([row for name in sets for row in kept[name] or ()])
+    return found.reindex(columns=[*dict.fromkeys([*NEEDED, *found])])
 
 
 def read_rows(path: Path, made: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Rows of a set that a run with the same settings left; None if there are none.
-
-    A file that is cut off is made anew; one with these settings that has no rows was changed.
-    """
+    """Rows of a set that a run with the same settings left; None if there are none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if not (isinstance(found, dict) and found.get("made") == made):
-        return None
-    rows = found.get("rows")
-    if not isinstance(rows, list) or any(not isinstance(x, dict) or "set" not in x for x in rows):
-        step = f"Delete {path.name}: it is then made again."
-        raise DamagedError("folder", f"{path} without rows of populations", "results", step)
-    return rows
-
-
-# --- norms and the page --------------------------------------------------------------------------
+    return found["rows"] if found.get("made") == made else None
 
 
 def kinds_of_design(populations: pd.DataFrame) -> pd.DataFrame:
     """Populations with a fit that meets its thresholds, and the kinds of their designs in words."""
     found = populations[[not why for why in reasons(populations)]]
-    found = found.reindex(columns=[*dict.fromkeys([*NEEDED, *found])])
     levels = named(found["ratings"], RATINGS)
     return found.assign(
         all="all sets",
@@ -316,51 +291,9 @@ def norms_of(populations: pd.DataFrame) -> pd.DataFrame:
     """What `hmetad.norms` has of each population that may stand for a usual one."""
     found = kinds_of_design(populations)
     known = populations["difficulty"].reindex(found.index)
-    found = found.assign(difficulty=known)[[*NORMS]].round(4)
+    found = found.assign(difficulty=known).reindex(columns=[*NORMS]).round(4)
     found.loc[found["continuous"].eq(True), [*SHRUNKEN]] = np.nan
     return found
-
-
-def report_of(populations: pd.DataFrame, seed: int) -> Report:
-    """The page: the answer, what M goes with, every population, and what is left out."""
-    found = kinds_of_design(populations)
-    populations = populations.reindex(columns=[*dict.fromkeys([*NEEDED, *populations])])
-    contents: dict[str, Any] = {"seed": seed, **numbers_of(populations, found)}
-    contents["populations"] = labelled(populations[populations["excluded"].isna()])
-    contents["found"] = labelled(found).sort_values(["domain", "m_ratio"])
-    left = labelled(populations.assign(why=[*reasons(populations)]))
-    left = left[left["why"] != ""]
-    contents["left_out"] = left if len(left) else None
-    pooled = pool_kinds(found)
-    contents["pooled"] = pooled if len(pooled) else None
-    for row in pooled.head(1).to_dict("records"):
-        contents |= {name: row[name] for name in ("mean", "new_lower", "new_upper")}
-        contents |= {f"all_{name}": row[name] for name in ("mean_lower", "mean_upper", "spread")}
-    return build_report(NAME, contents)
-
-
-def labelled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Populations under one name each."""
-    parts = " | " + rows["population"]
-    return rows.assign(label=rows["set"] + parts.where(rows["population"] != "", ""))
-
-
-def numbers_of(populations: pd.DataFrame, found: pd.DataFrame) -> dict[str, Any]:
-    """Counts and quantiles that the sentences of the page have."""
-    fitted = populations[populations["excluded"].isna()]
-    low, middle, high = found["m_ratio"].astype(float).quantile([0.1, 0.5, 0.9])
-    return {
-        "sets": populations["set"].nunique(),
-        "fitted": len(fitted),
-        "meeting": int((fitted["failed"] == "").sum()),
-        "used": len(found),
-        "people": int(fitted["people"].sum()),
-        "trials": int(fitted["trials"].sum()),
-        "low": low,
-        "middle": middle,
-        "high": high,
-        "above": (found["m_ratio"] > 1).mean(),
-    }
 
 
 def other_question(populations: pd.DataFrame) -> pd.Series:
@@ -387,3 +320,7 @@ def reasons(populations: pd.DataFrame) -> Iterator[str]:
             yield f"{row['people']:.0f} people, of {FEW_PEOPLE} for norms"
         else:
             yield ""
+
+
+if __name__ == "__main__":
+    main()
