@@ -58,12 +58,12 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 5999,
+    "bayes": 5878,
     "commands": 2700,
     "compare": 2068,
-    "counts": 3398,
+    "counts": 3397,
     "likelihood": 3911,
-    "logs": 2695,
+    "logs": 2567,
     "measures": 2869,
     "mle": 2383,
     "plots": 1717,

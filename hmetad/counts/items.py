@@ -41,8 +41,7 @@ LOGGED, NUMBERS = ("run", "log"), ("id", "doc_id")
 ANSWERED = (
     *("answer", "answers", "chosen", "response", "completion", "output", "reasoning"),
     *("explanation", "score", "correct", "confidence", "confidence_se", "samples", "rating"),
-    *("option_probabilities", "stimulus"),
-    *("top_probability", "lead", "minus_entropy", "options", "signal"),
+    *("option_probabilities", "options", "stimulus"),
 )
 # A column of so many different numbers with fractions is measured, such as a time.
 MEASURED = 20

@@ -1,7 +1,6 @@
 """Evaluation logs and tables → trials."""
 
 from hmetad.counts.noticed import frame_notices as frame_notices
-from hmetad.logs.answer_options import signals as signals
 from hmetad.logs.helm import read_helm as read_helm
 from hmetad.logs.inspect_ai import read_inspect as read_inspect
 from hmetad.logs.lighteval import read_lighteval as read_lighteval

@@ -76,16 +76,6 @@ def fitted_estimates():
     return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1 + (1 | model)", draws=50, seed=1)
 
 
-def with_signals():
-    """Trials with signals of confidence."""
-    return hmetad.logs.signals(made("trials"), chosen="target")
-
-
-def compared_signals():
-    """Intervals and draws of signals."""
-    return hmetad.select.compare_signals(made("signals"), by="model", n=20, seed=1)
-
-
 def pooled():
     """Draws of measures of two models in two sets, with trials."""
     trials = made("trials").assign(set=["s", "t"] * 60)
@@ -110,9 +100,6 @@ MADE = {
     "frame": lambda: hmetad.report.estimate_table(made("fit")),
     "estimates": fitted_estimates,
     "draws of sets": pooled,
-    "signals": with_signals,
-    "intervals of signals": lambda: compared_signals()[0],
-    "draws of signals": lambda: compared_signals()[1],
     "one cell": lambda: counts_of_four().sel(cell="a | x"),
     "no cells": lambda: counts_of_four().isel(cell=[]),
     "no ratings": lambda: counts_of_four().isel(rating=[]),
@@ -265,12 +252,6 @@ RIGHT = {
     "z_test.estimates": pool("sdt"),
     "read_log.kind": ["auto", *READERS],
     "contrast.draws, rank.draws": pool(OF_SETS),
-    "signals.chosen": ["target", None],
-    "signals.probabilities": ["option_probabilities", ["sure", "age"]],
-    "compare_signals.trials": pool("signals"),
-    "compare_signals.signals": [["lead", "sure"], ("top_probability", "minus_entropy")],
-    "intervals": pool("intervals of signals"),
-    "signal_differences.draws": pool("draws of signals"),
     "save_draws.draws": pool("draws of sets"),
     "fit_estimates.estimates": pool("draws of sets, sdt, estimates"),
     "fit_estimates.formula": [
