@@ -1,13 +1,12 @@
 """The commands about trials of participants: how reliable their measures are, and by which model.
 
-File of trials → reliability of each measure by split halves, or over sessions; or the model that
-made these ratings, on the terminal and as a report.
+File of trials → reliability of each measure by split halves; or the model that made these ratings,
+on the terminal and as a report.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from math import ceil, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
 
 HALVES = {"quantity": "measure", "group": "group", "correlation": "r", "reliability": "reliability"}
 HALVES |= {"reliability_lower": "lower", "reliability_upper": "upper", "people": "people"}
-SESSIONS = {"quantity": "measure", "group": "group", "kind": "kind", "icc": "ICC"}
-SESSIONS |= {"icc_lower": "lower", "icc_upper": "upper", "people": "people"}
 # Measures of the terminal's table that are no measure of a person's confidence or sensitivity.
 FITTED = ("meta_d", "m_ratio", "log_m")
 BESIDE = ("confidence_mean", "phi")
@@ -56,9 +53,6 @@ class ReliabilityOptions(CellOptions):
 
     Parameters
     ----------
-    session : COLUMN
-        Column of --by with sessions: report intraclass correlations (ICC) between them, not
-        reliability by halves.
     splits : N
         Number of random splits into halves.
     goal : R
@@ -69,7 +63,6 @@ class ReliabilityOptions(CellOptions):
         Rows: .csv, .json.
     """
 
-    session: str | None = None
     correction: str = "none"
     splits: Annotated[int, typer.Option(min=1)] = 50
     goal: float = 0.8
@@ -79,12 +72,11 @@ class ReliabilityOptions(CellOptions):
 
 
 def reliability(asked: ReliabilityOptions) -> None:
-    """Estimate the reliability of measures, from halves of trials or sessions.
+    """Estimate the reliability of measures, from halves of trials.
 
     Examples
     --------
     hmetad reliability trials.csv --by subject,task
-    hmetad reliability trials.csv --by subject=participant,session=day --session session
     hmetad reliability sliders.csv --by subject --quantiles 6 --json
     """
     written = output_file(asked.output, DATA_FILES, asked.file)
@@ -92,32 +84,21 @@ def reliability(asked: ReliabilityOptions) -> None:
     if "subject" not in names:
         step = "Name the column of people: --by subject=participant."
         raise ColumnError("--by", ",".join(names) or "nothing", "subject among the columns", step)
-    if asked.session not in (None, *names):
-        step = f"Write --by subject,{asked.session} --session {asked.session}."
-        raise ColumnError("--session", repr(asked.session), "a column of --by", step)
-    of_halves = "" if asked.session is None else "without --session"
-    asked.refuse_idle(**dict.fromkeys(("splits", "goal", "seed"), of_halves))
     counts = count_file(asked, asked.by)
     statistic = partial(
         hmetad.measure, correction=parse_correction(asked.correction), meta_d=True, errors=False
     )
-    if asked.session is not None:
-        rows = session_rows(statistic(counts), asked.session, asked.ci_prob)
-        title = f"Intraclass correlations over {asked.session}"
-        answer = Answer((Listing(rows, SESSIONS, title),), hmetad.notices(counts))
-    else:
-        found = hmetad.measures.split_half(
-            counts, statistic, n=asked.splits, goal=asked.goal, ci_prob=asked.ci_prob,
-            seed=asked.seed,
-        )  # fmt: skip
-        answer = halves_answer(found, asked)
-    asked.deliver(answer, written)
+    found = hmetad.measures.split_half(
+        counts, statistic, n=asked.splits, goal=asked.goal, ci_prob=asked.ci_prob, seed=asked.seed
+    )
+    asked.deliver(halves_answer(found, asked), written)
 
 
 def halves_answer(found: "xr.Dataset", asked: ReliabilityOptions) -> Answer:
     """Reliability by halves, and how many trials reach the goal."""
     rows = rows_of(found.to_dataframe().reset_index())
-    shown = [named(row) for row in rows if row["quantity"] in shown_measures()]
+    known = {x.name for x in results() if x.terminal and not x.name.startswith("share")}
+    shown = [named(row) for row in rows if row["quantity"] in known.union(BESIDE, FITTED)]
     title = f"Reliability by {asked.splits} random halves; trials per person for {asked.goal:g}"
     columns = {**HALVES, "trials_needed": "trials needed"}
     if len(found["group"]) == 1:
@@ -126,40 +107,12 @@ def halves_answer(found: "xr.Dataset", asked: ReliabilityOptions) -> Answer:
     return Answer((Listing(shown, columns, title),), hmetad.notices(found), asked.seed, more=more)
 
 
-def shown_measures() -> list[str]:
-    """Names of measures that a terminal shows."""
-    own = [x.name for x in results() if x.terminal and not x.name.startswith("share")]
-    return [*dict.fromkeys((*own, *BESIDE, *FITTED))]
-
-
 def named(row: Mapping[str, Any]) -> dict[str, Any]:
     """Row with the name of its measure as tables have it, and whole numbers of trials."""
     needed = row["trials_needed"]
     trials = ceil(needed) if isfinite(needed) else None
     whole = {"people": round(row["people"]), "trials_needed": trials}
     return {**row, **whole, "quantity": column_name(str(row["quantity"]))}
-
-
-def session_rows(measured: "xr.Dataset", session: str, ci_prob: float) -> list[dict[str, Any]]:
-    """ICC of each measure in each combination of the other columns."""
-    others = [
-        values.values
-        for name, values in measured.coords.items()
-        if values.dims == ("cell",) and name not in ("cell", "subject", session)
-    ]
-    labels = [" | ".join(map(str, own)) for own in zip(*others, strict=True)]
-    labels = labels or ["all"] * len(measured["cell"])
-    rows = []
-    for group, name in product(dict.fromkeys(labels), shown_measures()):
-        if name not in measured:
-            continue
-        values = measured[name].isel(cell=[label == group for label in labels])
-        found = hmetad.measures.icc(values, session=session, ci_prob=ci_prob)
-        for kind in found["kind"].values:
-            one = {str(key): value.item() for key, value in found.sel(kind=kind).items()}
-            said = {"quantity": column_name(name), "group": group, "kind": str(kind)}
-            rows.append({**said, **one, "people": found.attrs["people"]})
-    return rows
 
 
 HEADINGS = {

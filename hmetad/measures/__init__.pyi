@@ -1,6 +1,5 @@
 """Measures of a count table or of trials, each alone; `hmetad.measure` gives all of a table."""
 
-from hmetad.measures.agreement import icc as icc
 from hmetad.measures.agreement import split_half as split_half
 from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.items import common_items as common_items

@@ -1,8 +1,7 @@
-"""Do measures of people come back? Halves of their trials, and sessions.
+"""Split-half reliability: do measures of people come back in the other half of their trials.
 
-Count table (cell, stimulus, response, rating) and a statistic → Dataset (group, quantity); values
-of people by session → Dataset. Source: Spearman (1910); Brown (1910); Shrout & Fleiss (1979);
-McGraw & Wong (1996).
+Count table (cell, stimulus, response, rating) and a statistic → Dataset (group, quantity).
+Source: Spearman (1910); Brown (1910).
 """
 
 import json
@@ -13,20 +12,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import f
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none, whole
-from hmetad.base.errors import (
-    ChoiceError,
-    EmptyError,
-    NumberError,
-    RepeatError,
-    ShapeError,
-    SourceError,
-    TooFewError,
-    nearest,
-)
+from hmetad.base.errors import ChoiceError, EmptyError, NumberError, ShapeError, nearest
 from hmetad.base.notice import first_few, notice_of, notices, with_notices
 from hmetad.base.results import names_of
 from hmetad.counts.checks import table_dims
@@ -108,9 +97,8 @@ def split_half(
     g, the goal: the same formula for a test of any length.
 
     The interval is that of a bootstrap of people: ρ ± z times its standard deviation, on the scale
-    of Fisher's z of r. Halves by order, odd and even trials, are two sessions: count them apart,
-    and see `icc`. For M of a population, a `multitask` model of two halves or sessions estimates
-    the correlation without the error of the halves.
+    of Fisher's z of r. For M of a population, a `multitask` model of two halves or sessions
+    estimates the correlation without the error of the halves.
 
     Examples
     --------
@@ -239,115 +227,3 @@ def correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
     n, sx, sy = weights @ is_known, weights @ x, weights @ y
     xx, yy, xy = weights @ x**2, weights @ y**2, weights @ (x * y)
     return (xy - sx * sy / n) / np.sqrt((xx - sx**2 / n) * (yy - sy**2 / n))
-
-
-@check_inputs(skip=("values",), ci_prob=probability)
-def icc(
-    values: xr.DataArray,
-    *,
-    subject: str = "subject",
-    session: str = "session",
-    ci_prob: float = 0.95,
-) -> xr.Dataset:
-    r"""Intraclass correlations of a measure over sessions: test-retest reliability.
-
-    Parameters
-    ----------
-    values : DataArray
-        Dim cell, with coordinates of people and sessions, such as ``fit_mle(counts)["m_ratio"]``;
-        one value for each person and session.
-    subject, session : str, optional
-        Names of the coordinates.
-    ci_prob : float, optional
-        Probability of the intervals.
-
-    Returns
-    -------
-    Dataset
-        Dim ``kind``: "agreement", ICC(A,1), in which a difference between sessions is an error;
-        and "consistency", ICC(C,1), in which it is not. ``icc``, ``icc_lower``, ``icc_upper``.
-        attrs people and sessions: people without a value in some session are left out.
-
-    Raises
-    ------
-    InputError
-        If a coordinate is missing, a person has two values in a session, or fewer than three
-        people or two sessions remain.
-
-    Notes
-    -----
-    With mean squares of people, sessions and error of the two-way table of n people and k sessions,
-
-    .. math::
-        ICC(C,1) = \frac{MS_R - MS_E}{MS_R + (k - 1) MS_E}, \quad
-        ICC(A,1) = \frac{MS_R - MS_E}{MS_R + (k - 1) MS_E + \frac{k}{n}(MS_C - MS_E)}
-
-    Intervals from F distributions; that of agreement uses Satterthwaite's degrees of freedom
-    (McGraw & Wong, 1996). Both are what Shrout & Fleiss (1979) call ICC(3,1) and ICC(2,1).
-
-    Examples
-    --------
-    >>> scores = [
-    ...     [9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7],
-    ... ]
-    >>> coords = {"subject": ("cell", np.repeat(range(6), 4)), "session": ("cell", [*"abcd"] * 6)}
-    >>> found = icc(xr.DataArray(np.ravel(scores), coords, "cell"))
-    >>> found["icc"].round(2).values
-    array([0.29, 0.71])
-    """
-    grid = people_by_session(values, subject, session)
-    n, k = grid.shape
-    mean = grid.mean()
-    of_people, of_sessions = grid.mean(axis=1), grid.mean(axis=0)
-    rows = k * ((of_people - mean) ** 2).sum() / (n - 1)
-    columns = n * ((of_sessions - mean) ** 2).sum() / (k - 1)
-    rest = ((grid - of_people[:, None] - of_sessions + mean) ** 2).sum() / ((n - 1) * (k - 1))
-    consistency = (rows - rest) / (rows + (k - 1) * rest)
-    agreement = (rows - rest) / (rows + (k - 1) * rest + k * (columns - rest) / n)
-    alpha = (1 - ci_prob) / 2
-    free = (n - 1) * (k - 1)
-    low = rows / rest / f.isf(alpha, n - 1, free)
-    high = rows / rest * f.isf(alpha, free, n - 1)
-    of_consistency = [(ratio - 1) / (ratio + k - 1) for ratio in (low, high)]
-    # Satterthwaite's degrees of freedom of what people are judged against.
-    a = k * agreement / (n * (1 - agreement))
-    b = 1 + k * agreement * (n - 1) / (n * (1 - agreement))
-    df = (a * columns + b * rest) ** 2 / ((a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / free)
-    first, second = f.isf(alpha, n - 1, df), f.isf(alpha, df, n - 1)
-    shared = k * columns + (k * n - k - n) * rest
-    of_agreement = [
-        n * (rows - first * rest) / (first * shared + n * rows),
-        n * (second * rows - rest) / (shared + n * second * rows),
-    ]
-    found = {
-        "icc": [agreement, consistency],
-        "icc_lower": [of_agreement[0], of_consistency[0]],
-        "icc_upper": [of_agreement[1], of_consistency[1]],
-    }
-    like = xr.DataArray(np.zeros(2), {"kind": ["agreement", "consistency"]}, "kind")
-    result = described(like, {name: np.array(pair) for name, pair in found.items()}, "icc")
-    result.attrs = {"people": n, "sessions": k, "ci_prob": ci_prob}
-    return with_notices(result, notices(values))
-
-
-def people_by_session(values: xr.DataArray, subject: str, session: str) -> Floats:
-    """Values of people (rows) in sessions (columns), without people who lack one."""
-    if not isinstance(values, xr.DataArray) or values.dims != ("cell",):
-        got = f"dims {values.dims}" if isinstance(values, xr.DataArray) else type(values).__name__
-        raise SourceError("values", got, "a DataArray with dim cell")
-    for name in (subject, session):
-        if name not in values.coords or values[name].dims != ("cell",):
-            near = nearest(name, [*map(str, values.coords)])
-            step = near or "Count by it: by=['subject', 'session']."
-            raise EmptyError("values", f"no {name!r}", "a coordinate of the cells", step)
-    columns = {"row": values[subject], "column": values[session], "value": values.astype(float)}
-    frame = pd.DataFrame({name: x.to_numpy() for name, x in columns.items()})
-    if frame.duplicated(["row", "column"]).any():
-        allowed = "one value for each person and session"
-        raise RepeatError("values", "several values of a person in a session", allowed)
-    grid = frame.pivot(index="row", columns="column", values="value").to_numpy()
-    grid = grid[np.isfinite(grid).all(axis=1)]
-    if len(grid) < FEWEST - 1 or grid.shape[1] < FEWEST - 2:
-        got = f"{len(grid)} people with values in all of {grid.shape[1]} sessions"
-        raise TooFewError("values", got, "three people or more, and two sessions or more")
-    return grid

@@ -7,7 +7,6 @@ ASK = "compare fit.nc --over model --within task --rope=-0.1,0.1"
 JUDGED = "measures heads.csv --by model --correct correct"
 PLAN = "plan trials --rope=-1,1"
 SELECT = "select trials.csv --by subject=model --quick"
-SESSIONS = "reliability people.csv --by subject,day --session day"
 IDLE = "has an effect only"
 
 REFUSED = {
@@ -57,7 +56,6 @@ REFUSED = {
     "plan groups --question difference --subjects 20,many": "--subjects: .*got '20,many'",
     "plan groups": "Missing option '--question'",
     "reliability trials.csv --by day": "--by: .*Expected subject among.*got day",
-    "reliability trials.csv --by subject=model --session day": "--session: .*got 'day'",
     "report fit.nc": "Write -o page.html, or --json.",
     "report two --question Why? -o page.html": f"--question {IDLE}",
     "reproduce servajaen2026": "Did you mean 'servajean2026'",
@@ -73,7 +71,6 @@ def files(folder):
     """Files of which a command needs no more than the heads."""
     texts = {
         "heads.csv": "model,item,correct,confidence\na,1,1,0.5\na,2,0,0.25\n",
-        "people.csv": "subject,day,stimulus,response,confidence\na,1,1,1,1\n",
         "unknown.csv": "contrast,goood,poor\nhalf,1,-1\n",
         "none.nc": "",
         "two/a.nc": "",

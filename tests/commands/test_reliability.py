@@ -6,7 +6,7 @@ import pytest
 from command_line import run
 
 import hmetad
-from hmetad.measures import icc, split_half
+from hmetad.measures import split_half
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +34,6 @@ def test_halves_are_those_of_the_function(folder):
     assert row["trials_needed"] == int(np.ceil(own["trials_needed"].item()))
     assert said["seed"] == 3
     assert {"M-ratio", "d′", "confidence"} <= {x["quantity"] for x in said["rows"]}
-
-
-def test_sessions_have_intraclass_correlations(folder):
-    said = run(folder, "reliability trials.csv --by subject,day --session day --json").answer
-    found = icc(hmetad.sdt(counted(folder))["dprime"], session="day").sel(kind="agreement")
-    (row,) = [x for x in said["rows"] if (x["quantity"], x["kind"]) == ("d′", "agreement")]
-    assert row["icc"] == pytest.approx(found["icc"].item())
-    assert row["people"] == 40
 
 
 def test_the_table_of_a_terminal(folder):

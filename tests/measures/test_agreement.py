@@ -1,59 +1,12 @@
-"""Reliability: published intraclass correlations, and halves of people whose truth is known."""
+"""Reliability: halves of people whose truth is known."""
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.stats import pearsonr
 
 import hmetad
 from hmetad import InputError, simulate_counts
-from hmetad.measures import auroc2, icc, split_half
-
-# Shrout & Fleiss (1979), Table 2: six people, four judges.
-SCORES = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-
-
-def sessions(table):
-    """Values of people by session, as cells."""
-    table = np.asarray(table, dtype=float)
-    n, k = table.shape
-    coords = {
-        "subject": ("cell", np.repeat(np.arange(n), k)),
-        "session": ("cell", list(range(k)) * n),
-    }
-    return xr.DataArray(table.ravel(), coords, "cell", "m_ratio")
-
-
-def test_intraclass_correlations_are_the_published_ones():
-    found = icc(sessions(SCORES))
-    # The coefficients are printed in the paper; intervals are those of R's psych::ICC.
-    agreement, consistency = (found.sel(kind=kind) for kind in ("agreement", "consistency"))
-    assert agreement["icc"].item() == pytest.approx(0.29, abs=0.005)
-    assert consistency["icc"].item() == pytest.approx(0.71, abs=0.005)
-    assert agreement["icc_lower"].item() == pytest.approx(0.019, abs=0.0005)
-    assert agreement["icc_upper"].item() == pytest.approx(0.76, abs=0.005)
-    assert consistency["icc_lower"].item() == pytest.approx(0.34, abs=0.005)
-    assert consistency["icc_upper"].item() == pytest.approx(0.95, abs=0.005)
-    assert found.attrs["people"] == 6
-
-
-def test_intervals_of_intraclass_correlations_hold_the_truth():
-    rng = np.random.default_rng(1)
-    n, k, reps, held = 30, 2, 300, np.zeros(2)
-    # Variances 1 of people, 1 of error: ICC .5, without a difference between sessions.
-    for _ in range(reps):
-        table = rng.normal(size=(n, 1)) + rng.normal(size=(n, k))
-        found = icc(sessions(table))
-        held += ((found["icc_lower"] < 0.5) & (found["icc_upper"] > 0.5)).values
-    assert (abs(held / reps - 0.95) < 4 * np.sqrt(0.95 * 0.05 / reps)).all()
-
-
-def test_people_without_a_session_are_left_out():
-    values = sessions(SCORES)
-    values[0] = np.nan
-    found = icc(values)
-    assert found.attrs["people"] == 5
-    xr.testing.assert_allclose(found, icc(sessions(SCORES[1:])))
+from hmetad.measures import auroc2, split_half
 
 
 def people(n, seed, **more):
@@ -134,16 +87,6 @@ def test_what_cannot_be_split_is_refused(options, said):
         options = {"counts": counts + 0.5}
     with pytest.raises(InputError, match=said):
         split_half(**{"counts": counts, "statistic": hmetad.sdt, "n": 5, **options})
-
-
-def test_what_are_no_sessions_is_refused():
-    values = sessions(SCORES)
-    with pytest.raises(InputError, match="session"):
-        icc(values.drop_vars("session"))
-    with pytest.raises(InputError, match="several values"):
-        icc(values.assign_coords(session=("cell", [1] * 24)))
-    with pytest.raises(InputError, match="three people"):
-        icc(sessions(SCORES[:2]))
 
 
 def test_as_many_trials_as_are_said_to_be_needed_are_as_reliable_as_the_goal():
