@@ -62,7 +62,7 @@ MOST_LINES = {
     "commands": 2663,
     "compare": 2068,
     "counts": 3397,
-    "likelihood": 3911,
+    "likelihood": 3861,
     "logs": 2567,
     "measures": 2799,
     "mle": 2383,

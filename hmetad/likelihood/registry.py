@@ -5,12 +5,10 @@ registered is tried at a few values of its parameters, near the centres of their
 anything is sampled.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +16,6 @@ from numpy.typing import NDArray
 from hmetad.base.errors import (
     ChoiceError,
     KindError,
-    MissingError,
     NumberError,
     ShapeError,
     UnknownError,
@@ -27,7 +24,7 @@ from hmetad.base.errors import (
 from hmetad.base.results import REGISTERED as RESULTS
 from hmetad.base.results import Result
 from hmetad.likelihood import families
-from hmetad.likelihood.family import NUMPY, Array, Family, OutcomeLayout
+from hmetad.likelihood.family import Array, Family, OutcomeLayout
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
 
@@ -61,10 +58,9 @@ def register(likelihood: Family) -> Family:
     Raises
     ------
     InputError
-        If it is no Family, or has the name of one of the package's; if a field names what is
-        no parameter or quantity; if, at a few values near the centres of its priors, a quantity or
-        the probabilities are not of their shapes, or probabilities do not sum to 1 for each
-        stimulus.
+        If it is not a Family, or has the name of one of the package's; if, at a few values near
+        the centres of its priors, the probabilities do not have the shape of the layout, or do not
+        sum to 1 for each stimulus.
 
     Notes
     -----
@@ -76,9 +72,8 @@ def register(likelihood: Family) -> Family:
     if likelihood.name in own_families():
         allowed = f"a name other than those of the package, {', '.join(own_families())}"
         raise ChoiceError("name", repr(likelihood.name), allowed)
-    refuse_unknown_names(likelihood)
     for leading in LEADING:
-        refuse_improper_values(likelihood, leading)
+        check_probabilities(likelihood, leading)
     likelihood = without_other_code(likelihood)
     for one in likelihood.quantities:
         if one.symbol:
@@ -163,53 +158,10 @@ def without_other_code(family: Family) -> Family:
     return family if has_kernel else replace(family, compiled_kernel="")
 
 
-def refuse_unknown_names(family: Family) -> None:
-    """Raise where a field names no parameter, or no quantity that follows from parameters."""
-    refuse_names("from_counts", family.from_counts, {*FROM_COUNTS})
-    known = {*family.from_counts}
-    for parameter in family.parameters:
-        before = family.following(known)
-        refuse_names(f"prior_centre of {parameter.name}", [parameter.prior_centre], before)
-        refuse_names(f"truncated_at of {parameter.name}", [parameter.truncated_at], before)
-        known.add(parameter.variable)
-    known = family.following(known)
-    parameters = {p.name for p in family.parameters}
-    in_fits = known & {*family.results, *family.from_counts} | parameters
-    refuse_names("arguments", family.arguments, known)
-    refuse_names("parameter_of_interest", [family.parameter_of_interest], parameters)
-    refuse_names("plotted", [family.plotted], in_fits)
-    refuse_names("compared", [family.compared], in_fits)
-    refuse_names("tabulated", family.tabulated, in_fits)
-    dims = {*family.layout.sizes(RATINGS)}
-    for name in (*parameters, *(one.name for one in family.quantities)):
-        refuse_names(f"dims of {name}", family.dims(name), dims)
-    for quantity in family.quantities:
-        legal = parameters | {*family.from_counts}
-        refuse_names(f"parameter of {quantity.name}", [quantity.parameter], legal)
-        refuse_names(f"convergence_of of {quantity.name}", quantity.convergence_of, in_fits)
-
-
-def refuse_names(field: str, names: Iterable[str], legal: set[str]) -> None:
-    """Raise where a name is not among the legal ones; an empty one stands for none."""
-    for name in filter(None, names):
-        if name not in legal:
-            raise UnknownError(field, repr(name), ", ".join(sorted(legal)), nearest(name, legal))
-
-
-def refuse_improper_values(family: Family, leading: tuple[int, ...]) -> None:
-    """Raise where quantities or probabilities have another shape than they say, or are improper."""
-    known = values_near_centres(family, leading)
-    values = outcome_of("quantities", leading, family.derived, known)
-    for name, quantity in family.results.items():
-        expected = (*leading, *family.shape(name, RATINGS))
-        if name in values and np.shape(values[name]) != expected:
-            got = f"shape {np.shape(values[name])} where leading dims are {leading}"
-            raise ShapeError(f"quantity {name}", got, f"shape {expected}, by its dims")
-        if name in values and quantity.always_finite and not np.isfinite(values[name]).all():
-            allowed = "finite numbers, unless always_finite is False"
-            raise MissingError(f"quantity {name}", "a value that is not finite", allowed)
-    arguments = [values[name] for name in family.arguments]
-    log_p = outcome_of("log_probabilities", leading, family.log_probabilities, *arguments, xp=NUMPY)
+def check_probabilities(family: Family, leading: tuple[int, ...]) -> None:
+    """Raise where probabilities have another shape than their layout, or do not sum to 1."""
+    with np.errstate(all="ignore"):
+        log_p = family.outcomes(values_near_centres(family, leading))
     layout = family.layout
     expected = (*leading, *layout.shape(RATINGS))
     if np.shape(log_p) != expected:
@@ -230,18 +182,6 @@ def sums_other_than_one(layout: OutcomeLayout, log_p: Array) -> Floats:
         total = np.exp(np.asarray(log_p)).sum(tuple(range(-len(layout.answers), 0)))
     wrong: Floats = total[~(np.abs(total - 1) < SUM_ERROR)]
     return wrong
-
-
-def outcome_of(
-    field: str, leading: tuple[int, ...], function: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """What a function of a family returns, or its error with what it was called with."""
-    try:
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs)
-    except Exception as error:
-        got = f"{type(error).__name__}: {error}"
-        raise ShapeError(field, got, f"functions of arrays with leading dims {leading}") from error
 
 
 def choice_parameters(family: Family) -> set[str]:
