@@ -70,10 +70,14 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
         "subject": [*"123"] * 60,
         "item": [x for x in range(60) for _ in "123"],
     },
+    "judge_group": {"judge": [*"ab"] * 6, "domain": [*"112233445566"]},
+    "judge_crossed": {"judge": [*"123"] * 200, "item": [x for x in range(200) for _ in "123"]},
 }
+# Cards of verdicts, which are fitted without ratings.
+VERDICTS = ("judge_group", "judge_crossed")
 # Trials of an observer and an item, which has one of the stimuli. Cards are without loadings, so
 # that no data set is fitted by another model than that it was drawn from.
-FEW_TRIALS = {"crossed_items": 4, "alternatives_crossed": 1}
+FEW_TRIALS = {"crossed_items": 4, "alternatives_crossed": 1, "judge_crossed": 2}
 FIELDS = {card: {"loadings": False} for card in FEW_TRIALS}
 # Numbers of options of the cells, where there may be more than two.
 CHOICES: dict[str, dict[str, Any]] = {
@@ -130,8 +134,9 @@ def design_of(card: str) -> xr.DataArray:
     # Without a formula cells have nothing in common: one is enough.
     size = len(next(iter(coords.values()))) if coords else 1
     own, trials = CHOICES.get(card, {}), FEW_TRIALS.get(card, TRIALS)
+    ratings = 1 if card in VERDICTS else RATINGS
     table = hmetad.simulate_counts(
-        np.ones(size), trials=trials, ratings=RATINGS, coords=coords, seed=0, **own
+        np.ones(size), trials=trials, ratings=ratings, coords=coords, seed=0, **own
     )
     if card in FEW_TRIALS and "stimulus" in table.dims:
         is_second = table["item"].astype(int) % 2 == 1
@@ -240,9 +245,13 @@ def draw_with_items(
     crossing, layout = program.crossing, program.layout.integrated
     assert crossing is not None
     assert layout is not None
-    assert layout.correlation is not None
-    assert layout.correlation.prior is not None
     observers = draw_prior(crossing.counts, crossing.spec, draws=draws, seed=seed)
+    item = pd.Index(crossing.levels).get_indexer(design["item"].values.astype(str))
+    if layout.correlation is None:
+        prior = observers["prior"].to_dataset()
+        shifts = seed.normal(size=(1, draws, len(crossing.levels)))[:, :, item]
+        return counts_with_items(prior, design, spec, shifted(prior, design, spec, shifts), seed)
+    assert layout.correlation.prior is not None
     scales = [[one.prior.parameters["sigma"]] for one in layout.sds if one.prior]
     sds = abs(seed.normal(0, scales, (len(scales), draws)))
     eta = layout.correlation.prior.parameters["eta"]
@@ -253,14 +262,34 @@ def draw_with_items(
     prior = observers["prior"].to_dataset().assign(drawn)
     z = seed.normal(size=(2, draws, len(crossing.levels)))
     z[1] = (rho * z[0].T + np.sqrt(1 - rho**2) * z[1].T).T
-    item = pd.Index(crossing.levels).get_indexer(design["item"].values.astype(str))
     effects = (sds[..., None] * z)[:, None, :, item]
     log_p = log_p_with_items(prior, design, spec, effects)
+    return counts_with_items(prior, design, spec, log_p, seed)
+
+
+def counts_with_items(
+    prior: xr.Dataset,
+    design: xr.DataArray,
+    spec: ModelSpec,
+    log_p: xr.DataArray,
+    seed: np.random.Generator,
+) -> xr.DataTree:
+    """Draws of a prior, and counts drawn from log P of outcomes in cells."""
     answers = spec.record.layout.answers
     totals = design.sum(answers).transpose("cell", ...).to_numpy()
     counts = drawn_counts(seed, totals, log_p.to_numpy(), len(answers))
     table = log_p.copy(data=counts).assign_coords(design["cell"].coords).to_dataset(name="counts")
     return xr.DataTree.from_dict({"prior": prior, "prior_predictive": table})
+
+
+def shifted(
+    prior: xr.Dataset, design: xr.DataArray, spec: ModelSpec, shifts: Floats
+) -> xr.DataArray:
+    """log P of outcomes in cells of judges, whose items have shifts (1, draws, cells)."""
+    judge = pd.Index(prior["judge"].values).get_indexer(design["judge"].values)
+    own = prior.isel(cell=judge).assign_coords(cell=design["cell"].values)
+    labels = {dim: design[dim].values for dim in spec.record.layout.dims}
+    return outcome_draws(own, spec.record, {"item_shift": shifts}, labels)
 
 
 def log_p_with_items(

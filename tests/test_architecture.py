@@ -58,7 +58,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1466,
-    "bayes": 5878,
+    "bayes": 5892,
     "commands": 2663,
     "compare": 2068,
     "counts": 3397,

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs, of_type
-from hmetad.base.checks import with_posterior
+from hmetad.base.checks import seed_or_none, with_posterior
 from hmetad.base.errors import (
     ColumnError,
     EmptyError,
@@ -29,26 +29,31 @@ from hmetad.base.errors import (
 from hmetad.base.labels import check_same_names, level_order, row_labels
 from hmetad.base.notice import notice_attrs, notices
 from hmetad.base.results import Result, attrs_of, depends_on_ratings, results
+from hmetad.base.variable_roles import Role
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import at_items, labelled, log_probabilities
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
-from hmetad.counts.resample import counts_together
+from hmetad.counts.resample import counts_together, seed_entropy
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
 from hmetad.measures.catalogue import measure_result
-from hmetad.specs.design import cell_table, group_labels, parse_design
+from hmetad.specs.design import Block, cell_table, group_labels, parse_design
 from hmetad.specs.formula import level_columns
 
+# Level of a column of which nothing is known.
+NEW = "new"
 # Tables that are measured together.
 TABLES_AT_ONCE = 20_000
 
 
-@check_inputs(skip=("cells",), fit=with_posterior)
+@check_inputs(skip=("cells",), fit=with_posterior, seed=seed_or_none)
 def predict(
     fit: xr.DataTree,
     cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,
     *,
     group_terms: bool = False,
+    new: str | Sequence[str] = (),
+    seed: int | None = None,
 ) -> xr.Dataset:
     """Posterior draws of the parameters of cells.
 
@@ -69,6 +74,13 @@ def predict(
         Whether to add the effects of each cell's groups. Effects of factors whose columns new cells
         lack are left out: with observers crossed with items, ``{"subject": ["a", "b"]}`` are these
         two at an average item.
+    new : str or sequence of str, optional
+        Columns that have one new level, the same in all cells, such as a domain that nobody has
+        labelled. Its effects, and those of its combinations with other columns, are drawn from
+        their population: draws then differ as such groups do. Effects of other groups are added
+        where cells name them.
+    seed : int, optional
+        Seed of the effects that are drawn; by default the number after the seed of the fit.
 
     Returns
     -------
@@ -83,7 +95,7 @@ def predict(
     InputError
         If a cell is not in the fit, a column or a level is missing, a column or a group is not
         known, cells name items that were integrated out, or with `group_terms` no column names a
-        group.
+        group; if `new` names no factor of groups.
 
     Examples
     --------
@@ -96,6 +108,8 @@ def predict(
     array([1.])
     """
     fitted = Fitted.of(fit)
+    if new:
+        return new_cells(fitted, cells, new, seed)
     found = predicted_cells(fitted, cells, group_terms=group_terms)
     if named_items(fitted, found):
         step = "Use predict_measures, or bayes.item_effects for the effects of items."
@@ -314,15 +328,112 @@ def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Data
         named = tuple(b for b in design.blocks if {*b.factor.split(":")} <= there)
         design = replace(design, blocks=named)
         values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
-    left_out = {p.variable for p in record.parameters if not p.in_posterior}
-    names = [x for x in dict.fromkeys([*values, *record.results]) if x not in left_out]
-    found = derived_results(values, record, names)
-    check_same_names(table.columns, found)
     coords = cell_coords(table, labels)
     if are_labels:
         # Values of covariates that occur are no levels; those that are asked for are.
         coords |= {x: (*coords[x], posterior[x].attrs) for x in map(str, table)}
+    return from_predictors(fitted, values, table, coords)
+
+
+def from_predictors(
+    fitted: Fitted, values: dict[str, xr.DataArray], table: pd.DataFrame, coords: dict[str, Any]
+) -> xr.Dataset:
+    """Quantities that follow from linear predictors, by parameter, with notices."""
+    record = fitted.record
+    left_out = {p.variable for p in record.parameters if not p.in_posterior}
+    names = [x for x in dict.fromkeys([*values, *record.results]) if x not in left_out]
+    found = derived_results(values, record, names)
+    check_same_names(table.columns, found)
     return with_concerning(fitted, xr.Dataset(found).assign_coords(coords))
+
+
+def new_cells(fitted: Fitted, cells: Any, new: str | Sequence[str], seed: int | None) -> xr.Dataset:
+    """Draws of the quantities of cells that have a new level in some columns.
+
+    Effects of groups that cells name are added, and drawn from their population where the fit does
+    not have them.
+    """
+    fresh = [new] if isinstance(new, str) else list(dict.fromkeys(new))
+    grouping = {column for factor in fitted.factors for column in factor}
+    for column in fresh:
+        if column not in fitted.cells.columns:
+            known = [*map(str, fitted.cells)]
+            raise ColumnError("new", repr(column), "a column", nearest(column, known))
+        if column in fitted.predictors or column not in grouping:
+            got = (
+                f"{column!r}, which has {'' if column in fitted.predictors else 'no '}coefficients"
+            )
+            raise ColumnError("new", got, "a column that is a factor of groups alone")
+    table, labels = wanted_cells(cells, fitted)
+    if not len(table) or {*fresh} & {*table.columns}:
+        without = f", and no column {' or '.join(fresh)}" if fresh else ""
+        got = ", ".join(map(str, table.columns)) or "no columns"
+        raise LevelError("cells", got, f"a row for each cell{without}")
+    asked, spec, values = table.assign(**dict.fromkeys(fresh, NEW)), fitted.spec, {}
+    used = str(fitted.tree.attrs["seed"])
+    after = int(used) + 1 if used.isdigit() else None
+    rng = np.random.default_rng(seed_entropy(after if seed is None else seed))
+    for name, formula in spec.formula.items():
+        may_correlate, factors = not spec.extra_dims(name), spec.factors
+        design = parse_design(
+            name, formula, fitted.cells, asked, may_correlate=may_correlate, factors=factors
+        )
+        values[name] = linear_predictor(fitted.posterior, spec, design, group_terms=False)
+        for block in design.blocks:
+            if {*block.factor.split(":")} <= {*asked.columns}:
+                refuse_unknown_levels(asked, fitted.cells, block)
+                values[name] = values[name] + block_part(fitted, name, block, asked, rng)
+    return from_predictors(fitted, values, table, cell_coords(table, labels))
+
+
+def refuse_unknown_levels(asked: pd.DataFrame, own: pd.DataFrame, block: Block) -> None:
+    """Raise where a level is not that of a cell of the fit, and not said to be new."""
+    for column in block.factor.split(":"):
+        levels = {str(x) for x in own[column]} | {NEW}
+        unknown = [str(x) for x in asked[column] if str(x) not in levels]
+        if unknown:
+            step = f"Of a level that nothing is known of, leave the column out: new={column!r}."
+            raise LevelError("cells", f"{column} {unknown[0]!r}", "levels of the fit", step)
+
+
+def block_part(
+    fitted: Fitted,
+    parameter: str,
+    block: Block,
+    asked: pd.DataFrame,
+    rng: np.random.Generator,
+) -> xr.DataArray:
+    """What a block adds to cells: effects of known groups, and drawn ones of the others."""
+    extra = fitted.spec.extra_dims(parameter)
+
+    def by_column(role: Role, kept: int) -> NDArray[np.float64]:
+        """Draws of all terms side by side, (chain, draw, effects, …), or with groups before."""
+        flat = []
+        for term in block.terms:
+            own = fitted.layout.variable(role, parameter, term.name, block.factor)
+            x = fitted.posterior[own.name].transpose("chain", "draw", *own.dims).values
+            last = x.ndim - len(extra)
+            shape = (*x.shape[:kept], math.prod(x.shape[kept:last]), *x.shape[last:])
+            flat.append(x.reshape(shape))
+        return np.concatenate(flat, axis=kept)
+
+    labels = asked[block.factor.split(":")].astype(str).agg(":".join, axis=1)
+    places = np.where(block.index < 0, len(block.groups), block.index)
+    fresh, number = np.unique(labels[block.index < 0], return_inverse=True)
+    places[block.index < 0] += number
+    effects, sigma = by_column("effect", 3), by_column("sd", 2)
+    if len(fresh):
+        scores = rng.normal(size=(*effects.shape[:2], len(fresh), *sigma.shape[2:]))
+        if block.is_correlated:
+            correlation = fitted.drawn("correlation", parameter, block.written, block.factor)
+            unit = np.linalg.cholesky(correlation.transpose("chain", "draw", ...).values)
+            drawn = scores @ np.swapaxes(sigma[..., None] * unit, -1, -2)
+        else:
+            drawn = sigma[:, :, None] * scores
+        effects = np.concatenate([effects, drawn], axis=2)
+    columns = block.columns.reshape(*block.columns.shape, *[1] * len(extra))
+    added = (effects[:, :, places] * columns).sum(axis=3)
+    return xr.DataArray(added, dims=("chain", "draw", "cell", *extra))
 
 
 def level_draws(fitted: Fitted) -> xr.Dataset:

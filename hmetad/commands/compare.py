@@ -88,8 +88,7 @@ class CompareOptions(PrintOptions):
         Compare the population-level means of the conditions, not the cells of the data; at the
         means of the covariates.
     new : COLUMNS
-        Predict a new level of these columns, such as an unseen set of items. Only for fits of
-        hmetad estimates.
+        Predict a new level of these columns, such as an unseen set of items or a new domain.
     within : COLUMNS
         Compare only cells that have the same levels of these columns.
     pool : COLUMNS
@@ -269,8 +268,8 @@ def source_of(fit: "xr.DataTree", asked: CompareOptions) -> Any:
                 raise ModelError(option, "draws without a model", "a fit of estimates", step)
         return fit
     if is_new:
-        step = "To compare conditions of its population: --population."
-        raise ModelError("--new", "a fit of counts", "a fit of estimates", step)
+        cells = hmetad.bayes.average_conditions(fit, keep=asked.levels)
+        return hmetad.predict(fit, cells, new=[*asked.new])
     is_own = var in fit["posterior"]
     if not is_own and not population and var in hmetad.bayes.spec_of(fit).record.results:
         # A fit of very many cells keeps none of them.

@@ -90,7 +90,8 @@ def load_likelihood(name: str, **choices: str) -> Family:
     ----------
     name : str
         ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, ``"signal-detection"``,
-        ``"alternatives"``, ``"biased-alternatives"``, or that of one that was registered.
+        ``"signal-detection-items"``, ``"alternatives"``, ``"biased-alternatives"``, or the name of
+        one that was registered.
     **choices : str
         By name of the choice: ``meta_criterion="absolute"``.
 

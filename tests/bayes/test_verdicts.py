@@ -178,3 +178,37 @@ def test_a_difference_of_judges_on_the_same_items_is_paired_and_marginal(items, 
     np.testing.assert_allclose(sds["mean"], [1.66, 2.62], atol=0.05)
     effects = hmetad.bayes.item_effects(fit)["item_shift"]
     assert float(effects.std()) == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.integration
+def test_a_new_domain_differs_as_domains_do_and_a_difference_of_judges_varies_with_it():
+    card = hmetad.load_model("judge_group")
+    fit = hmetad.fit(hmetad.simulate_counts(**card.example, seed=1), card, draws=500, **OPTIONS)
+    judges, posterior = {"judge": ["a", "b"]}, fit["posterior"]
+    mean = hmetad.predict(fit, judges)
+    new = hmetad.predict(fit, judges, new="domain", seed=1)
+    for name in ("dprime", "c"):
+        own, shared = (
+            posterior[f"{name}_1|{factor}_sigma"] for factor in ("domain:judge", "domain")
+        )
+        moved = new[name] - mean[name]
+        # What a domain does to all judges is not in their difference.
+        for scores in (moved / np.hypot(own, shared), moved.diff("cell") / (np.sqrt(2) * own)):
+            np.testing.assert_allclose(scores.std(["chain", "draw"]), 1, atol=0.06)
+            np.testing.assert_allclose(scores.mean(["chain", "draw"]), 0, atol=0.09)
+    again = hmetad.predict(fit, judges, new="domain", seed=1)
+    xr.testing.assert_identical(new, again)
+    for column, message in (("judge", "has coefficients"), ("task", "There are: 'domain'")):
+        with pytest.raises(hmetad.InputError, match=message):
+            hmetad.predict(fit, judges, new=column)
+    with pytest.raises(hmetad.InputError, match="no column domain"):
+        hmetad.predict(fit, judges | {"domain": ["1", "1"]}, new="domain")
+
+
+@pytest.mark.integration
+def test_criteria_of_a_new_observer_are_drawn_too():
+    table = hmetad.simulate_counts(**hmetad.load_model("sdt_group").example, ratings=3, seed=1)
+    fit = hmetad.fit(table, "sdt_group", draws=500, **OPTIONS)
+    mean, new = (hmetad.predict(fit, new=own)["criteria"] for own in ((), "subject"))
+    assert new.dims == mean.dims
+    assert (new.std(["chain", "draw"]) > mean.std(["chain", "draw"])).all()

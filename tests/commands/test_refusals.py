@@ -21,7 +21,7 @@ REFUSED = {
     f"{ASK} --matrix unknown.csv": "Did you mean 'good'",
     f"{ASK} --kind superiority": "Invalid value for '--kind'",
     f"{ASK} --population --new set": "does not go with",
-    f"{ASK} --new set": "a fit of estimates",
+    f"{ASK} --new set": "new: There are:",
     "compare fit.nc fit.nc --over fit --rope=-1,1": "Write fit1=fit.nc fit2=fit.nc.",
     "compare =fit.nc --over model --rope=-1,1": "name=file.nc",
     "compare good.nc poor.nc --rope=-1,1": "Write --over fit",
