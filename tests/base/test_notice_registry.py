@@ -192,7 +192,7 @@ def test_a_case_with_its_own_next_step_does_not_take_the_shell_step_of_its_code(
 
 def test_only_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():
     alone = {name: about_alone(name) for name in codes() if about_alone(name)}
-    signs = dict.fromkeys(("at-chance", "dprime-sign", "meta-d-sign"), "M")
+    signs = dict.fromkeys(("at-chance", "dprime-sign", "meta-d-sign", "verdict-is-score-cut"), "M")
     assert alone == {**signs, **dict.fromkeys(("no-errors", "all-one-rating"), "meta-d′")}
     assert not about_alone("some-other-sign")
     assert short_words("some-other-sign") == "some-other-sign"

@@ -8,6 +8,7 @@ from judged_trials import nq301, outputs, partly_labelled
 
 import hmetad
 from hmetad import InputError, count_judged, resample_interval, sdt, uvsdt
+from hmetad.base.notice_registry import about_alone
 from hmetad.counts.resample import clusters_of
 
 COLUMNS = {"by": (), "label": "human", "verdict": "verdict"}
@@ -114,6 +115,33 @@ def test_a_score_that_is_the_verdict_adds_nothing_and_says_so():
 
 def test_few_labels_of_a_class_are_noticed():
     assert "few-labels" in codes(count_judged(outputs(), **COLUMNS))
+
+
+def test_m_of_a_score_whose_cut_is_the_verdict_is_withheld_and_no_other_quantity():
+    trials = outputs(judge=["a", "b"] * 4, stated=[0.9, 0.3, 0.6, 0.2, 0.8, 0.4, 0.5, 0.7])
+    columns = COLUMNS | {"by": "judge"}
+    cut = count_judged(trials, **columns, score="score")
+    told = {one.code: one for one in hmetad.notices(cut)}["verdict-is-score-cut"]
+    assert (told.severity, about_alone(told.code)) == ("error", "M")
+    assert "verdict-is-score-cut" not in codes(count_judged(trials, **columns))
+    assert "verdict-is-score-cut" not in codes(count_judged(trials, **columns, score="stated"))
+    rng = np.random.default_rng(1)
+    for name, verdicts in (("log_m", {"unreliable"}), ("pass_rate", {"different", "inconclusive"})):
+        draws = xr.DataArray(
+            rng.normal([0, 1], 0.1, (1, 500, 2)),
+            cut["cell"].coords,
+            ("chain", "draw", "cell"),
+            name,
+        )
+        draws = hmetad.contrast(draws.assign_attrs(notices=cut.attrs["notices"]), over="judge")
+        assert set(hmetad.decide(draws, rope=(-0.1, 0.1)).table()["verdict"]) <= verdicts
+
+
+def test_labels_of_a_single_annotator_are_his():
+    trials = outputs(item=range(8), rater="x")
+    assert "one-annotator" in codes(count_judged(trials, **COLUMNS))
+    both = outputs(item=range(8), rater=["x", "y"] * 4)
+    assert "one-annotator" not in codes(count_judged(both, **COLUMNS))
 
 
 BAD = {

@@ -159,7 +159,9 @@ def test_curves_of_other_models_are_carried_over_with_how_much_they_differ(share
         seen = trials.assign(human=trials["human"].astype(object).where(~is_own))
         table = count_judged(seen, by=["model", "item"], label="human", verdict="v")
         draws = pass_rate(table, labels="elsewhere", cluster="item", n=1000, seed=1)
-        assert "carried-over" in codes(draws)
+        told = {one.code: one for one in hmetad.notices(draws)}["carried-over"]
+        assert told.cells == (model,)
+        assert "4 other cells" in told.message
         low, high = draws.sel(cell=model).quantile([0.025, 0.975]).values
         is_covered.append(low <= trials["human"][is_own].mean() <= high)
         widths.append(high - low)
