@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5892,
     "commands": 2663,
     "compare": 2068,
-    "counts": 3397,
+    "counts": 3414,
     "likelihood": 3861,
     "logs": 2567,
     "measures": 2799,

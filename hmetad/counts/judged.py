@@ -25,9 +25,9 @@ from hmetad.base.errors import (
     TooFewError,
     nearest,
 )
-from hmetad.base.notice import notice_of, notice_where, with_notices
+from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.counts.checks import TYPE1
+from hmetad.counts.checks import TYPE1, TYPE1_DIMS
 from hmetad.counts.columns import (
     By,
     Label,
@@ -62,7 +62,6 @@ WORDS = {
 MOST_GRADES, QUANTILES = 10, 4
 # Standard deviations by which a score has to go against the labels to be called reversed.
 REVERSED_Z = 3
-OPTIONAL = ("label", "label_probability")
 BOTH = "Name what each value means: good={'refusal': False, 'compliance': True}."
 
 
@@ -155,49 +154,63 @@ def count_judged(
     names = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in names)])
     check_copies(rows, names, label)
-    items = [x for x in rows.columns if is_item_name(x) and x not in (*names, *roles.values())]
-    frame = rows.frame([*names, *roles.values(), *items]).reset_index(drop=True)
-    optional = dict.fromkeys([*items, *(roles.get(x, label) for x in OPTIONAL)], False)
-    empty = frame.isna().assign(**optional)
+    beside = [x for x in rows.columns if is_item_name(x) or is_people_name(x)]
+    beside = [name for name in beside if name not in (*names, *roles.values())]
+    frame = rows.frame([*names, *roles.values(), *beside]).reset_index(drop=True)
+    may_lack = [label, *beside, *([label_probability] if label_probability else [])]
+    empty = frame.isna().assign(**dict.fromkeys(may_lack, False))
     kept, _, dropped = complete_rows(frame, np.ones(len(frame), dtype=np.int64), empty)
-    is_labelled = kept[label].notna().to_numpy()
+    group = group_numbers(kept[[name for name in names if not is_item_name(name)]])
     check_good(good, kept, [x for x in (label, verdict) if x is not None])
-    is_good, labels = good_rows(kept[label][is_labelled], "label", good)
-    check_both_classes(is_good, label)
-    place = np.full(len(kept), 2)
-    place[is_labelled] = is_good
-    others = [name for name in names if not is_item_name(name)]
-    group = group_numbers(kept[others])
+    place, labels = label_places(kept[label], good)
     values = None if score is None else finite_numbers(kept[score])
     passes, verdicts = verdicts_of(kept, verdict, values, threshold, good)
     rating, rule = np.ones(len(kept), dtype=np.int64), "no score"
     if values is not None and score is not None:
         check_direction(values, place, group, score)
         rating, rule = verdict_ratings(values, passes, group, ratings, score)
+    outcome = (place, passes.astype(np.int64), rating - 1)
     index, cells = cells_of(kept, names, [])
-    K = int(rating.max())
-    counted = np.zeros((len(cells), 3, 2, K), dtype=np.int64)
-    where = (index, place, passes.astype(np.int64), rating - 1)
-    np.add.at(counted, where, 1)
-    attrs: dict[str, Any] = {"labels": labels, "verdicts": verdicts, "by": names, "covariates": []}
+    attrs = {"labels": labels, "verdicts": verdicts, "by": names, "covariates": []}
     attrs |= {"columns": roles, "rows_dropped": len(frame) - len(kept), "ratings_rule": rule}
-    if len(others) == len(names):
-        attrs |= shared_items(kept, items, index, cell_labels(cells))
-    table = count_table(counted[:, :2], TYPE1, cells, attrs, cell_labels(cells))
-    inner = ("cell", "response", "rating")
-    table = table.assign_coords(pool=(inner, counted[:, 2]))
-    if label_probability is not None:
-        chosen = probabilities_of(kept[label_probability], is_labelled)
-        for name, power in (("weight", 1), ("weight_squared", 2)):
-            sums = np.zeros(counted.shape)
-            np.add.at(sums, where, np.where(is_labelled, chosen**-power, 0))
-            table = table.assign_coords({name: (table.dims, sums[:, :2])})
+    attrs |= shared_items(kept[beside], index, cell_labels(cells))
+    weights = None if label_probability is None else kept[label_probability]
+    table = table_of_outputs((index, *outcome), cells, attrs, weights)
     number = items_together(table).sum(["response", "rating"])
     few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
     said = [*trial_notices(trials), *rows.notices, *dropped, *notice_where(few, "few-labels")]
-    if values is not None and K == 1:
-        said.append(notice_of("score-is-verdict", column=repr(score)))
+    said += score_notices(values, passes, group, score)
+    for name in filter(is_people_name, beside):
+        if kept[name][place < 2].nunique() == 1:
+            said.append(notice_of("one-annotator", column=repr(name)))
     return with_notices(table, said)
+
+
+def table_of_outputs(
+    where: tuple[Ints, Ints, Ints, Ints],
+    cells: pd.DataFrame,
+    attrs: Mapping[str, Any],
+    probability: pd.Series | None,
+) -> xr.DataArray:
+    """Table of outputs by cell, class (bad, good, none), verdict and rating, with its pool."""
+    counted = np.zeros((len(cells), 3, 2, int(where[-1].max()) + 1), dtype=np.int64)
+    np.add.at(counted, where, 1)
+    table = count_table(counted[:, :2], TYPE1, cells, attrs, cell_labels(cells))
+    table = table.assign_coords(pool=(("cell", *TYPE1_DIMS[1:]), counted[:, 2]))
+    if probability is None:
+        return table
+    is_labelled = where[1] < 2
+    values = pd.to_numeric(probability, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    off = is_labelled & ~((values > 0) & (values <= 1))
+    if off.any():
+        got = f"{int(off.sum())} labelled rows without one"
+        name = f"label_probability column {probability.name!r}"
+        raise NumberError(name, got, "probabilities above 0 and up to 1")
+    for name, power in (("weight", 1), ("weight_squared", 2)):
+        sums = np.zeros(counted.shape)
+        np.add.at(sums, where, np.where(is_labelled, values, 1) ** -power)
+        table = table.assign_coords({name: (table.dims, sums[:, :2])})
+    return table
 
 
 def require_judged(judged: xr.DataArray, used_by: str) -> None:
@@ -257,13 +270,17 @@ def usual_meaning(value: str) -> bool | None:
     return as_correct(value) if known is None else known
 
 
-def check_both_classes(is_good: Bools, label: str) -> None:
-    """Refuse labels of one class, or none: they tell nothing of the judge."""
-    if len(is_good) and is_good.any() and not is_good.all():
-        return
-    got = f"the single label {int(is_good[0])}" if len(is_good) else "no label"
-    step = "Label outputs of both kinds: a judge is compared with them."
-    raise TooFewError(f"label column {label!r}", got, "labels of both classes", step)
+def label_places(column: pd.Series, good: Good) -> tuple[Ints, list[Label]]:
+    """Class of each output, 0 bad, 1 good, 2 without a label; refuse labels of one class."""
+    is_labelled = column.notna().to_numpy()
+    is_good, labels = good_rows(column[is_labelled], "label", good)
+    if len(labels) < 2:
+        got = f"the single label {labels[0]!r}" if labels else "no label"
+        step = "Label outputs of both kinds: a judge is compared with them."
+        raise TooFewError(f"label column {column.name!r}", got, "labels of both classes", step)
+    place = np.full(len(column), 2)
+    place[is_labelled] = is_good
+    return place, labels
 
 
 def verdicts_of(
@@ -325,15 +342,21 @@ def verdict_ratings(
     return rating, f"K = {rating.max()}, quantiles of column {score!r} within each verdict"
 
 
-def probabilities_of(column: pd.Series, is_labelled: Bools) -> NDArray[np.float64]:
-    """Probability of being labelled of each row; 1 where there is no label."""
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    off = is_labelled & ~((values > 0) & (values <= 1))
-    if off.any():
-        got = f"{int(off.sum())} labelled rows without one"
-        name = f"label_probability column {column.name!r}"
-        raise NumberError(name, got, "probabilities above 0 and up to 1")
-    return np.where(is_labelled, values, 1.0)
+def score_notices(
+    values: NDArray[np.float64] | None, passes: Bools, group: Ints, score: str | None
+) -> list[Notice]:
+    """Notices of a score that is the verdict, or of which the verdict is a cut in each group."""
+    if values is None:
+        return []
+    by_group = [
+        pd.Series(values[side]).groupby(group[side]).agg(["min", "max"])
+        for side in (~passes, passes)
+    ]
+    if all((own["min"] == own["max"]).all() for own in by_group):
+        return [notice_of("score-is-verdict", column=repr(score))]
+    fails, passed = (own.reindex(np.unique(group)) for own in by_group)
+    is_cut = bool((passed["min"] >= fails["max"]).all())
+    return [notice_of("verdict-is-score-cut")] if is_cut else []
 
 
 def check_copies(rows: Rows, by: Sequence[str], label: str) -> None:
@@ -354,18 +377,15 @@ def check_copies(rows: Rows, by: Sequence[str], label: str) -> None:
         raise RepeatError("label", got, "one label for each output", step, shell)
 
 
-def shared_items(
-    rows: pd.DataFrame, items: Sequence[str], cell: Ints, labels: Sequence[str]
-) -> dict[str, Any]:
+def shared_items(rows: pd.DataFrame, cell: Ints, labels: Sequence[str]) -> dict[str, Any]:
     """Attrs: the column of items that occur several times in a cell, and cells that share items."""
-    attrs: dict[str, Any] = {}
-    for name in items[:1]:
-        item = pd.factorize(rows[name])[0]
-        known = item >= 0
-        shown = np.zeros((2, len(labels), item.max(initial=-1) + 1), dtype=bool)
-        shown[0, cell[known], item[known]] = True
-        if shown.sum() < known.sum():
-            attrs["repeated_items"] = name
-        groups = [[labels[i] for i in group] for group in groups_alike(shown)]
-        attrs |= {"same_items": groups} if groups else {}
-    return attrs
+    name = next(filter(is_item_name, rows), None)
+    if name is None:
+        return {}
+    item = pd.factorize(rows[name])[0]
+    known = item >= 0
+    shown = np.zeros((2, len(labels), item.max(initial=-1) + 1), dtype=bool)
+    shown[0, cell[known], item[known]] = True
+    groups = [[labels[i] for i in group] for group in groups_alike(shown)]
+    attrs: dict[str, Any] = {"same_items": groups} if groups else {}
+    return attrs | ({"repeated_items": name} if shown.sum() < known.sum() else {})

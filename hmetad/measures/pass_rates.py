@@ -5,6 +5,7 @@ Sources: Cochran (1977) for double sampling and post-stratification; Rubin (1981
 bootstrap; DerSimonian & Laird (1986) for how much a judge differs between domains.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from hmetad.base.errors import (
     TooFewError,
 )
 from hmetad.base.monte_carlo import INDEPENDENT
-from hmetad.base.notice import Notice, notices, notices_where, with_notices
+from hmetad.base.notice import Notice, notice_of, notices, notices_where, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import attrs_of
 from hmetad.base.untrusted import read_attr
@@ -274,33 +275,36 @@ def by_curves(
         raise TooFewError("labels='elsewhere'", got, "outputs without a label", step)
     judges = table["judge"].to_numpy() if "judge" in table["cell"].coords else np.zeros(len(counts))
     has_both = (counts[:, :2].sum(axis=-1) > 0).all(axis=1)
-    grades = counts.shape[-1]
     rates = post_stratified(counts, drawn, rng, "population")
-    moved = np.zeros(len(counts), dtype=bool)
+    said = list[Notice]()
     for cell in np.flatnonzero(has_pool):
-        sources = has_both & (judges == judges[cell])
-        if has_both[cell]:
-            sources = np.arange(len(counts)) == cell
+        is_own, name = np.arange(len(counts)) == cell, str(table["cell"].to_numpy()[cell])
+        sources = is_own if has_both[cell] else has_both & (judges == judges[cell])
         if not sources.any():
-            name = str(table["cell"].to_numpy()[cell])
             raise TooFewError(
                 "labels='elsewhere'", f"no labels for {name!r}", "labels of its judge"
             )
-        check_hits(counts[sources, :2].sum(axis=0), table["cell"].to_numpy()[cell])
+        check_hits(counts[sources, :2].sum(axis=0), name)
         labelled = drawn[:, sources, :2].sum(axis=1)
-        labelled = labelled + rng.standard_gamma(1 / grades, labelled.shape)
+        labelled = labelled + rng.standard_gamma(1 / counts.shape[-1], labelled.shape)
         curves = labelled / labelled.sum(axis=-1, keepdims=True)
         if not has_both[cell]:
-            shifts = domain_shifts(counts[sources, :2], len(drawn), rng)
-            curves, moved[cell] = shifted_curves(curves, *shifts), True
+            spreads = domain_spreads(counts[sources, :2])
+            curves = shifted_curves(curves, spreads, int(sources.sum()), rng)
+            said += carried_over(name, spreads, int(sources.sum()))
         rates[:, cell] = mixture_rates(drawn[:, cell, 2], curves)
-    single = moved & (has_both.sum() == 1)
-    masks = {"carried-over": moved & ~single, "carried-over.single": single}
-    coords = {"cell": table["cell"].to_numpy()}
-    return rates, notices_where({k: xr.DataArray(x, coords, "cell") for k, x in masks.items()})
+    return rates, said
 
 
-def check_hits(labelled: Floats, cell: object) -> None:
+def carried_over(cell: str, spreads: Sequence[float], number: int) -> list[Notice]:
+    """Notice of a cell whose curves are those of others, and how much these differ."""
+    if number == 1:
+        return [notice_of("carried-over.single", [cell])]
+    values = dict(zip(("in_d", "in_c"), spreads, strict=True))
+    return [notice_of("carried-over.several", [cell], number=number, **values)]
+
+
+def check_hits(labelled: Floats, cell: str) -> None:
     """Refuse curves (classes, grades) of a judge that passes good outputs no more than bad ones."""
     passes = labelled[:, labelled.shape[-1] // 2 :].sum(axis=-1) / labelled.sum(axis=-1)
     if passes[1] <= passes[0]:
@@ -322,18 +326,13 @@ def mixture_rates(pool: Floats, curves: Floats) -> Floats:
     return ((low + high) / 2)[:, 0]
 
 
-def domain_shifts(labelled: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draws of how far d′ and c of a new domain lie from the mean of these; labelled counts."""
-    K, D = labelled.shape[-1] // 2, len(labelled)
+def domain_spreads(labelled: Floats) -> list[float]:
+    """SDs of d′ and of c between domains, from their labelled counts (domains, classes, grades)."""
+    K = labelled.shape[-1] // 2
     passes, fails = (x.sum(axis=-1) + HALF for x in (labelled[..., K:], labelled[..., :K]))
     z, variance = z_scores(passes, fails)
     d, c, error = z[:, 1] - z[:, 0], -z.mean(axis=1), variance.sum(axis=1)
-    if D == 1:
-        return np.zeros(n), np.zeros(n)
-    scale = np.sqrt(1 + 1 / D)
-    spreads = [between_sd(x, v) for x, v in ((d, error), (c, error / 4))]
-    in_d, in_c = (scale * spread * rng.standard_t(D - 1, n) for spread in spreads)
-    return in_d, in_c
+    return [between_sd(x, v) for x, v in ((d, error), (c, error / 4))] if len(z) > 1 else [0, 0]
 
 
 def between_sd(values: Floats, variance: Floats) -> float:
@@ -344,11 +343,14 @@ def between_sd(values: Floats, variance: Floats) -> float:
     return float(np.sqrt(max(0, excess) / (weight.sum() - (weight**2).sum() / weight.sum())))
 
 
-def shifted_curves(curves: Floats, in_d: Floats, in_c: Floats) -> Floats:
-    """Curves (n, classes, grades) of a judge with another d′ and c, on the normal scale."""
-    sides = np.array([0.5, -0.5])
+def shifted_curves(
+    curves: Floats, spreads: Sequence[float], domains: int, rng: np.random.Generator
+) -> Floats:
+    """Curves (n, classes, grades) of another domain, whose d′ and c differ as those of these."""
+    deviations = rng.standard_t(max(domains - 1, 1), (2, len(curves), 1)) * np.sqrt(1 + 1 / domains)
+    in_d, in_c = deviations * np.reshape(spreads, (2, 1, 1))
     z = ndtri(np.clip(curves.cumsum(axis=-1)[..., :-1], 0, 1))
-    below = ndtr(z + in_c[:, None, None] + (in_d[:, None] * sides)[..., None])
+    below = ndtr(z + (in_c + in_d * np.array([0.5, -0.5]))[..., None])
     ends = np.zeros((*below.shape[:-1], 1))
     return np.diff(np.concatenate([ends, below, ends + 1], axis=-1), axis=-1)
 
