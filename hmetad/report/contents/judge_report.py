@@ -174,23 +174,31 @@ def pair_sentences(decisions: Mapping[str, Decisions]) -> list[str]:
 
 def pair_in_words(d: Mapping[Any, Any], c: Mapping[Any, Any], word: str) -> str:
     """Contrasts of d′ and of c as one sentence, and what follows from both."""
-    left, right = f"Verdicts {word} {d['left']}", f"those {word} {d['right']}"
+    left, right = f"erdicts {word} {d['left']}", f"those {word} {d['right']}"
     better = "better" if d["mean"] > 0 else "less well"
     stricter = "stricter" if c["mean"] > 0 else "laxer"
+    task = "tell good outputs from bad ones"
+    perhaps = "perhaps by a negligible amount"
     sharp = {
-        "negligible": f"{left} tell good outputs from bad ones as well as {right}",
-        "different": f"{left} tell good outputs from bad ones {better} than {right}",
-        "inconclusive": f"{left} may tell good outputs from bad ones {better} than {right}",
+        "negligible": f"V{left} {task} as well as {right}",
+        "different": f"V{left} {task} {better} than {right}",
+        "inconclusive": f"It is open whether v{left} {task} as well as {right}",
+        "statistical": f"V{left} {task} {better} than {right}, {perhaps}",
     }
     strict = {
-        "negligible": "and are as strict",
-        "different": f"and are {stricter}",
-        "inconclusive": f"and may be {stricter}",
+        "negligible": "they are as strict",
+        "different": f"they are {stricter}",
+        "inconclusive": "whether they are as strict is open",
+        "statistical": f"they are {stricter}, {perhaps}",
     }
     for row, words, name in ((d, sharp, "d′"), (c, strict, "c")):
-        words["unreliable"] = f"no verdict on {name} ({codes_in_words(row['withheld'])})"
+        why = codes_in_words(row["withheld"]) if row["withheld"] else "more draws would settle it"
+        words["unreliable"] = f"no verdict on {name} ({why})"
+        if row["statistical"]:
+            words["inconclusive"] = words["statistical"]
     sizes = [interval_cell([x["mean"], x["lower"], x["upper"]], "+z.2f") for x in (d, c)]
-    text = f"{sharp[d['verdict']]} (difference in d′ {sizes[0]}), {strict[c['verdict']]}"
+    text = f"{sharp[d['verdict']]} (difference in d′ {sizes[0]}); {strict[c['verdict']]}"
+    text = text[0].upper() + text[1:]
     pair = f"{d['verdict']}, {c['verdict']}"
     return f"{text} (c {sizes[1]}). {ADVICE.get(pair, '')}".strip()
 
