@@ -1,6 +1,7 @@
 """Responses alone, without ratings: d′ and c of verdicts, by maximum likelihood and a posterior."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.integrate import trapezoid
@@ -8,6 +9,7 @@ from scipy.stats import norm
 
 import hmetad
 from hmetad.bayes.fitted import Fitted
+from hmetad.counts.judged import count_judged
 
 # Answers of NQ301 (Kamalloo et al., 2023): bad-fail, bad-pass; good-fail, good-pass.
 BEM = ((602, 72), (217, 599))
@@ -141,6 +143,21 @@ def test_the_likelihood_of_items_is_that_of_how_often_each_pattern_occurs(items)
             p = [own if bit else 1 - own for own, bit in zip(passed, bits, strict=True)]
             expected += number * np.log(trapezoid(norm.pdf(x) * np.prod(p, axis=0), x))
     assert found["loglik"].item() == pytest.approx(expected, abs=1e-5)
+
+
+def test_four_times_the_items_halve_the_errors_of_a_table_of_judged_outputs(items):
+    patterns = 4 * np.array(PATTERNS)
+    verdicts = np.repeat(np.tile(np.arange(8), 2), patterns.ravel())
+    trials = pd.DataFrame({"human": np.repeat([0, 1], patterns.sum(axis=1))}).reset_index()
+    trials = trials.assign(**{name: (verdicts >> (2 - k)) & 1 for k, name in enumerate(JUDGES)})
+    rows = trials.rename(columns={"index": "item"}).melt(["item", "human"], var_name="judge")
+    counts = count_judged(rows, by=["judge", "item"], label="human", verdict="value")
+    found, few = (hmetad.fit_mle(own, "judge_crossed") for own in (counts, items))
+    for name in ("dprime", "dprime_marginal", "c_marginal"):
+        se, half = of_judges(found, f"{name}_se"), of_judges(few, f"{name}_se") / 2
+        np.testing.assert_allclose(se, half, rtol=1e-3)
+        # A search ends within a thousandth of the errors.
+        assert (abs(of_judges(found, name) - of_judges(few, name)) < 2e-3 * se).all()
 
 
 def test_verdicts_that_are_missing_leave_out_their_judge_alone(items):
