@@ -44,6 +44,8 @@ STIMULI, CORRECT = ("S1", "S2"), ("wrong", "right")
 TYPE1 = Axes({"stimulus": STIMULI, "response": STIMULI})
 TYPE2 = Axes({"correct": CORRECT})
 TYPE1_DIMS, TYPE2_DIMS = TYPE1.dims, TYPE2.dims
+# Coordinates of a table of judged outputs that count outputs without a label, or weigh labels.
+POOL = frozenset(["pool", "weight", "weight_squared"])
 COUNT_TABLE = "a count table with dims stimulus, response and rating"
 # More options than any task has.
 MOST_OPTIONS = 1000

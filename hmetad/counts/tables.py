@@ -34,6 +34,7 @@ from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
 from hmetad.counts.checks import (
     CORRECT,
+    POOL,
     STIMULI,
     TYPE1_DIMS,
     TYPE2_DIMS,
@@ -199,6 +200,7 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
            [4, 6]])
     """
     refuse_no_counts(counts)
+    counts = counts.drop_vars(POOL & {*counts.coords})
     if "correct" not in counts.dims:
         table = sum_by_correctness(counts, response_conditional)
     elif response_conditional:

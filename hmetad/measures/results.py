@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hmetad.base.labels import check_same_names
 from hmetad.base.results import attrs_of
+from hmetad.counts.checks import POOL
 
 Floats = NDArray[np.float64]
 # Values in the dims of others, or further dims and values in both.
@@ -58,6 +59,7 @@ def described(
     Frozen({'cell': 1, 'bin': 3})
     """
     placed = {name: x if isinstance(x, tuple) else (x,) for name, x in values.items()}
+    like = like.drop_vars(POOL & {*like.coords})
     check_same_names(like.coords, [*placed, *(dim for *dims, _ in placed.values() for dim in dims)])
     result = xr.Dataset(coords=like.coords)
     for name, (*dims, x) in placed.items():

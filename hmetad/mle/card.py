@@ -20,7 +20,7 @@ from hmetad.base.notice import Notice, copy_notices, notice_attrs, notice_of, no
 from hmetad.base.notice_registry import step_values
 from hmetad.base.results import names_of
 from hmetad.base.threads import in_threads
-from hmetad.counts.checks import has_more_options
+from hmetad.counts.checks import POOL, has_more_options
 from hmetad.counts.reversed_scales import CLEAR_Z, with_scale_notices
 from hmetad.counts.tables import cell_labels, choice_z, high_ratio_notices
 from hmetad.measures.results import described
@@ -166,7 +166,7 @@ def fit_cells(
     flat = table.to_numpy().reshape(-1, *table.shape[len(first) :])
     coords: dict[str, Any] = {dim: table[dim].values for dim in inner if dim in table.coords}
     coords["cell"] = table["cell"].values if is_cells else [str(i + 1) for i in range(len(flat))]
-    like = table.isel(dict.fromkeys(inner, 0), drop=True)
+    like = table.drop_vars(POOL & {*table.coords}).isel(dict.fromkeys(inner, 0), drop=True)
     if "options" in like.coords:
         number = like["options"].broadcast_like(like).transpose(*first)
         coords["options"] = ("cell", number.to_numpy().ravel())

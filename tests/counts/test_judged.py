@@ -1,5 +1,7 @@
 """Outputs with a label and a verdict become labelled counts, and the pool's counts."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,10 @@ import xarray as xr
 from judged_trials import nq301, outputs, partly_labelled
 
 import hmetad
-from hmetad import InputError, count_judged, resample_interval, sdt, uvsdt
+from hmetad import InputError, count_judged, resample, resample_interval, sdt, uvsdt
 from hmetad.base.notice_registry import about_alone
 from hmetad.counts.resample import clusters_of
+from hmetad.measures import auroc2, type2_roc
 
 COLUMNS = {"by": (), "label": "human", "verdict": "verdict"}
 
@@ -89,6 +92,26 @@ def test_usual_words_for_good_and_bad_are_understood(words):
     told = [words[0] if verdict else words[1] for verdict in outputs()["verdict"]]
     table = count_judged(outputs(verdict=told), **COLUMNS)
     assert (table.values == count_judged(outputs(), **COLUMNS).values).all()
+
+
+QUICK = [sdt, uvsdt, type2_roc, auroc2]
+SLOW = [
+    hmetad.fit_mle,
+    hmetad.measure,
+    partial(resample, statistic=hmetad.measure, n=2, seed=1),
+    partial(hmetad.fit_mle, model="gaussian_noise"),
+]
+
+
+@pytest.mark.parametrize(
+    "function", [*QUICK, *(pytest.param(one, marks=pytest.mark.integration) for one in SLOW)]
+)
+def test_results_of_the_labelled_part_have_no_counts_of_the_pool(shared, function):
+    trials = partly_labelled(nq301(shared), number=700).drop(columns="item")
+    judges = pd.concat([trials.assign(judge=name, v=trials[name]) for name in ("bem", "gpt4")])
+    columns = {"by": "judge", "label": "human", "verdict": "v", "score": "bem_score"}
+    table = count_judged(judges, **columns)
+    xr.testing.assert_identical(function(table), function(table.drop_vars("pool")))
 
 
 def test_swapping_the_names_of_good_and_bad_keeps_dprime_and_turns_c(shared):
