@@ -34,6 +34,7 @@ from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials, guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
 from hmetad.rows.files import scan_table
+from hmetad.rows.values import series_with_points
 
 with warnings.catch_warnings():
     # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.
@@ -170,8 +171,9 @@ def describe(path: str | Path) -> pd.DataFrame:
 
 def table_of(path: str | Path) -> pd.DataFrame:
     """Tables of a path as one, with numbers for decimal commas."""
-    rows = scan_table(path)
-    return rows.with_points(rows.columns).frame()
+    frame = scan_table(path).frame()
+    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    return frame.assign(**{str(name): series_with_points(frame[name]) for name in texts})
 
 
 @check_inputs()

@@ -118,7 +118,6 @@ def trials_in_use(
     check_roles(rows.columns, [*roles.items(), *grouping, *([] if n is None else [("n", n)])])
     rows = rows.with_texts(column for role, column in roles.items() if are_gaps(words.get(role)))
     rows = without_codes(rows, missing_codes, roles, words.get("stimulus"))
-    rows = rows.with_points([roles["confidence"]])
     return Trials(rows, roles, names["by"], names.get("covariates", []), n)
 
 

@@ -48,7 +48,7 @@ from hmetad.counts.columns import (
 )
 from hmetad.rows.quantiles import NumberColumn
 from hmetad.rows.queries import Rows, Tally, plain_value, regrouped
-from hmetad.rows.values import GAPS, refuse_unwritable
+from hmetad.rows.values import GAPS, NUMBER, refuse_unwritable
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
@@ -224,7 +224,6 @@ def text_as_confidence(
     refuse_unwritable(argument, texts.dropna())
     is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
     odd = texts[is_odd]
-    shown = next(iter(odd if len(odd) else texts.dropna()))
     first = pd.Series(dtype=object)
     if rows is not None:
         first = rows.first_rows([str(values.name)], MOST_LOOKED_AT).iloc[:, 0]
@@ -235,6 +234,7 @@ def text_as_confidence(
         )
         step = "That row is not among those that are counted: remove it, or make the value missing."
         return RatingError(argument, got, allowed, step)
+    shown = next(iter([*rest[rest.isin(odd)], *odd, *texts.dropna()]))
     counted = row_of(shown, first)
     if n is not None and len(odd):
         total = int(n[values.notna().to_numpy()].sum())
@@ -247,8 +247,11 @@ def text_as_confidence(
         f"Name the levels{named} in order, the least confident first, with {way}."
         for way in ("levels=", "--levels")
     )
+    if len(odd) and odd.map(NUMBER.fullmatch).notna().all():
+        command = "`hmetad import table FILE --decimal comma -o trials.csv`"
+        steps = (f"If the commas are decimal commas, read them by {command}.",)
     # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
-    if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
+    elif odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
         steps = (
             "`hmetad import table FILE --scale probability -o trials.csv` reads confidence from "
             "text such as 83%, and counts what it cannot read, which becomes a missing value; "

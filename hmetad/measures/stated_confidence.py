@@ -45,6 +45,7 @@ from hmetad.measures.items import (
     with_units,
 )
 from hmetad.measures.results import Placed, described
+from hmetad.rows.queries import Rows
 from hmetad.rows.tables import TableLike, rows_of
 
 type Floats = NDArray[np.float64]
@@ -211,10 +212,10 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     rows = named_rows(rows_of(trials, text=text_columns(by)), [confidence], by)
     names = column_names("by", by)
     check_roles(rows.columns, [("confidence", confidence), *(("by", name) for name in names)])
-    frame = rows.with_points([confidence]).frame([confidence, *names])
+    frame = rows.frame([confidence, *names])
     frame, right, dropped = complete_rows(frame, np.ones(len(frame), int), frame.isna())
     cell, cells = cells_of(frame, names, [])
-    value = finite_confidence(frame[confidence])
+    value = finite_confidence(frame[confidence], rows)
     # Nothing is said of right and wrong.
     by_cell = CellTrials(cell, right, value, cell, cells, cells, {}, [*rows.notices, *dropped])
     forecasts, found = count_forecasts(by_cell), by_cell.found
@@ -261,7 +262,7 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
     correct, confidence = graded.correct, graded.confidence
     text = text_columns(graded.by)
     rows = named_rows(rows_of(graded.trials, text=text), columns.values(), graded.by)
-    rows = rows.spelled(text_columns(graded.cluster)).with_points([confidence])
+    rows = rows.spelled(text_columns(graded.cluster))
     by = column_names("by", graded.by)
     units = units_of(rows, by, graded.cluster)
     drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]
@@ -273,7 +274,7 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
     if are_wrong and by:
         absent = absent_rows(trials, by, graded.over, needed_item(item))
         trials = pd.concat([trials, absent.drop(columns=[correct, confidence])], ignore_index=True)
-    value = finite_confidence(trials[confidence])
+    value = finite_confidence(trials[confidence], rows)
     # Confidence joins the kinds only as there or missing: its values may all be different.
     is_there = np.where(np.isnan(value), np.nan, 0.0)
     used = trials[[*columns.values(), *by]].assign(**{confidence: is_there})
@@ -334,13 +335,16 @@ def few_trials(trials: xr.DataArray) -> list[Notice]:
 # What trials may be
 
 
-def finite_confidence(column: pd.Series) -> Floats:
-    """Confidence as numbers, NaN where it is missing, without errors of rounding beyond 0 to 1."""
+def finite_confidence(column: pd.Series, rows: Rows) -> Floats:
+    """Confidence as numbers, NaN where it is missing, without errors of rounding beyond 0 to 1.
+
+    An error looks for the row of a text in `rows`.
+    """
     argument, allowed = f"confidence column {str(column.name)!r}", "finite numbers"
     is_number = pd.api.types.is_numeric_dtype(column)
     if not is_number and any(isinstance(value, str) for value in column.tolist()):
         once = np.ones(len(column), dtype=np.int64)
-        raise text_as_confidence(argument, column, once, allowed)
+        raise text_as_confidence(argument, column, once, allowed, rows)
     if column.dtype == object:
         present = column.notna().to_numpy()
         known = plain_array(argument, column[present])

@@ -337,8 +337,8 @@ def scan_table(
     ----------
     paths : path or sequence of paths
         Files, folders of files, or patterns with ``*``; all of one kind: .csv, .tsv, .jsonl or
-        .parquet, all but the last maybe packed (.csv.gz, .csv.zst). Delimiters and decimal commas
-        are found as by `read_table`.
+        .parquet, all but the last maybe packed (.csv.gz, .csv.zst). Delimiters are found as by
+        `read_table`.
     text : sequence of str
         Columns of a CSV or TSV to keep as text as it stands.
 

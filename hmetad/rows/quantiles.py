@@ -7,8 +7,7 @@ those of bins in which a cut may lie.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -18,11 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.base.errors import NumberError
-from hmetad.rows.database import Opened, literal, number_of
+from hmetad.rows.database import Opened, literal
 from hmetad.rows.queries import Rows, Tally, groupable, no_rows, plain_value
-from hmetad.rows.values import GAPS, NUMBER, THOUSANDS, texts_with_points
+from hmetad.rows.values import GAPS
 
-BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
 # Texts that an error looks at.
 MOST_TEXTS = 1000
 # A bin is the sign, the exponent and 12 bits of the fraction of a number, so that bins rise with
@@ -147,15 +145,9 @@ class NumberColumn:
             yield replace(table, select=select)
 
     @property
-    def has_points(self) -> bool:
-        """Whether decimal commas are points."""
-        return self.rows.own_names([self.column])[0] in self.rows.points
-
-    @property
-    def codes(self) -> set[str | float]:
-        """Values that are missing ones, "9,5" as 9.5 where decimal commas are points."""
-        codes = {*self.rows.codes.get(self.rows.own_names([self.column])[0], ())}
-        return codes | {*map(plain_value, texts_with_points(codes) if self.has_points else ())}
+    def codes(self) -> Set[str | float]:
+        """Values that are missing ones."""
+        return self.rows.codes.get(self.rows.own_names([self.column])[0], frozenset())
 
     def number_in(self, table: Opened) -> tuple[str, str]:
         """SQL for the number, NULL where missing, and for a text that is not a number."""
@@ -165,8 +157,6 @@ class NumberColumn:
         number, wrong = table.number_in(-1), "NULL::VARCHAR"
         if not table.has_numbers(-1):
             text = table.text_in(-1)
-            if self.has_points and table.frame(decimal_commas(text))["are_decimal"].item():
-                number = number_of(with_point(text))
             gaps = ", ".join(map(literal, GAPS))
             wrong = f"CASE WHEN {number} IS NULL AND {text} NOT IN ({gaps}) THEN {text} END"
         if codes := doubles(code for code in self.codes if isinstance(code, float)):
@@ -250,21 +240,3 @@ def looked_at(values: Sequence[float], number: str) -> str:
 def doubles(values: Iterable[float]) -> str:
     """SQL for a list of numbers."""
     return ", ".join(f"'{float(value)!r}'::DOUBLE" for value in values)
-
-
-def with_point(text: str) -> str:
-    """SQL for a text, with a point for the decimal comma of a number."""
-    bare = f"trim({text}, {literal(BLANKS)})"
-    return f"(CASE WHEN {is_like(text, NUMBER)} THEN replace({bare}, ',', '.') ELSE {text} END)"
-
-
-def decimal_commas(text: str) -> str:
-    """SQL for whether one of the texts of a column has a comma that cannot part thousands."""
-    is_decimal = f"{is_like(text, NUMBER)} AND NOT {is_like(text, THOUSANDS)}"
-    return f"SELECT coalesce(bool_or({is_decimal}), false) AS are_decimal FROM trials"
-
-
-def is_like(text: str, pattern: re.Pattern[str]) -> str:
-    """SQL for whether a text with a comma is like a pattern, blanks aside."""
-    bare = f"trim({text}, {literal(BLANKS)})"
-    return f"(contains({text}, ',') AND regexp_full_match({bare}, {literal(pattern.pattern)}))"

@@ -27,7 +27,6 @@ from hmetad.base.errors import (
 )
 from hmetad.base.notice import Notice
 from hmetad.rows.database import Opened, UngroupableError
-from hmetad.rows.values import with_points
 
 type Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
@@ -102,8 +101,6 @@ class Rows:
         Columns that are called otherwise here: {name here: name in the table}.
     codes : mapping of str to set, optional
         Values that are missing ones, by the column of the table.
-    points : frozenset of str, optional
-        Columns of the table in which decimal commas are points.
     texts : frozenset of str, optional
         Columns of the table that stay text as it stands, in files of texts.
     costly : frozenset of str, optional
@@ -117,7 +114,6 @@ class Rows:
     source: Source
     names: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Set[str | float]] = field(default_factory=dict)
-    points: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     costly: frozenset[str] = frozenset()
     notices: tuple[Notice, ...] = ()
@@ -179,10 +175,6 @@ class Rows:
         more = {name: frozenset(self.codes.get(name, ())) | known for name in own}
         return replace(self, codes={**self.codes, **more}) if known else self
 
-    def with_points(self, columns: Iterable[str]) -> Rows:
-        """The same rows, "0,85" read as 0.85 in some columns: of files, and of pandas."""
-        return replace(self, points=self.points | {self.names.get(x, x) for x in columns})
-
     def with_texts(self, columns: Iterable[str]) -> Rows:
         """The same rows, some columns of files of texts as they stand: "NA" is a label there."""
         return replace(self, texts=self.texts | {self.names.get(x, x) for x in columns})
@@ -202,15 +194,8 @@ class Rows:
         return found if own == wanted else found.set_axis(wanted, axis=1)
 
     def cleaned(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Values without codes for missing ones and decimal commas; names are the table's."""
-        names = frame.columns.tolist()
-        coded = [name for name in names if name in self.codes]
-        points = [name for name in names if name in self.points]
-        for name in coded:
-            frame = blanked(name, self.codes[name], frame)
-        frame = with_points(points, frame)
-        # Now 9.5 is what was "9,5".
-        for name in (name for name in coded if name in points):
+        """Values without codes for missing ones; names are the table's."""
+        for name in (name for name in frame.columns.tolist() if name in self.codes):
             frame = blanked(name, self.codes[name], frame)
         return frame
 

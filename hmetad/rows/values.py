@@ -6,7 +6,7 @@ Column of texts → column of their values, of one type for all of its rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -104,39 +104,28 @@ def numbers_of(texts: NDArray[np.object_], decimal: str) -> NDArray[Any] | None:
     return numbers.to_numpy() if len(numbers) else np.zeros(0)
 
 
-def with_points(columns: Sequence[str], frame: pd.DataFrame) -> pd.DataFrame:
-    """Table with points for the decimal commas of numbers, in some columns.
+def series_with_points(column: pd.Series) -> pd.Series:
+    """Column of texts, as numbers where all are numbers and some have a decimal comma.
 
     Words stay, and so do numbers of a column in which each comma may part thousands.
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"sure": ["0,85", None, "1"], "rt": ["1,234", "0,5", "?"]})
-    >>> with_points(["sure", "rt"], frame).to_dict("list")
-    {'sure': [0.85, nan, 1.0], 'rt': ['1.234', '0.5', '?']}
+    >>> series_with_points(pd.Series(["0,85", None, "1"])).tolist()
+    [0.85, nan, 1.0]
+    >>> series_with_points(pd.Series(["1,234", "0,5", "?"])).tolist()
+    ['1.234', '0.5', '?']
     """
-    texts = [name for name in columns if not pd.api.types.is_numeric_dtype(frame[name])]
-    return frame.assign(**{name: series_with_points(frame[name]) for name in texts})
-
-
-def series_with_points(column: pd.Series) -> pd.Series:
-    """Column of texts, as numbers where all are numbers and some have a decimal comma."""
     try:
         places, levels = pd.factorize(column)
     except TypeError:
         # Lists and records are not numbers; counting them raises an error that names their type.
         return column
-    texts = texts_with_points(levels)
-    if texts == [*levels]:
+    commas = {x for x in levels if isinstance(x, str) and NUMBER.fullmatch(x)}
+    if all(map(THOUSANDS.fullmatch, commas)):
         return column
+    texts = [x.strip().replace(",", ".") if x in commas else x for x in levels]
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
     values = (numbers if numbers.notna().all() else pd.Series(texts, dtype=object)).to_numpy()
     # A missing value has the last place.
     return pd.Series(np.append(values, np.nan)[places], column.index, name=column.name)
-
-
-def texts_with_points(values: Iterable[Any]) -> list[Any]:
-    """Values of a column, points for decimal commas, unless each comma may part thousands."""
-    commas = {x for x in values if isinstance(x, str) and NUMBER.fullmatch(x)}
-    are_decimal = not all(map(THOUSANDS.fullmatch, commas))
-    return [x.strip().replace(",", ".") if are_decimal and x in commas else x for x in values]

@@ -4,9 +4,7 @@ import pandas as pd
 import pytest
 
 from hmetad.base.errors import InputError
-from hmetad.counts.counting import count_correct
 from hmetad.logs.trial_tables import read_trials
-from hmetad.rows.tables import rows_of
 
 NUMBERS = [0.85, -1.5, 0.123456789012345, 1e-7]
 TEXTS = ["0,85", "-1,5", "0,123456789012345", "1,0e-7"]
@@ -115,7 +113,3 @@ def test_one_sure_comma_says_what_those_of_the_column_are_wherever_it_is_read(wr
     path = write("t.csv", "correct;confidence", *(f"{i % 3 % 2};{x}" for i, x in enumerate(said)))
     trials = read_trials(path)
     assert trials["confidence"].tolist()[:4] == [0.912, 1, 1.234, 0.5]
-    read = rows_of(path).with_points(["confidence"]).frame()
-    assert read["confidence"].tolist() == trials["confidence"].tolist()
-    of_file, of_frame = (count_correct(x, quantiles=4) for x in (path, trials))
-    assert of_file.equals(of_frame)

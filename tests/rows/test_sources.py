@@ -9,6 +9,7 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 
 import dask.dataframe as dd
 import duckdb
@@ -24,7 +25,7 @@ from distributed import LocalCluster
 from hmetad import bin_confidence, count_correct, count_trials, notices
 from hmetad.base.errors import InputError
 from hmetad.logs import scan_table
-from hmetad.measures import calibration, measure_trials, resample_trials
+from hmetad.measures import calibration, measure_trials, resample_trials, scale_report
 from hmetad.rows import queries
 from hmetad.rows.database import shared
 from hmetad.rows.tables import rows_of
@@ -75,7 +76,7 @@ def files(frame, folder):
     """The trials as files of several kinds, each by the name of the kind."""
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_csv(folder / "t.tsv", index=False, sep="\t")
-    frame.to_csv(folder / "semicolons.csv", index=False, sep=";", decimal=",")
+    frame.to_csv(folder / "semicolons.csv", index=False, sep=";")
     (folder / "t.jsonl").write_text(as_json_lines(frame), encoding="utf-8")
     frame.to_parquet(folder / "t.parquet", row_group_size=1000)
     with gzip.open(folder / "t.csv.gz", "wb") as file:
@@ -202,17 +203,15 @@ def test_quantiles_of_hard_numbers_are_exact():
 
 
 @pytest.mark.parametrize("sign", [";", "\t"])
-def test_confidence_has_decimal_commas_and_names_stay_text(tmp_path, sign):
-    """As by write.csv2 of R: a whole number has none, and what names something is no number."""
+def test_names_with_decimal_commas_stay_text(tmp_path, sign):
+    """As by write.csv2 of R, with confidence in whole percent."""
     rng = np.random.default_rng(3)
     n = 2400
     names = {"model": ["4,1", "4,10"] * (n // 2), "item": [f"1,{1 + i % 40}" for i in range(n)]}
-    confidence = rng.choice([0.25, 0.5, 0.75, 1.0], n)
-    frame = pd.DataFrame({**names, "correct": rng.random(n) < confidence, "sure": confidence})
-    texts = [f"{value:g}".replace(".", ",") for value in confidence]
-    texts = [f"{text}\u00a0" if text == "0,5" and i % 7 else text for i, text in enumerate(texts)]
+    sure = rng.choice([25, 50, 75, 100], n)
+    frame = pd.DataFrame({**names, "correct": 100 * rng.random(n) < sure, "sure": sure})
     path = tmp_path / "t.csv"
-    frame.assign(sure=texts).to_csv(path, index=False, sep=sign)
+    frame.to_csv(path, index=False, sep=sign)
     asked = {"by": "model", "confidence": "sure"}
     found, expected = (measure_trials(x, **asked) for x in (path, frame))
     np.testing.assert_array_equal(found["auroc2"], expected["auroc2"])
@@ -220,12 +219,25 @@ def test_confidence_has_decimal_commas_and_names_stay_text(tmp_path, sign):
     drawn, again = (
         resample_trials(x, cluster="item", n=20, seed=1, **asked) for x in (path, frame)
     )
-    np.testing.assert_array_equal(drawn["brier"], again["brier"])
-    rated, plain = (count_correct(x, quantiles=3, **asked) for x in (path, frame))
-    np.testing.assert_array_equal(rated, plain)
-    frame.assign(sure="1,234").to_csv(path, index=False, sep=sign)
-    with pytest.raises(InputError, match="text such as '1,234'"):
-        measure_trials(path, **asked)
+    np.testing.assert_array_equal(drawn["auroc2"], again["auroc2"])
+
+
+@pytest.mark.parametrize("values", [["1", "0,85", "0,5"], ["1", "1,234"]])
+@pytest.mark.parametrize(
+    "count",
+    [
+        measure_trials,
+        count_correct,
+        partial(count_correct, quantiles=2),
+        scale_report,
+    ],
+)
+def test_decimal_commas_are_refused_with_the_first_value_and_its_row(tmp_path, count, values):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"correct": 1, "confidence": values}).to_csv(path, index=False, sep=";")
+    step = "hmetad import table FILE --decimal comma"
+    with pytest.raises(InputError, match=rf"{step}.*such as '{values[1]}'.*row 2"):
+        count(path)
 
 
 def test_rows_may_stand_for_many_trials(trials, tmp_path):
