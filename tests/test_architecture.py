@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2068,
     "counts": 3419,
     "likelihood": 3861,
-    "logs": 2569,
+    "logs": 2542,
     "measures": 2801,
     "mle": 2383,
     "plots": 1717,

@@ -1,17 +1,15 @@
 """Details of lighteval.
 
 Path of a details_<task>_<time>.parquet, or of a folder with such files → DataFrame of trials.
-Source: the details of lighteval 0.6 to 0.13, as --save-details writes them (its Doc, ModelResponse
-and Detail; the last of versions up to 0.10 is flat).
+Source: the details of lighteval since 0.11, as --save-details writes them (its Doc, ModelResponse
+and metric).
 """
 
-import ast
 import hashlib
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +39,8 @@ from hmetad.rows.files import read_table
 ALLOWED = "details of lighteval, as --save-details writes them"
 TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.:+-]+"
 NAME = re.compile(rf"details_(?P<task>.+)_(?P<run>{TIME})\.parquet")
-# Tables of mixed types were written as text, as Python shows values.
-LONGEST_LITERAL = 200_000
-DEEPEST_LITERAL = 20
-BRACKETS = re.compile(r"[\[\](){}]")
 # Metrics that grade the winner of a vote, of old versions too: "maj@8".
 VOTE = re.compile(r"maj@(?:n:n=)?(?P<number>[0-9]+)")
-SIGNS = re.compile(r"(?:[-+~][ \t]*){10}")
 
 
 @check_inputs()
@@ -142,7 +135,6 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
     chosen = of_task(choices.metric, file.task)
     for number, (doc, response, metrics) in enumerate(parts):
         options = [safe_text(one) for one in as_values(doc.get("choices"))]
-        options = options or [safe_text(one) for one in as_values(doc.get("gold"))]
         text = json.dumps([safe_text(doc.get("query")), options], ensure_ascii=False)
         meta: dict[str, Any] = {"task": file.task, "model": file.model, "run": file.run}
         meta["id"] = doc["id"] if isinstance(doc.get("id"), str) and doc["id"] else number
@@ -150,8 +142,6 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
         meta["item"] = hashlib.sha256(text.encode()).hexdigest()
         golds = as_values(doc.get("gold_index"))
         right = [one for one in golds if is_whole(one) and 0 <= one < len(options)]
-        if not golds and as_values(doc.get("gold")):
-            right = [*range(len(options))]
         scored = [log_likelihood(value) for value in as_values(response.get("logprobs"))]
         if len(options) > 1 and scored:
             found = option_values(scored, options, right, choices)
@@ -171,24 +161,14 @@ def samples_of(file: LogFile, choices: Choices) -> Iterator[Sample]:
 def parts_of(
     row: Mapping[Any, Any], place: str
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Question, response and metrics of a row of a new or an old table."""
-    if "doc" in row:
-        doc, response = plain(row["doc"]), as_dict(plain(row.get("model_response")))
-        metrics = plain(row.get("metric"))
-    else:
-        doc = {name: plain(row.get(name)) for name in ("choices", "gold_index", "gold")}
-        doc["query"] = plain(row.get("example")) or plain(row.get("full_prompt"))
-        # Texts, log-likelihoods, or pairs of these with a truth value.
-        said = as_values(plain(row.get("predictions")))
-        if not any(isinstance(one, str) for one in said):
-            said = [one[0] if isinstance(one, list) and one else one for one in said]
-        are_texts = any(isinstance(one, str) for one in said)
-        response, metrics = {"text" if are_texts else "logprobs": said}, plain(row.get("metrics"))
+    """Question, response and metrics of a row."""
+    doc, response, metrics = (plain(row.get(x)) for x in ("doc", "model_response", "metric"))
     if not isinstance(doc, dict) or not isinstance(metrics, dict) or not metrics:
-        got = "a row without 'doc' and 'metric', or 'choices' and 'metrics'"
-        raise FileError(place, got, "a sample of lighteval's details")
+        step = "Save details again if lighteval 0.10 or older wrote them."
+        got = "a row without 'doc' and 'metric'"
+        raise FileError(place, got, "a sample of lighteval's details", step)
     known = {str(name): value for name, value in metrics.items() if value is not None}
-    return doc, response, known
+    return doc, as_dict(response), known
 
 
 def option_values(
@@ -254,24 +234,14 @@ def only_metric(samples: Sequence[Mapping[str, Any]], file: LogFile) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Value with lists for arrays; text of older tables that shows a list or an object is one."""
+    """Value with lists for arrays."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
-    is_shown = isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}"
-    if not is_shown or len(value) > LONGEST_LITERAL or SIGNS.search(value):
-        return value
-    depths = accumulate(1 if one in "[({" else -1 for one in BRACKETS.findall(value))
-    if max(depths, default=0) > DEEPEST_LITERAL:
-        return value
-    # Only literals are read, of little depth: nothing in the text is run.
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return value
+    return value
 
 
 def as_values(value: Any) -> list[Any]:

@@ -1,8 +1,7 @@
-"""Details of lighteval are read, of new tables and of old ones.
+"""Details of lighteval are read.
 
 The tables in data/lighteval were written by lighteval 0.13.0 (`lighteval custom`, --save-details)
-with a model of fixed answers; only their names have "-" for "|". Older tables are built here after
-the class DetailsLogger.Detail of lighteval 0.6.
+with a model of fixed answers; only their names have "-" for "|".
 """
 
 from pathlib import Path
@@ -42,11 +41,6 @@ def new(logprobs=(-1.0, -2.0), gold=0, text=(), options=(" a", " b"), name="0", 
     return {"doc": doc, "model_response": response, "metric": metrics or {"acc": 1}}
 
 
-def old(predictions=(-1.0, -2.0), gold=(0,), options=("a", "b"), **metrics):
-    row = {"example": "q", "choices": list(options), "gold_index": list(gold)}
-    return row | {"predictions": list(predictions), "metrics": metrics or {"acc": 1}}
-
-
 def test_options_become_probabilities_as_the_tool_scored_them():
     trials = read_log("auto", LOGS, task=CHOICE).sort_values("id")
     assert trials["model"].unique().tolist() == ["house/fixed"]
@@ -69,16 +63,11 @@ def test_responses_state_their_confidence():
 @pytest.mark.parametrize(
     "row",
     [
-        old(),
-        {
-            name: str(value)
-            for name, value in old(predictions=[[-1.0, False], [-2.0, True]]).items()
-        },
         new(),
         new(logprobs=[-1.0, -2.0, -5.0, -1.0]),
     ],
 )
-def test_old_tables_text_and_unconditioned_options_say_the_same(write, row):
+def test_unconditioned_options_change_nothing(write, row):
     path = write([row])
     assert recognise_kind(path) == "lighteval"
     trials = read_lighteval(path)
@@ -90,9 +79,8 @@ def test_old_tables_text_and_unconditioned_options_say_the_same(write, row):
 
 
 def test_generation_tasks_have_text_and_several_responses_agree(write):
-    row = {"example": "q", "choices": [], "gold_index": [], "gold": ["4"], "metrics": {"em": 1}}
-    old_one = write([row | {"predictions": ["4\nConfidence: 90%"]}])
-    trials = read_lighteval(old_one, field="confidence")
+    row = new(logprobs=[], text=["4\nConfidence: 90%"], options=["4"], em=1)
+    trials = read_lighteval(write([row]), field="confidence")
     assert trials[["target", "correct", "confidence"]].values.tolist() == [["4", True, 0.9]]
     row = new(logprobs=[], text=["#### 4", "#### 5", "?"], options=["4"], **{"pass@1": 1})
     trials = read_lighteval(write([row]), answer_pattern="#### ([0-9])")
@@ -167,10 +155,15 @@ def test_runs_and_metrics_are_chosen(write, tmp_path):
         read_lighteval(path, metric="qme")
 
 
-@pytest.mark.parametrize(
-    "text", ["[" * 100 + "]" * 100, "[" + "-" * 1000 + "1]", "[" + "1, " * 10**5 + "1]", "[a()]"]
-)
-def test_text_that_is_no_plain_list_is_left_as_it_is(write, text):
-    row = {name: str(value) for name, value in old().items()} | {"predictions": text}
+@pytest.mark.parametrize("text", ["[1, 2]", "{'a': 1}", "[a()]"])
+def test_text_that_looks_like_a_list_stays_text(write, text):
+    row = new(logprobs=[], text=[text], options=[text], em=1)
     trials = read_lighteval(write([row]))
-    assert trials["confidence"].isna().all()
+    assert trials[["chosen", "target"]].values.tolist() == [[text, text]]
+
+
+def test_tables_of_old_versions_are_refused(write):
+    row = {"example": "q", "choices": ["a", "b"], "gold_index": [0]}
+    row |= {"predictions": [-1.0, -2.0], "metrics": {"acc": 1}}
+    with pytest.raises(InputError, match=r"lighteval 0\.10 or older.*without 'doc' and 'metric'"):
+        read_lighteval(write([row]))
