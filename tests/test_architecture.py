@@ -68,7 +68,7 @@ MOST_LINES = {
     "mle": 2383,
     "plots": 1717,
     "report": 3763,
-    "rows": 1277,
+    "rows": 1269,
     "simulate": 1284,
     "specs": 1768,
     "studies": 1862,

@@ -19,7 +19,7 @@ import duckdb
 import pandas as pd
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.errors import FileError, InputError, KindError, nearest
+from hmetad.base.errors import FileError, InputError, nearest
 from hmetad.base.files import (
     PACKED,
     TABLES,
@@ -55,7 +55,7 @@ from hmetad.rows.texts import (
     refuse_questions,
     sniffed_delimiter,
 )
-from hmetad.rows.values import GAPS, typed_column
+from hmetad.rows.values import typed_column
 
 MOST_COLUMNS = 10_000
 # Lines of a JSON Lines file in which names of columns are looked for.
@@ -313,8 +313,8 @@ def read_table(
     ------
     InputError
         If there is no such file, it has another suffix, is empty, cannot be read as what its
-        suffix says, has lines that no delimiter splits alike, a name twice, more than 10,000
-        columns or, in a text below 64 MiB, its header again among the rows.
+        suffix says, has lines that no delimiter splits alike, a name twice, or more than 10,000
+        columns.
     """
     rows = rows_of_files({Path(path): {}}, text, delimiter, decimal)
     frame = rows.source.finished(rows.source.head(rows.columns, None), rows.texts)
@@ -434,25 +434,14 @@ def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str 
 
 
 def is_irregular(file: Scanned) -> bool:
-    """Whether a text of moderate size is not as DuckDB reads them, as if it has short rows.
-
-    Raises an error if a row has the names of all columns.
-    """
+    """Whether a text of moderate size is not as DuckDB reads them, as if it has short rows."""
     if file.readable.stat().st_size >= SMALL:
         return False
-    same = " AND ".join(f"coalesce(own{k}, '') = {literal(x)}" for k, x in enumerate(file.header))
-    rows = f"SELECT *, row_number() OVER () AS place FROM {file.table([])}"
     try:
         with reading_files([file]) as connection:
-            found = connection.execute(f"SELECT min(place) FROM ({rows}) WHERE {same}").fetchall()
+            connection.execute(f"SELECT count(COLUMNS(*)) FROM {file.table([])}").fetchall()
     except InputError as error:
         return any(reason in str(error) for reason in ("Expected Number", "invalid state"))
-    names = pd.Series(file.header, dtype=object)
-    is_telling = (pd.to_numeric(names, errors="coerce").isna() & ~names.isin(GAPS)).any()
-    if is_telling and found[0][0] is not None:
-        got = f"its header again in row {found[0][0]:,}"
-        step = "Perhaps files were joined with their headers; remove all but the first."
-        raise KindError(str(file.path), got, "one header", step)
     return False
 
 

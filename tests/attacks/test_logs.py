@@ -21,11 +21,13 @@ from command_line import refused, run
 from hypothesis import strategies as st
 from scipy.io import savemat
 
+from hmetad import count_correct, count_trials
 from hmetad.base.errors import InputError
 from hmetad.logs import parse_confidence, read_log, read_table
 from hmetad.logs.json_files import json_value
 from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import Limits
+from hmetad.measures import measure_trials
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 EVAL, WHOLE = sorted((LOGS / "inspect").iterdir())
@@ -236,10 +238,6 @@ def test_a_zst_in_several_frames_is_read_to_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TABLE + TABLE, r"Expected one header.*its header again in row 7"),
-        (b"a,b\na,b\n1,2\n", "its header again in row 1"),
-        (b",b,NA\n0,1,2\n,b,NA\n", "its header again in row 2"),
-        (b"item,1\nx,2\nitem,1\n", "its header again in row 2"),
         (b"a,b,a\n1,2,3\n", "column 'a' twice"),
         (b"a,b\n1,2,3\n", "cannot be read"),
         (b"a,b\n1,2\n1,2,3\n", "cannot be read"),
@@ -257,6 +255,17 @@ def test_tables_that_would_be_misread_are_refused(content, message, tmp_path):
     path = write(tmp_path / f"t.{'csv' if isinstance(content, bytes) else 'parquet'}", content)
     with pytest.raises(InputError, match=message):
         read_table(path)
+
+
+def test_trials_with_their_header_again_among_the_rows_are_not_counted(tmp_path):
+    path = write(tmp_path / "t.csv", TABLE + TABLE)
+    with pytest.raises(InputError, match=r"got 4 labels: .*'stimulus' \(stimulus 1, response 0\)"):
+        count_trials(path, by="model")
+    rows = b"correct,confidence\n" + b"1,0.5\n0,0.2\n" * 3
+    path = write(tmp_path / "t.csv", rows + rows)
+    for count in (measure_trials, partial(count_correct, quantiles=2)):
+        with pytest.raises(InputError, match=r"text such as 'confidence'.*row 7"):
+            count(path)
 
 
 @pytest.mark.parametrize(
