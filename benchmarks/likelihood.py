@@ -76,11 +76,10 @@ def options_row(options: int, cells: int = 100, levels: int = 4) -> tuple[object
     b -= b.mean(-1, keepdims=True)
     numbers, gaps = np.full(cells, float(options)), two.gaps[:, 0]
     leads = two.d, two.m[:, 0]
-    shared = np.broadcast_to(gaps[:, None], (cells, options, levels - 1))
     p = [
         np.exp(alternatives.log_probabilities(*leads, gaps, numbers)).reshape(cells, 1, -1),
         np.exp(
-            alternatives.log_biased_probabilities(two.d, b, two.m[:, 0], b, shared, options=options)
+            alternatives.log_biased_probabilities(two.d, b, two.m[:, 0], b, gaps, options=options)
         ).reshape(cells, options, -1),
     ]
     counts = [rng.multinomial(400 // x.shape[1], x).reshape(cells, -1).astype(float) for x in p]

@@ -62,7 +62,7 @@ MOST_LINES = {
     "commands": 2663,
     "compare": 2068,
     "counts": 3419,
-    "likelihood": 3861,
+    "likelihood": 3836,
     "logs": 2542,
     "measures": 2801,
     "mle": 2383,

@@ -84,7 +84,7 @@ def test_margins_and_ratings_are_those_of_quadrature():
 
 def test_choices_with_biases_are_those_of_quadrature():
     b = np.array([0.5, 0.0, -0.2])
-    p = np.exp(log_biased_probabilities(R2, b, R2, b, np.ones((3, 1)) / R2, options=3))[0]
+    p = np.exp(log_biased_probabilities(R2, b, R2, b, np.ones(1) / R2, options=3))[0]
     np.testing.assert_allclose(p.sum(-1), [0.7871322948, 0.1228807266, 0.0899869786], atol=5e-11)
     np.testing.assert_allclose(p[:, 1], [0.5117061648, 0.0277921644, 0.0177580435], atol=5e-11)
 
@@ -197,18 +197,20 @@ def test_a_table_of_right_and_wrong_is_that_of_options_without_biases(options, d
 @pytest.mark.parametrize("rule", ["relative", "absolute"])
 @pytest.mark.parametrize("ratings", [2, 4])
 def test_two_options_are_the_meta_d_model(rule, ratings):
-    rng = np.random.default_rng(ratings)
-    counts = rng.poisson(9, (20, 8 * ratings // 2)).astype(float)
-    rows = rng.normal([1, 0, -0.2, *[-0.7] * 2 * (ratings - 1)], 0.4, (20, 2 * ratings + 1))
-    found = []
-    own = {"options": "2", "criteria": "by_response", "meta_criterion": rule}
-    for name, choices in (("meta-d", {"meta_criterion": rule}), ("biased-alternatives", own)):
-        value, slopes = np.zeros(20), np.zeros(rows.shape)
-        tape = tape_of(load_likelihood(name, **choices), ratings)
-        add_value_and_gradient(rows, counts, tape, value, slopes)
-        found.append((value, slopes))
-    np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-12)
-    np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-12, atol=1e-12)
+    rng, gaps = np.random.default_rng(ratings), ratings - 1
+    counts = rng.poisson(9, (20, 4 * ratings)).astype(float)
+    rows = rng.normal([1, 0, -0.2, *[-0.7] * gaps], 0.4, (20, 3 + gaps))
+    value, slopes = np.zeros(20), np.zeros(rows.shape)
+    family = load_likelihood("biased-alternatives", options="2", meta_criterion=rule)
+    add_value_and_gradient(rows, counts, tape_of(family, ratings), value, slopes)
+    # Both responses have the same gaps.
+    theirs = np.column_stack([rows, rows[:, 3:]])
+    other, by = np.zeros(20), np.zeros(theirs.shape)
+    tape = tape_of(load_likelihood("meta-d", meta_criterion=rule), ratings)
+    add_value_and_gradient(theirs, counts, tape, other, by)
+    by = np.column_stack([by[:, :3], by[:, 3 : 3 + gaps] + by[:, 3 + gaps :]])
+    np.testing.assert_allclose(value, other, rtol=1e-12)
+    np.testing.assert_allclose(slopes, by, rtol=1e-12, atol=1e-12)
 
 
 def test_right_and_wrong_of_two_options_are_the_meta_d_model_without_a_criterion():
@@ -233,8 +235,8 @@ def test_right_and_wrong_of_two_options_are_the_meta_d_model_without_a_criterion
 def test_other_labels_of_the_options_permute_their_biases():
     rng = np.random.default_rng(2)
     counts, order = rng.poisson(5, (4, 4, 3)).astype(float), np.array([2, 0, 3, 1])
-    b, meta_b, gaps = rng.normal(0, 0.5, 4), rng.normal(0, 0.5, 4), rng.uniform(0.2, 1, (4, 2))
-    parts = [[np.array([1.5, 1.2, 4]), b[p], meta_b[p], gaps[p].ravel()] for p in (range(4), order)]
+    b, meta_b, gaps = rng.normal(0, 0.5, 4), rng.normal(0, 0.5, 4), rng.uniform(0.2, 1, 2)
+    parts = [[np.array([1.5, 1.2, 4]), b[p], meta_b[p], gaps] for p in (range(4), order)]
     one, two = (np.concatenate(part)[None] for part in parts)
     value, slopes = biased_alternatives.log_likelihood(counts.reshape(1, -1), one, True)
     moved = counts[order][:, order].reshape(1, -1)

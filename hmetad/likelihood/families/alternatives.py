@@ -71,9 +71,10 @@ RULE, SCALE = CHOICES[:2]
 META_CRITERION = replace(RULE, description="Biases at the meta level (relative: M·b; absolute: b)")
 NOISE = Choice("noise", "Noise of the evidence of an option", ("normal", "gumbel"))
 OPTIONS = Choice("options", "Number of options", ())
-CRITERIA = Choice("criteria", "Criteria of the margin", ("shared", "by_response"))
 # Wider than elsewhere: models of language often give one rating in nine answers of ten.
-WIDE_GAP = replace(LOG_GAP, prior=Prior("Normal", mu=math.log(0.5), sigma=2))
+GAPS_OF_MARGIN = replace(
+    LOG_GAP, prior=Prior("Normal", mu=math.log(0.5), sigma=2), dims=("criterion",)
+)
 SYMMETRIC = OutcomeLayout({"correct": ("wrong", "right"), "rating": ()}, given=())
 METHOD = (
     "a choice among options with independent {noise} noise, by d′ of the choices, and meta-d′ and "
@@ -94,10 +95,10 @@ def alternatives(*, scale: str = "log_m", noise: str = "normal") -> Family:
     return Family(
         name="alternatives",
         title="A choice among m options, none of them preferred, and M of its confidence.",
-        parameters=(TYPE1[0], scale_parameter(scale, ()), replace(WIDE_GAP, dims=("criterion",))),
+        parameters=(TYPE1[0], scale_parameter(scale, ()), GAPS_OF_MARGIN),
         quantities=(
             *choice_quantities(scale, unit),
-            *margin_criteria(("criterion",), unit),
+            *margin_criteria(unit),
             Quantity("options", "number of options", in_posterior=False),
         ),
         arguments=("dprime", "meta_d", "gaps", "options"),
@@ -118,16 +119,11 @@ def alternatives(*, scale: str = "log_m", noise: str = "normal") -> Family:
 
 @cache
 def biased_alternatives(
-    *,
-    options: str = "4",
-    meta_criterion: str = "relative",
-    scale: str = "log_m",
-    criteria: str = "shared",
+    *, options: str = "4", meta_criterion: str = "relative", scale: str = "log_m"
 ) -> Family:
     """Record of the model with a bias for each of so many options."""
     m = number_of_options(options)
     labels = tuple(str(i + 1) for i in range(m))
-    own = ("response", "criterion") if criteria == "by_response" else ("criterion",)
     bias = Parameter(
         "bias",
         "orthonormal contrasts of the biases of options",
@@ -139,24 +135,20 @@ def biased_alternatives(
     return Family(
         name="biased-alternatives",
         title="A choice among m options, with a bias for each, and M of its confidence.",
-        parameters=(TYPE1[0], bias, scale_parameter(scale, ()), replace(WIDE_GAP, dims=own)),
+        parameters=(TYPE1[0], bias, scale_parameter(scale, ()), GAPS_OF_MARGIN),
         quantities=(
             *choice_quantities(scale, DIFFERENCE),
             *bias_quantities(m, meta_criterion),
-            *margin_criteria(own, DIFFERENCE),
-            gaps_by_response(m, own),
+            *margin_criteria(DIFFERENCE),
         ),
-        arguments=("dprime", "biases", "meta_d", "meta_biases", "gaps_by_response"),
+        arguments=("dprime", "biases", "meta_d", "meta_biases", "gaps"),
         log_probabilities=partial(log_biased_probabilities, options=m),
         **about_efficiency(scale, "choices"),
         tabulated=("dprime", "meta_d", "m_ratio"),
         method=BIASED_METHOD,
         limits=LIMITS,
-        choices=(OPTIONS, META_CRITERION, SCALE, CRITERIA),
-        chosen={
-            "options": options, "meta_criterion": meta_criterion, "scale": scale,
-            "criteria": criteria,
-        },
+        choices=(OPTIONS, META_CRITERION, SCALE),
+        chosen={"options": options, "meta_criterion": meta_criterion, "scale": scale},
         choose=biased_alternatives,
         compiled_kernel="biased_alternatives",
         compiled_arguments=("dprime", "meta_d", float(m), "biases", "meta_biases", "gaps"),
@@ -165,7 +157,7 @@ def biased_alternatives(
             {"stimulus": labels, "response": labels, "rating": ()},
             others={"contrast": labels[:-1]},
         ),
-    )  # fmt: skip
+    )
 
 
 def number_of_options(options: str) -> int:
@@ -197,8 +189,9 @@ def choice_quantities(scale: str, unit: str) -> tuple[Quantity, ...]:
     )
 
 
-def margin_criteria(dims: tuple[str, ...], unit: str) -> tuple[Quantity, ...]:
+def margin_criteria(unit: str) -> tuple[Quantity, ...]:
     """Gaps, from their logarithms or from criteria, and criteria of the margin."""
+    dims = GAPS_OF_MARGIN.dims
     return (
         gaps_from_logarithms(dims),
         intermediate("gaps", dims, ("criteria",), gaps_of_criteria),
@@ -217,15 +210,6 @@ def gaps_of_criteria(v: Values, xp: Arrays) -> Array:
     """Distances between criteria, from 0 on."""
     criteria = v["criteria"]
     return xp.diff(xp.concat([xp.zeros_like(criteria[..., :1]), criteria], axis=-1))
-
-
-def gaps_by_response(options: int, own: tuple[str, ...]) -> Quantity:
-    """Gaps for each response, where it has its own and where all have the same."""
-
-    def compute(v: Values, xp: Arrays) -> Array:
-        return v["gaps"] if "response" in own else xp.stack([v["gaps"]] * options, axis=-2)
-
-    return intermediate("gaps_by_response", ("response", "criterion"), ("gaps",), compute)
 
 
 def bias_quantities(options: int, meta_criterion: str) -> tuple[Quantity, ...]:
@@ -358,8 +342,8 @@ def log_biased_probabilities(
         As in `log_probabilities`.
     biases, meta_biases : array, shape (..., m)
         Of the options, at the decision and at the meta level, in SDs of one option.
-    gaps : array, shape (..., m, K - 1)
-        Distances between criteria of the margin, by response.
+    gaps : array, shape (..., K - 1)
+        Distances between criteria of the margin.
     options : int
         m, the number of options.
     xp : Arrays, optional
@@ -373,12 +357,12 @@ def log_biased_probabilities(
     Examples
     --------
     >>> b = np.array([0.5, 0.0, -0.2])
-    >>> p = np.exp(log_biased_probabilities(SQRT2, b, SQRT2, b, np.ones((3, 1)) / SQRT2, options=3))
+    >>> p = np.exp(log_biased_probabilities(SQRT2, b, SQRT2, b, np.ones(1) / SQRT2, options=3))
     >>> p[0].sum(-1).round(6), p[0, :, 1].round(6)  # stimulus 1: responses, and with rating 2
     (array([0.787132, 0.122881, 0.089987]), array([0.511706, 0.027792, 0.017758]))
     """
-    # Of each stimulus the same.
-    y = edges_of_gaps(gaps, xp)[..., None, :, :]
+    # The same for each stimulus and response.
+    y = edges_of_gaps(gaps, xp)[..., None, None, :]
     rest = np.array([[j for j in range(options) if j != r] for r in range(options)])
 
     def log_areas(d: Array, b: Array, y: Array) -> Array:

@@ -33,14 +33,10 @@ from hmetad.likelihood.tails import FAR, fill_tails
 
 type Floats = NDArray[np.float64]
 type Rooms = tuple[Floats, Floats]
-# The first choice that is summed over, and the one after the last.
-type Choices = tuple[int, int]
-# The same, and columns of the derivatives.
-type Level = tuple[int, int, Columns]
 type Found = tuple[Floats, Floats, Floats, Floats]
 
 # Columns of the arguments: d′, meta-d′, number of options; then their biases, those of the meta
-# level, and gaps, of all responses or of each.
+# level, and gaps.
 D, META, OPTIONS, BIASES = range(4)
 SQRT2 = math.sqrt(2)
 # Rows of the functions at every edge and option: arguments, then hazards φ/Φ; Φ of x - y - b_j and
@@ -62,7 +58,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
         Of right options, choices and ratings.
     at : array, shape (cells, 3 + 2m + gaps)
         Columns: d′, meta-d′, m (the same in all cells), biases, biases of the meta level, and K - 1
-        gaps of all responses, or m (K - 1) of each.
+        gaps.
     is_sloped : bool
         Whether the gradient is asked for.
 
@@ -100,7 +96,6 @@ def evaluate(
     rooms = functions, np.empty((ROWS, m, most))
     y, by_y = np.zeros(levels), np.empty(levels + 1)
     by_means, totals = np.empty(m + 1), np.empty((m, m, 1))
-    groups = 1 if at.shape[1] - gaps == levels - 1 else m
     for i in range(cells):
         own = counts[i].reshape(m, m, levels)
         for s in range(m):
@@ -108,26 +103,23 @@ def evaluate(
                 totals[s, r, 0] = own[s, r].sum()
         by_means[:] = 0.0
         b, meta_b = at[i, BIASES : BIASES + m], at[i, BIASES + m : gaps]
-        found, columns = (
-            (by_means, by_y, singles[0][i : i + 1], singles[1][i : i + 1]),
-            (D, BIASES, gaps),
-        )
-        value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, (0, m, columns), rooms, found)
+        found = by_means, by_y, singles[0][i : i + 1], singles[1][i : i + 1]
+        columns = D, BIASES, gaps
+        value[i] = level_value(at[i, D] / SQRT2, b, y[:1], totals, columns, rooms, found)
         if is_sloped:
             slopes[i, D] = by_means[m] / SQRT2
             slopes[i, BIASES : BIASES + m] = by_means[:m]
         by_means[:] = 0.0
-        for group in range(groups if levels > 1 else 0):
-            start, each = gaps + group * (levels - 1), m // groups
-            choices = group * each, (group + 1) * each, (META, BIASES + m, start)
+        if levels > 1:
             for k in range(1, levels):
-                y[k] = y[k - 1] + SQRT2 * at[i, start + k - 1]
+                y[k] = y[k - 1] + SQRT2 * at[i, gaps + k - 1]
             by_y[:] = 0.0
-            value[i] += level_value(at[i, META] / SQRT2, meta_b, y, own, choices, rooms, found)
+            columns = META, BIASES + m, gaps
+            value[i] += level_value(at[i, META] / SQRT2, meta_b, y, own, columns, rooms, found)
             beyond = 0.0
             for k in range(levels - 1 if is_sloped else 0, 0, -1):
                 beyond += by_y[k]
-                slopes[i, start + k - 1] = SQRT2 * beyond
+                slopes[i, gaps + k - 1] = SQRT2 * beyond
         if is_sloped:
             slopes[i, META] = by_means[m] / SQRT2
             slopes[i, BIASES + m : gaps] = by_means[:m]
@@ -136,15 +128,15 @@ def evaluate(
 
 @compiled
 def level_value(
-    d: float, b: Floats, y: Floats, counts: Floats, choices: Level, rooms: Rooms, found: Found
+    d: float, b: Floats, y: Floats, counts: Floats, columns: Columns, rooms: Rooms, found: Found
 ) -> float:
-    """Σ n log P(margin | right option, choice), of choices from the first to before the last.
+    """Σ n log P(margin | right option, choice).
 
     With a single edge it is P(choice | right option). What is `found` gets more: derivatives by the
     biases and d; those by the edges y; and, unless they are empty, log P of the outcomes, and its
-    derivatives, of which `choices` has the columns.
+    derivatives in these columns.
     """
-    m, levels, (first, last, columns) = len(b), len(y), choices
+    m, levels = len(b), len(y)
     by_means, by_y, log_p, jacobian = found
     slopes, moves = np.zeros(m + 1), np.zeros(m + 3)
     by_sums = np.zeros((m, m, levels + 1, m - 1 if jacobian.size > 0 else 0))
@@ -155,10 +147,10 @@ def level_value(
     is_summed = spread <= SPREAD
     if is_summed:
         fill_functions(d, b, y, n, b.min() + min(d, 0.0) - REACH, rooms)
-        fill_sums((first, last), n, step, rooms, sums, by_sums)
+        fill_sums(n, step, rooms, sums, by_sums)
     value = 0.0
     for s in range(m):
-        for r in range(first, last):
+        for r in range(m):
             total = counts[s, r].sum()
             for k in range(levels + 1):
                 # The last one is the whole, that ratings are given.
@@ -188,7 +180,7 @@ def level_value(
                     outcomes = log_p[0, s, r], jacobian[0, s, r]
                     add_margin(k, levels, log_area, moves, columns, outcomes)
     if is_summed and len(log_p) == 0:
-        add_slopes((first, last), n, weights, rooms, by_means, by_y)
+        add_slopes(n, weights, rooms, by_means, by_y)
     return value
 
 
@@ -255,19 +247,16 @@ def fill_functions(d: float, b: Floats, y: Floats, n: int, start: float, rooms: 
 
 
 @compiled
-def fill_sums(
-    choices: Choices, n: int, step: float, rooms: Rooms, sums: Floats, by_sums: Floats
-) -> None:
+def fill_sums(n: int, step: float, rooms: Rooms, sums: Floats, by_sums: Floats) -> None:
     """Sums of all integrands, by right option, choice and edge.
 
     And, unless there is no room for them, their derivatives by the means of the other options.
     """
-    (functions, of_x), (first, last) = rooms, choices
-    m, levels = sums.shape[0], sums.shape[2] - 1
+    (functions, of_x), m, levels = rooms, sums.shape[0], sums.shape[2] - 1
     half = levels * m * n
     products, ratios = functions[UNDER], functions[BELOW, half:]
     for k in range(levels):
-        for r in range(first, last):
+        for r in range(m):
             at, won = (k * m + r) * n, of_x[WON, r]
             for i in range(n):
                 won[i] = of_x[PLAIN, r, i] * products[at + i]
@@ -298,9 +287,7 @@ def product_sum(n: int, a: Floats, b: Floats) -> float:
 
 
 @compiled
-def add_slopes(
-    choices: Choices, n: int, weights: Floats, rooms: Rooms, by_means: Floats, by_y: Floats
-) -> None:
+def add_slopes(n: int, weights: Floats, rooms: Rooms, by_means: Floats, by_y: Floats) -> None:
     """Add derivatives by biases, d and edges of what has these weights by its sums."""
     (functions, of_x), m, levels = rooms, len(weights), weights.shape[2] - 1
     half, hazards = levels * m * n, functions[HAZARD]
@@ -311,7 +298,7 @@ def add_slopes(
         for j in range(m):
             for i in range(n):
                 together[i] += hazards[at + j * n + i]
-        fill_pulls(choices, n, k, weights, rooms, together)
+        fill_pulls(n, k, weights, rooms, together)
         every[:] = 0.0
         for j in range(m):
             for i in range(n):
@@ -327,16 +314,13 @@ def add_slopes(
 
 
 @compiled
-def fill_pulls(
-    choices: Choices, n: int, k: int, weights: Floats, rooms: Rooms, together: Floats
-) -> None:
+def fill_pulls(n: int, k: int, weights: Floats, rooms: Rooms, together: Floats) -> None:
     """Sums of the integrands U at an edge over choices and over right options."""
     (functions, of_x), m, levels = rooms, len(weights), weights.shape[2] - 1
-    first, last = choices
     half, at, hazards = levels * m * n, k * m * n, functions[HAZARD]
     products, ratios = functions[UNDER], functions[BELOW]
     of_x[BY_RIGHT:] = 0.0
-    for r in range(first, last):
+    for r in range(m):
         one, weight = at + r * n, weights[r, r, k]
         for i in range(n):
             of_x[WON, r, i] = of_x[PLAIN, r, i] * products[one + i]
@@ -346,7 +330,7 @@ def fill_pulls(
         left, by_right = of_x[LEFT, s], of_x[BY_RIGHT, s]
         for i in range(n):
             left[i] = together[i] - hazards[one + i] + hazards[two + i]
-        for r in range(first, last):
+        for r in range(m):
             weight = weights[s, r, k]
             if r == s or weight == 0:
                 continue
