@@ -95,9 +95,6 @@ def test_probabilities_are_checked_against_the_layout():
     wrong = replace(THREE_OPTIONS, name="mine", layout=TWO_ALTERNATIVES)
     with pytest.raises(InputError, match=r" shape \(5, 2, 2, 4\).*got shape \(5, 3, 3, 4\) "):
         register(wrong)
-    unknown = Parameter("bias", "bias", Prior("Normal", mu=0, sigma=1), dims=("option",))
-    with pytest.raises(InputError, match=r"dims of bias: .*got 'option'"):
-        register(replace(THREE_OPTIONS, parameters=(*THREE_OPTIONS.parameters, unknown)))
 
 
 def test_tables_are_simulated_with_the_labels_of_the_layout(family):
