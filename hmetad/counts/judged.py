@@ -17,6 +17,7 @@ from scipy.stats import rankdata
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
 from hmetad.base.errors import (
+    ChoiceError,
     LabelError,
     NeedError,
     NumberError,
@@ -46,7 +47,7 @@ from hmetad.counts.items import groups_alike, is_nested
 from hmetad.counts.noticed import trial_notices
 from hmetad.counts.ratings import finite_numbers, quantile_ratings
 from hmetad.counts.tables import cell_labels, cells_of, count_table, items_together
-from hmetad.rows.duplicates import is_item_name, is_people_name
+from hmetad.rows.duplicates import is_item_name, plain_name
 from hmetad.rows.queries import Rows
 from hmetad.rows.tables import TableLike, rows_of
 
@@ -58,6 +59,7 @@ WORDS = {
     True: ("pass", "passed", "good", "yes", "acceptable", "accept"),
     False: ("fail", "failed", "bad", "no", "unacceptable", "reject"),
 }
+ANNOTATORS = ("annotator", "labeler", "labeller", "rater")
 # Distinct scores of a verdict up to which they are grades; more are cut into so many quantiles.
 MOST_GRADES, QUANTILES = 10, 4
 # Standard deviations by which a score has to go against the labels to be called reversed.
@@ -154,7 +156,7 @@ def count_judged(
     names = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in names)])
     check_copies(rows, names, label)
-    beside = [x for x in rows.columns if is_item_name(x) or is_people_name(x)]
+    beside = [x for x in rows.columns if is_item_name(x) or is_annotator(x)]
     beside = [name for name in beside if name not in (*names, *roles.values())]
     frame = rows.frame([*names, *roles.values(), *beside]).reset_index(drop=True)
     may_lack = [label, *beside, *([label_probability] if label_probability else [])]
@@ -180,7 +182,7 @@ def count_judged(
     few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
     said = [*trial_notices(trials), *rows.notices, *dropped, *notice_where(few, "few-labels")]
     said += score_notices(values, passes, group, score)
-    for name in filter(is_people_name, beside):
+    for name in filter(is_annotator, beside):
         if kept[name][place < 2].nunique() == 1:
             said.append(notice_of("one-annotator", column=repr(name)))
     return with_notices(table, said)
@@ -213,12 +215,21 @@ def table_of_outputs(
     return table
 
 
-def require_judged(judged: xr.DataArray, used_by: str) -> None:
-    """Refuse what is not a table of judged outputs."""
+def require_judged(judged: xr.DataArray, used_by: str, cluster: str | None) -> None:
+    """Refuse other tables, and items that repeat, or are cells, without the column of clusters."""
     if not isinstance(judged, xr.DataArray) or "pool" not in judged.coords:
         got = "a table without pool counts"
         step = f"{used_by} takes what count_judged returns."
         raise SourceError("judged", got, "labelled counts with the coordinate pool", step)
+    in_cells = next(filter(is_item_name, judged["cell"].coords), "")
+    name = judged.attrs.get("repeated_items", in_cells)
+    if name and not cluster and not {*judged.dims} - {"cell", *TYPE1_DIMS}:
+        step = (
+            f"Count by {name!r} too, count_judged(by=[..., {name!r}]), and give cluster={name!r}."
+        )
+        got = f"none, but outputs of one {name!r} belong together"
+        shell = f"Give --cluster {name}."
+        raise ChoiceError("cluster", got, "the column of the items", step, shell)
 
 
 def check_good(good: Good, rows: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -359,6 +370,11 @@ def score_notices(
     return [notice_of("verdict-is-score-cut")] if is_cut else []
 
 
+def is_annotator(name: object) -> bool:
+    """Whether a column is named like those who label."""
+    return plain_name(name).removesuffix("_id") in ANNOTATORS
+
+
 def check_copies(rows: Rows, by: Sequence[str], label: str) -> None:
     """Refuse an output that occurs twice, where a column names items, or has two labels."""
     if not any(is_item_name(name) for name in rows.columns):
@@ -368,13 +384,16 @@ def check_copies(rows: Rows, by: Sequence[str], label: str) -> None:
     if copies := int(frame.duplicated().sum()):
         step = "Drop the copies, or keep the column that tells outputs of an item apart."
         raise RepeatError("trials", f"{copies} rows that occur twice", "each output once", step)
-    whose = [name for name in frame if is_people_name(name) and name not in by]
+    whose = [name for name in frame if is_annotator(name) and name not in by]
     output = frame.drop(columns=[label, *whose])
     if several := int(output.duplicated().sum()):
-        step = "Take their majority, or add the column of the annotator to by: by=['annotator']."
-        shell = "Take their majority, or add the column of the annotator to --by."
+        ways = (
+            f"Take their majority, add the annotator's column to {option}, or keep the column that "
+            "tells outputs of an item apart."
+            for option in ("by=", "--by")
+        )
         got = f"{several} outputs with a second label"
-        raise RepeatError("label", got, "one label for each output", step, shell)
+        raise RepeatError("label", got, "one label for each output", *ways)
 
 
 def shared_items(rows: pd.DataFrame, cell: Ints, labels: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from scipy.special import chdtrc, ndtr, ndtri
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.errors import (
-    ChoiceError,
     ConflictError,
     NeedError,
     NumberError,
@@ -27,14 +26,12 @@ from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import Notice, notice_of, notices, notices_where, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import attrs_of
-from hmetad.base.untrusted import read_attr
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.judged import require_judged
 from hmetad.counts.resample import cell_columns, clusters_of, counts_together, seed_entropy
 from hmetad.measures.results import ratio
 from hmetad.measures.sdt import z_scores
-from hmetad.rows.duplicates import is_item_name
 
 Labels = Literal["random", "by_rating", "known", "elsewhere"]
 Target = Literal["population", "pool"]
@@ -126,8 +123,7 @@ def pass_rate(
     >>> [one.median().round(2).item() for one in draws]
     [0.54, 0.7]
     """
-    require_judged(judged, "pass_rate")
-    check_cluster(judged, cluster)
+    require_judged(judged, "pass_rate", cluster)
     if labels == "known" and "weight" not in judged.coords:
         step = "Count with label_probability=, the column that has them."
         raise NeedError("labels='known'", "probabilities of being labelled", next_step=step)
@@ -151,19 +147,6 @@ def pass_rate(
     dims = ("chain", "draw", "cell")
     found = xr.DataArray(values[None], table["cell"].coords, dims, name="pass_rate", attrs=attrs)
     return with_notices(found, [*kept_notices(table), *said])
-
-
-def check_cluster(judged: xr.DataArray, cluster: str | None) -> None:
-    """Refuse items that repeat, or that cells are, unless they are drawn as clusters."""
-    in_cells = [name for name in read_attr(judged.attrs, "by") if is_item_name(name)]
-    name = judged.attrs.get("repeated_items", in_cells[0] if in_cells else "")
-    if name and not cluster:
-        step = (
-            f"Count by {name!r} too, count_judged(by=[..., {name!r}]), and give cluster={name!r}."
-        )
-        shell = f"Give --cluster {name}."
-        got = f"none, but outputs of one {name!r} belong together"
-        raise ChoiceError("cluster", got, "the column of the items", step, shell)
 
 
 def kept_notices(table: xr.DataArray) -> list[Notice]:

@@ -92,7 +92,7 @@ def judge(judged: xr.DataArray, *, cluster: str | None = None) -> xr.Dataset:
     >>> [round(found[name].item(), 3) for name in ("dprime", "r2_verdict")]
     [1.683, 0.36]
     """
-    require_judged(judged, "judge")
+    require_judged(judged, "judge", cluster)
     table = clusters_of(judged, cluster).pooled if cluster else judged
     table = table.transpose(..., *TYPE1_DIMS)
     values = quantities(table, table["pool"])

@@ -163,6 +163,9 @@ def test_m_of_a_score_whose_cut_is_the_verdict_is_withheld_and_no_other_quantity
 def test_labels_of_a_single_annotator_are_his():
     trials = outputs(item=range(8), rater="x")
     assert "one-annotator" in codes(count_judged(trials, **COLUMNS))
+    # Who used a system is not who labelled its outputs.
+    users = outputs(item=[1] * 8, user=range(8), verdict=1)
+    assert "one-annotator" not in codes(count_judged(users, **COLUMNS))
     both = outputs(item=range(8), rater=["x", "y"] * 4)
     assert "one-annotator" not in codes(count_judged(both, **COLUMNS))
 

@@ -164,6 +164,13 @@ def test_the_operating_point_is_the_cheapest_cut():
     assert value(found, "expected_cost") == pytest.approx(cost.min(), abs=1e-6)
 
 
+def test_cells_of_items_and_repeated_items_need_a_cluster(shared):
+    trials = nq301(shared)
+    for by in ("item", ()):
+        with pytest.raises(InputError, match="cluster='item'"):
+            judge(count_judged(trials, **COLUMNS | {"by": by}))
+
+
 def test_what_is_no_table_of_judged_outputs_is_refused():
     with pytest.raises(InputError, match="count_judged"):
         judge(hmetad.from_nr([1, 2], [3, 4]))
