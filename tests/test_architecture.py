@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5892,
     "commands": 2663,
     "compare": 2068,
-    "counts": 3419,
+    "counts": 3435,
     "likelihood": 3836,
     "logs": 2542,
     "measures": 2801,
