@@ -14,7 +14,7 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.design import Block, Design, Term
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
-from hmetad.specs.spec import SHIFT, ModelSpec
+from hmetad.specs.spec import ITEM_SD, SHIFT, ModelSpec
 
 type Floats = NDArray[np.float64]
 
@@ -85,9 +85,10 @@ def held_equal_notices(
     columns = {str(x): own.values.tolist() for x, own in counts.coords.items() if x in named}
     found: dict[str, None] = {}
     held = []
-    # What is of items alone does not differ between observers.
-    own_names = [p.name for p in spec.record.parameters if "stimulus" not in p.dims]
-    for parameter in [name for name in own_names if name in designs]:
+    for parameter in [p.name for p in spec.record.parameters if p.name in designs]:
+        if parameter == ITEM_SD and spec.formula[parameter] == "1":
+            # How much items differ, which is the same for all observers.
+            continue
         own = rows_alike([designs[parameter]], cells).tolist()
         both = {name: {*zip(own, levels, strict=True)} for name, levels in columns.items()}
         varied = [name for name, pairs in both.items() if len(pairs) > len({*own})]

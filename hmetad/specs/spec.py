@@ -27,8 +27,9 @@ CORRELATION = Prior("LKJ", eta=2)
 LOADING = Prior("Normal", mu=0, sigma=0.5)
 # Logarithm of a factor of all criteria of a cell, 0 but for effects of items.
 SPREAD = "log_spread"
-# Shift of the evidence of a cell, 0 but for the effects of items, which are standard normal.
-SHIFT = "item_shift"
+# Shift of the evidence of a cell, 0 but for the effects of items, which are standard normal, and
+# the logarithm of what they are multiplied by.
+SHIFT, ITEM_SD = "item_shift", "log_item_sd"
 # What items alone have.
 OF_ITEMS = (SPREAD, SHIFT)
 # Fields of a card that hold text, and those that hold tables.

@@ -16,15 +16,15 @@ from hmetad.likelihood.registry import REGISTERED, load_likelihood, register
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.layout import LINK_FOLDED
 from hmetad.specs.loading import card_names, load_model
-from hmetad.specs.spec import ModelSpec
+from hmetad.specs.spec import OF_ITEMS, ModelSpec
 
 # PyTensor's own evaluation, without compiling.
 MODE = Mode(linker="py", optimizer=None)
 ENDINGS = ("", "_log__", "_logodds__", "_log__")
 MOST_OPERANDS = 32
 # It has more variables than PyTensor can add up without compiling, which takes minutes.
-# PyMC's model has no effect of items on all criteria together.
-NAMES = [name for name in card_names() if "log_spread" not in load_model(name).formula]
+# PyMC's model has no effect of items on all criteria together, or on the evidence.
+NAMES = [name for name in card_names() if not {*OF_ITEMS} & {*load_model(name).formula}]
 MARKS = dict.fromkeys(NAMES, pytest.mark.integration) | {"within_subject": pytest.mark.slow}
 # Of each kind one is tried by default.
 USUAL = ("individual", "group", "hmetad_group", "gaussian_noise_group")

@@ -28,7 +28,7 @@ from hmetad.norms import describe
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.rows.duplicates import is_people_name
 from hmetad.specs.design import reference_level
-from hmetad.specs.spec import SHIFT, SPREAD, ModelSpec, spec_of
+from hmetad.specs.spec import ITEM_SD, SHIFT, SPREAD, ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
 # What a row says, and the draws of its quantity.
@@ -198,7 +198,7 @@ def variable_rows(fitted: Fitted, labels: Mapping[str, str]) -> Iterator[Row]:
         for name, variable in zip(names, items.sds, strict=True):
             said = {"kind": "sd", "quantity": f"SD of {name} {by}"}
             yield from elements(said, posterior[variable.name], "1", labels)
-        if SHIFT in items.parameters and fitted.spec.formula["log_item_sd"] == "1":
+        if SHIFT in items.parameters and fitted.spec.formula[ITEM_SD] == "1":
             said = {"kind": "sd", "quantity": f"SD of the evidence {by}"}
             yield from elements(
                 said, posterior["item_sd"].isel(cell=0, drop=True), "stimulus", labels
