@@ -164,6 +164,21 @@ def test_the_operating_point_is_the_cheapest_cut():
     assert value(found, "expected_cost") == pytest.approx(cost.min(), abs=1e-6)
 
 
+def test_a_cell_without_labels_has_the_rate_of_the_judge_alone():
+    trials = pd.concat([outputs(model="a"), outputs(model="b", human=None)])
+    table = count_judged(trials, by="model", label="human", verdict="verdict", score="score")
+    found = judge(table).sel(cell="b")
+    assert (value(found, "verdict_rate"), value(found, "pooled")) == (0.5, 8)
+    assert value(found, "verdict_rate_se") == pytest.approx(np.sqrt(0.25 / 8), rel=1e-3)
+    assert np.isnan([value(found, name) for name in ("dprime", "auroc", "base_rate", "kappa")]).all()
+
+
+def test_a_judge_at_chance_has_no_operating_point():
+    found = operating_point(estimates(0.0, 1.0, 0.5), pass_bad=1, fail_good=1)
+    assert np.isnan(found["cut"]).all()
+    assert value(found, "current_cost") == pytest.approx(0.5)
+
+
 def test_cells_of_items_and_repeated_items_need_a_cluster(shared):
     trials = nq301(shared)
     for by in ("item", ()):
