@@ -128,15 +128,17 @@ def quantities(labelled: xr.DataArray, pool: xr.DataArray) -> dict[str, xr.DataA
     found["r2_ratings"] = explained_by(by_rating, "grade")
     found["r2_gain"] = over(found["r2_ratings"], found["r2_verdict"])
     total = n_bad + n_good
-    passes = by_verdict.isel(response=1).sum("stimulus") / total
-    agree = sum(by_verdict.isel(stimulus=i, response=i) for i in (0, 1)) / total
+    passed = by_verdict.isel(response=1).sum("stimulus")
+    passes = over(passed, total)
+    rejected, accepted = (by_verdict.isel(stimulus=i, response=i) for i in (0, 1))
+    agree = over(rejected + accepted, total)
     by_chance = passes * base + (1 - passes) * (1 - base)
     found["kappa"] = over(agree - by_chance, 1 - by_chance)
     found["base_rate"] = base
     unlabelled = pool.reset_coords(drop=True).sum("rating")
-    in_pool, passed = unlabelled.sum("response"), unlabelled.isel(response=1)
-    found["verdict_rate"] = (passed + passes * total) / (in_pool + total)
-    rate = (passed / in_pool.where(in_pool > 0)).fillna(passes)
+    in_pool, passed_in_pool = unlabelled.sum("response"), unlabelled.isel(response=1)
+    found["verdict_rate"] = over(passed_in_pool + passed, in_pool + total)
+    rate = over(passed_in_pool, in_pool).fillna(passes)
     H, F = found["hit_rate"], found["false_alarm_rate"]
     found["rogan_gladen"] = (rate - F) / (H - F).where(H != F)
     return found
@@ -155,7 +157,7 @@ def explained_by(counts: xr.DataArray, dim: str) -> xr.DataArray:
     number, good = counts.sum("stimulus"), counts.isel(stimulus=1, drop=True)
     total = number.sum(dim)
     base = over(good.sum(dim), total)
-    between = (good**2 / number.where(number > 0)).sum(dim) / total - base**2
+    between = over((good**2 / number.where(number > 0)).sum(dim), total) - base**2
     return over(between, base * (1 - base))
 
 
@@ -273,6 +275,7 @@ def operating_point(
     ).to_numpy()
     s, d_a = (estimates[name].to_numpy() for name in ("s", "d_a"))
     d = np.where(np.isnan(s), like, d_a * np.sqrt((1 + 1 / s**2) / 2))
+    d = np.where(d > 0, d, np.nan)
     s = np.where(np.isnan(s), 1.0, s)
     log_beta = np.log((1 - base) * pass_bad / (base * fail_good))
     # a x² + b x + rest = 0 where both errors are equally dear.

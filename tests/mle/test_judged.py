@@ -170,7 +170,9 @@ def test_a_cell_without_labels_has_the_rate_of_the_judge_alone():
     found = judge(table).sel(cell="b")
     assert (value(found, "verdict_rate"), value(found, "pooled")) == (0.5, 8)
     assert value(found, "verdict_rate_se") == pytest.approx(np.sqrt(0.25 / 8), rel=1e-3)
-    assert np.isnan([value(found, name) for name in ("dprime", "auroc", "base_rate", "kappa")]).all()
+    assert np.isnan(
+        [value(found, name) for name in ("dprime", "auroc", "base_rate", "kappa")]
+    ).all()
 
 
 def test_a_judge_at_chance_has_no_operating_point():
