@@ -149,7 +149,7 @@ def pass_rate(
     return with_notices(found, [*kept_notices(table), *said])
 
 
-def kept_notices(table: xr.DataArray) -> list[Notice]:
+def kept_notices(table: xr.DataArray | xr.Dataset) -> list[Notice]:
     """Notices of a table but for those on ratings of trials, which are about M."""
     others = {"few-trials", "few-errors", "no-errors", "ceiling", "one-stimulus", "empty-ratings"}
     others |= {"sparse-ratings", "all-one-rating"}

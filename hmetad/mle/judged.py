@@ -23,8 +23,9 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.judged import require_judged
 from hmetad.counts.resample import cell_columns, clusters_of, counts_together
+from hmetad.measures.pass_rates import kept_notices
 from hmetad.measures.results import described, ratio
-from hmetad.measures.sdt import sdt
+from hmetad.measures.sdt import Correction, sdt
 from hmetad.mle.uvsdt import uvsdt
 
 type Floats = NDArray[np.float64]
@@ -35,8 +36,10 @@ OF_CURVE = ("s", "d_a", "a_z")
 STEP = 1e-4
 
 
-@check_inputs(skip=("judged",))
-def judge(judged: xr.DataArray, *, cluster: str | None = None) -> xr.Dataset:
+@check_inputs(skip=("judged", "correction"))
+def judge(
+    judged: xr.DataArray, *, cluster: str | None = None, correction: Correction = "none"
+) -> xr.Dataset:
     r"""How well a judge tells good outputs from bad ones, and how strict it is, per cell.
 
     Parameters
@@ -45,6 +48,9 @@ def judge(judged: xr.DataArray, *, cluster: str | None = None) -> xr.Dataset:
         What `count_judged` returns; further dims are kept, as those of `resample`.
     cluster : str, optional
         Coordinate of the items: errors are those of items, over which cells are summed.
+    correction : {"none", "loglinear", "cell"} or float, optional
+        What is added to the counts for d′, c, s, d_a and A_z, as in `sdt`: a judge that passes all
+        good outputs has no d′ without.
 
     Returns
     -------
@@ -95,24 +101,32 @@ def judge(judged: xr.DataArray, *, cluster: str | None = None) -> xr.Dataset:
     require_judged(judged, "judge", cluster)
     table = clusters_of(judged, cluster).pooled if cluster else judged
     table = table.transpose(..., *TYPE1_DIMS)
-    values = quantities(table, table["pool"])
+    values = quantities(table, table["pool"], correction)
     like = table.reset_coords(drop=True).isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).drop_attrs()
     like = like.assign_coords(table["cell"].coords)
     pooled = table["pool"].sum(TYPE1_DIMS[1:])
     numbers = values | {"labelled": table.sum(TYPE1_DIMS), "pooled": pooled.broadcast_like(like)}
     found = {name: x.transpose(*like.dims).to_numpy() for name, x in numbers.items()}
     if table.dims == ("cell", *TYPE1_DIMS):
-        errors = influence_errors(judged, table, values, cluster)
+        errors = influence_errors(judged, table, values, cluster, correction)
         found |= {f"{name}_se": error for name, error in errors.items()}
     is_worse = (values["r2_verdict"] < limit("rogan-gladen-worse")) & (pooled > 0)
-    said = notice_where(is_worse, "rogan-gladen-worse")
-    return copy_notices(described(like, found, "judge"), sdt(table), said)
+    said = kept_notices(sdt(table, correction=correction))
+    said += notice_where(is_worse, "rogan-gladen-worse")
+    result = copy_notices(described(like, found, "judge"), table.drop_attrs(), said)
+    return result.assign_attrs(correction=correction)
 
 
-def quantities(labelled: xr.DataArray, pool: xr.DataArray) -> dict[str, xr.DataArray]:
+def quantities(
+    labelled: xr.DataArray, pool: xr.DataArray, correction: Correction
+) -> dict[str, xr.DataArray]:
     """All that `judge` estimates, from labelled counts and those of the pool."""
     table = labelled.reset_coords(drop=True)
-    found = {name: x for name, x in sdt(table).data_vars.items() if name in OF_VERDICT}
+    found = {
+        name: x
+        for name, x in sdt(table, correction=correction).data_vars.items()
+        if name in OF_VERDICT
+    }
     by_verdict, by_rating = table.sum("rating"), from_bad_to_good(table)
     bad, good = (by_rating.isel(stimulus=side) for side in (0, 1))
     n_bad, n_good = bad.sum("grade"), good.sum("grade")
@@ -120,7 +134,7 @@ def quantities(labelled: xr.DataArray, pool: xr.DataArray) -> dict[str, xr.DataA
     below = bad.cumsum("grade") - bad / 2
     found["auroc"] = over((good * below).sum("grade"), n_bad * n_good)
     if table.sizes["rating"] > 1:
-        curve = uvsdt(table)
+        curve = uvsdt(table, correction=correction)
         found |= {name: curve[name] for name in OF_CURVE}
     else:
         found |= dict.fromkeys(OF_CURVE, base * np.nan)
@@ -171,6 +185,7 @@ def influence_errors(
     table: xr.DataArray,
     values: Mapping[str, xr.DataArray],
     cluster: str | None,
+    correction: Correction,
 ) -> dict[str, Floats]:
     """Standard errors (cells,) by influence values of outputs, or of clusters that `table` sums."""
     counts, sizes = outcome_counts(judged), (table.shape[1:], table["pool"].shape[1:])
@@ -179,7 +194,7 @@ def influence_errors(
         xr.DataArray(move.reshape(-1, *size), dims=("outcome", *TYPE1_DIMS[4 - len(size) - 1 :]))
         for move, size in zip(moves, sizes, strict=True)
     )
-    moved = quantities(table + labelled, table["pool"] + pool)
+    moved = quantities(table + labelled, table["pool"] + pool, correction)
     names = several_columns(cluster, judged.coords)
     others = [name for name in cell_columns(judged) if name not in names]
     index = counts_together(judged, others)[1] if names else np.arange(len(counts))

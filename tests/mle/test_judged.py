@@ -175,6 +175,18 @@ def test_a_cell_without_labels_has_the_rate_of_the_judge_alone():
     ).all()
 
 
+def test_a_correction_defines_dprime_of_a_judge_that_passes_all_good_outputs():
+    trials = outputs(verdict=[1, 1, 1, 0, 0, 1, 1, 0])
+    table = count_judged(trials, by=(), label="human", verdict="verdict")
+    bare, corrected = (judge(table, correction=x) for x in ("none", "loglinear"))
+    assert "undefined-dprime" in [one.code for one in hmetad.notices(bare)]
+    # A warning on M has no place here.
+    assert "ceiling" not in [one.code for one in hmetad.notices(bare)]
+    expected = hmetad.sdt(table, correction="loglinear")
+    assert value(corrected, "dprime") == value(expected, "dprime")
+    assert value(corrected, "dprime_se") > 0
+
+
 def test_a_judge_at_chance_has_no_operating_point():
     found = operating_point(estimates(0.0, 1.0, 0.5), pass_bad=1, fail_good=1)
     assert np.isnan(found["cut"]).all()
