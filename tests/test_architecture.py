@@ -65,7 +65,7 @@ MOST_LINES = {
     "likelihood": 3839,
     "logs": 2542,
     "measures": 2787,
-    "mle": 2383,
+    "mle": 2395,
     "plots": 1717,
     "report": 3763,
     "rows": 1269,
