@@ -121,7 +121,7 @@ def quantities(
     labelled: xr.DataArray, pool: xr.DataArray, correction: Correction
 ) -> dict[str, xr.DataArray]:
     """All that `judge` estimates, from labelled counts and those of the pool."""
-    table = labelled.reset_coords(drop=True)
+    table = labelled.reset_coords(drop=True).astype(float)
     found = {
         name: x
         for name, x in sdt(table, correction=correction).data_vars.items()

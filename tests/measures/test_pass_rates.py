@@ -8,6 +8,7 @@ from judged_trials import nq301, outputs, partly_labelled
 import hmetad
 from hmetad import InputError, contrast, count_judged, decide, pass_rate, rank
 from hmetad.measures import judge
+from hmetad.measures.pass_rates import mixture_rates
 
 COLUMNS = {"by": (), "label": "human", "verdict": "bem"}
 MANY = {"n": 20_000, "seed": 1}
@@ -145,6 +146,13 @@ def test_labels_balanced_by_class_need_what_can_be_carried_over(shared):
     assert abs(wrong.mean() - truth) > 4 * wrong.std()
     assert abs(right.mean() - truth) < 2 * right.std()
     assert judge(table)["rogan_gladen"].item() == pytest.approx(right.median().item(), abs=0.02)
+
+
+def test_of_verdicts_alone_the_likeliest_rate_is_that_of_rogan_and_gladen():
+    hits, false_alarms, q = np.array([0.9, 0.7]), np.array([0.2, 0.4]), np.array([0.55, 0.5])
+    curves = np.stack([1 - false_alarms, false_alarms, 1 - hits, hits], axis=1).reshape(2, 2, 2)
+    found = mixture_rates(np.stack([1 - q, q], axis=1), curves)
+    assert found == pytest.approx((q - false_alarms) / (hits - false_alarms), abs=1e-9)
 
 
 def test_curves_of_other_models_are_carried_over_with_how_much_they_differ(shared):

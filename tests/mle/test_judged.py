@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from judged_trials import nq301, outputs, partly_labelled
+from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
@@ -62,6 +63,39 @@ def test_errors_are_those_of_resampled_outputs(shared):
     for name in ("dprime", "auroc", "s", "a_z", "r2_ratings", "r2_gain", "kappa"):
         # The spread of 300 replicates is known within 4 %.
         assert value(found, f"{name}_se") == pytest.approx(draws[name].std().item(), rel=0.13), name
+
+
+def expected_table(d, base_rate, sd=1.0, thirds=3):
+    """Counts of a judge with normal evidence, cut at 0 and into equal parts of each verdict."""
+    good, bad = norm(d / 2, sd), norm(-d / 2, 1)
+
+    def passed(x, share):
+        return base_rate * good.cdf(x) + (1 - base_rate) * bad.cdf(x) - share
+
+    fails = passed(0.0, 0)
+    parts = np.arange(1, thirds) / thirds
+    shares = [*(fails * parts), fails, *(fails + (1 - fails) * parts)]
+    cuts = [-np.inf, *(brentq(passed, -12, 12, (share,)) for share in shares), np.inf]
+    rates = [(1 - base_rate) * np.diff(bad.cdf(cuts)), base_rate * np.diff(good.cdf(cuts))]
+    table = hmetad.from_nr(*(np.rint(1e12 * x).astype(int) for x in rates))
+    return table.assign_coords(pool=(("cell", "response", "rating"), 0 * table.values[:, 0]))
+
+
+@pytest.mark.parametrize(
+    ("base_rate", "verdict", "ratings"), [(0.5, 0.466065, 0.537482), (0.9, 0.239104, 0.380747)]
+)
+def test_what_normal_evidence_explains(base_rate, verdict, ratings):
+    found = judge(expected_table(2.0, base_rate))
+    assert value(found, "r2_verdict") == pytest.approx(verdict, abs=1e-6)
+    assert value(found, "r2_ratings") == pytest.approx(ratings, abs=1e-6)
+    assert value(found, "s") == pytest.approx(1, abs=1e-6)
+
+
+def test_area_and_d_a_of_unequal_variances():
+    found = judge(expected_table(1.5, 0.5, sd=1.3))
+    assert value(found, "a_z") == pytest.approx(0.819790, abs=1e-6)
+    assert value(found, "d_a") == pytest.approx(1.293392, abs=1e-6)
+    assert value(found, "s") == pytest.approx(1 / 1.3, abs=1e-6)
 
 
 def test_ratings_never_explain_less_than_the_verdict(shared):
