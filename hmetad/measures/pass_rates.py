@@ -152,7 +152,7 @@ def pass_rate(
 def kept_notices(table: xr.DataArray | xr.Dataset) -> list[Notice]:
     """Notices of a table but for those on ratings of trials, which are about M."""
     others = {"few-trials", "few-errors", "no-errors", "ceiling", "one-stimulus", "empty-ratings"}
-    others |= {"sparse-ratings", "all-one-rating"}
+    others |= {"sparse-ratings", "all-one-rating", "verdict-is-score-cut"}
     return [one for one in notices(table) if one.code not in others]
 
 
