@@ -4,7 +4,7 @@ File of outputs with verdicts, some with a human label → d′, c, pass rates a
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +13,7 @@ import typer
 
 import hmetad
 from hmetad.base.errors import EmptyError, NeedError
+from hmetad.base.lazy import import_on_call
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
+rate_intervals: Callable[..., Any] = import_on_call(
+    "hmetad.report.contents.judge_report", "rate_intervals"
+)
 Design = Literal["random", "by_rating", "known", "elsewhere"]
 SHOWN = ("verdict_rate", "hit_rate", "false_alarm_rate", "dprime", "c", "auroc", "r2_ratings")
 # What is resampled for comparisons.
@@ -238,7 +242,7 @@ def judge_answer(
     rows = rows_of(hmetad.report.estimate_table(estimates))
     shown = {"cell": cell_heading(asked.by), "labelled": "labelled", "pooled": "pool"}
     if rates is not None:
-        intervals = hmetad.report.rate_intervals(rates, asked.ci_prob)
+        intervals = rate_intervals(rates, asked.ci_prob)
         for row, ends in zip(rows, intervals.tolist(), strict=True):
             row |= dict(zip(("pass_rate", "pass_rate_lower", "pass_rate_upper"), ends, strict=True))
         shown |= {"pass_rate": "pass rate", "pass_rate_lower": "from", "pass_rate_upper": "to"}

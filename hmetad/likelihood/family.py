@@ -303,15 +303,21 @@ class Family:
         Choices worth comparing with the ones made, by what to call them.
     layout : OutcomeLayout, optional
         Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
+    kernel_module : str, optional
+        Module with functions compiled by Numba: ``log_likelihood(counts, at, is_sloped)``, of
+        counts (cells, …) and the arguments side by side (cells, columns), returns the
+        log-likelihood of each cell and its derivatives by the columns; and optionally
+        ``expected_information(trials, at)``. Without one, PyTensor differentiates
+        `log_probabilities`.
     compiled_kernel : str, optional
         Name of a file of `hmetad.likelihood.kernels`, whose compiled log-likelihood fits and
         `fit_mle` take; derivatives by the parameters follow from `quantities`. With one, fits
-        compile nothing; without one, PyTensor differentiates `log_probabilities`.
+        compile nothing.
     compiled_arguments : tuple of str and float, optional
         Quantities, or numbers, that it takes side by side; `arguments` unless given.
     is_costly : bool, optional
-        Whether a gradient takes so long that searches step by the expected information of the
-        kernel.
+        Whether a gradient takes so long that searches step by the expected information of
+        `kernel_module`.
     """
 
     name: str
@@ -334,6 +340,7 @@ class Family:
     choose: Callable[..., "Family"] | None = None
     alternatives: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     layout: OutcomeLayout = TWO_ALTERNATIVES
+    kernel_module: str = ""
     compiled_kernel: str = ""
     compiled_arguments: tuple[str | float, ...] = ()
     is_costly: bool = False
@@ -346,11 +353,6 @@ class Family:
     def has_ratings(self) -> bool:
         """Whether it is a model of counts of ratings, and not of estimates."""
         return "rating" in self.layout.axes
-
-    @property
-    def has_own_kernel(self) -> bool:
-        """Whether a compiled kernel takes the arguments of the probabilities as they are."""
-        return bool(self.compiled_kernel) and not self.compiled_arguments
 
     @property
     def results(self) -> dict[str, Quantity]:

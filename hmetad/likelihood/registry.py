@@ -142,26 +142,21 @@ def own_families() -> dict[str, Family]:
 
 
 def without_other_code(family: Family) -> Family:
-    """The record without a kernel that computes other probabilities than it has."""
-    for one in own_families().values():
-        if one.compiled_kernel == family.compiled_kernel and {*one.chosen} == {*family.chosen}:
-            own = one if one.choose is None else one.choose(**family.chosen)
-            if has_probabilities_of(own, family):
-                return family
-    return replace(family, compiled_kernel="")
-
-
-def has_probabilities_of(own: Family, family: Family) -> bool:
-    """Whether a family computes what another does, and at most further quantities after it."""
-    first = family.quantities[: len(own.quantities)]
-    ways, others = ([(q.name, q.needs, q.compute) for q in x] for x in (first, own.quantities))
-    return (
-        family.log_probabilities is own.log_probabilities
-        and family.arguments == own.arguments
-        and family.compiled_arguments == own.compiled_arguments
-        and [p.name for p in family.parameters] == [p.name for p in own.parameters]
-        and ways == others
+    """The record without modules of the package that compute other probabilities than it has."""
+    own = own_families().values()
+    # A kernel module may be the user's own; compiled kernels are the package's.
+    theirs = [one.log_probabilities for one in own if one.kernel_module == family.kernel_module]
+    if theirs and family.log_probabilities not in theirs:
+        family = replace(family, kernel_module="")
+    has_kernel = any(
+        family.compiled_kernel == one.compiled_kernel
+        and family.log_probabilities is one.log_probabilities
+        and family.arguments == one.arguments
+        and family.quantities == one.quantities
+        and [p.name for p in family.parameters] == [p.name for p in one.parameters]
+        for one in own
     )
+    return family if has_kernel else replace(family, compiled_kernel="")
 
 
 def check_probabilities(family: Family, leading: tuple[int, ...]) -> None:

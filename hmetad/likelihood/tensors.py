@@ -24,7 +24,6 @@ from pytensor.tensor.variable import TensorVariable
 from hmetad.likelihood import ratings
 from hmetad.likelihood.compiling import check_code_of, compiled
 from hmetad.likelihood.family import Arrays, Family
-from hmetad.likelihood.tape import kernel_of
 
 check_code_of(CACHED_SRC_FUNCTIONS)
 
@@ -45,9 +44,9 @@ def log_likelihood(
     -------
     tensor, shape (cells,)
     """
-    if family.has_own_kernel:
+    if family.kernel_module:
         columns = [x.reshape((x.shape[0], -1)) for x in arguments]
-        kernel = KernelOp(family.name, kernel_of(family).__name__)
+        kernel = KernelOp(family.name, family.kernel_module)
         return kernel(counts, pt.concatenate(columns, axis=1))[0]
     xp = tensor_arrays()
     log_p = family.log_probabilities(*arguments, xp=xp)

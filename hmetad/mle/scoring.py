@@ -7,6 +7,7 @@ Hierarchical models start from these.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.special import ndtri
 from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
-from hmetad.likelihood.tape import column_slices, kernel_of, sloped_outcomes
+from hmetad.likelihood.tape import column_slices, sloped_outcomes
 from hmetad.mle.climb import Stop, climb
 
 type Floats = NDArray[np.float64]
@@ -134,7 +135,7 @@ class CellLikelihood:
 
     def evaluate(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """ℓ of each cell, its gradient (cells, parameters), and its expected information."""
-        kernel: Any = kernel_of(self.likelihood) if self.likelihood.has_own_kernel else None
+        kernel = kernel_of(self.likelihood)
         if not kernel and self.is_compiled:
             return self.scored_outcomes(vectors)
         at = joined_arguments(self, vectors)
@@ -289,3 +290,8 @@ def joined_arguments(problem: CellLikelihood, vectors: Floats) -> Floats:
     """Arguments of the probabilities side by side, (cells, numbers)."""
     arrays = problem.arguments(vectors)
     return np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
+
+
+def kernel_of(likelihood: Family) -> Any:
+    """Module with the compiled functions of a likelihood, if it has one."""
+    return import_module(likelihood.kernel_module) if likelihood.kernel_module else None

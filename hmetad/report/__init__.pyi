@@ -9,7 +9,6 @@ from hmetad.report.contents.estimates import estimate_table as estimate_table
 from hmetad.report.contents.fit_report import combine_reports as combine_reports
 from hmetad.report.contents.fit_report import fit_report as fit_report
 from hmetad.report.contents.judge_report import judge_report as judge_report
-from hmetad.report.contents.judge_report import rate_intervals as rate_intervals
 from hmetad.report.contents.measures_report import measures_report as measures_report
 from hmetad.report.contents.paragraph import results_paragraph as results_paragraph
 from hmetad.report.contents.population import among_published as among_published

@@ -35,6 +35,7 @@ def labels_needed(
     pool : int, optional
         Outputs with a verdict, labelled or not; by default without end.
     ci_prob : float, optional
+        Probability of the interval.
 
     Returns
     -------

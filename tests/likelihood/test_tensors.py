@@ -46,7 +46,7 @@ def counts():
 def test_every_backend_gives_the_kernels_value_and_gradient(mode, is_compiled, point, counts):
     inputs = [pt.as_tensor(x).type() for x in point]
     record = load_likelihood("meta-d")
-    record = record if is_compiled else replace(record, compiled_kernel="")
+    record = record if is_compiled else replace(record, kernel_module="")
     value = log_likelihood(record, pt.constant(counts), *inputs)
     evaluate = pytensor.function(inputs, [value, *pytensor.grad(value.sum(), inputs)], mode=mode)
     expected = log_likelihood_and_gradient(counts.astype(float), *point)

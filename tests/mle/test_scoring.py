@@ -21,7 +21,7 @@ LIKELIHOODS = {
 }
 # What has no compiled kernel is differentiated by differences.
 LIKELIHOODS |= {
-    f"{k}, readable": replace(x, compiled_kernel="") for k, x in [*LIKELIHOODS.items()][:5:4]
+    f"{k}, readable": replace(x, kernel_module="") for k, x in [*LIKELIHOODS.items()][:5:4]
 }
 SIDES = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 each = pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=list(LIKELIHOODS))

@@ -223,6 +223,7 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Family:
         choices=(Choice("process", "Process of confidence", tuple(PROCESSES)),),
         chosen={"process": process},
         choose=linear_gaussian,
+        kernel_module=KERNEL,
         compiled_kernel="linear_gaussian",
     )
 

@@ -88,6 +88,7 @@ FAMILIES = (
         method="criteria multiplied by a lognormal variable in each trial (Shekhar & Rahnev, 2021; "
         "Boundy-Singer et al., 2023).",
         limits=LIMITS,
+        kernel_module=KERNEL,
         compiled_kernel="lognormal",
         is_costly=True,
     ),

@@ -104,6 +104,7 @@ def meta_d(
         chosen={**chosen, "type1": type1},
         choose=partial(meta_d, name),
         alternatives=other_rule(meta_criterion) if criteria == "log_gap" else {},
+        kernel_module="hmetad.likelihood.kernels.meta_d",
         compiled_kernel="meta_d",
     )
 

@@ -77,7 +77,9 @@ def judge_report(
     decisions : mapping of str to Decisions, optional
         What `decide` returned for the same contrasts of ``"dprime"``, ``"c"`` and ``"pass_rate"``.
     ci_prob : float, optional
+        Probability of the intervals.
     title : str, optional
+        Of the page.
     command : str, optional
         Command line that makes it again.
 
