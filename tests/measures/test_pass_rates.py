@@ -36,7 +36,7 @@ def test_draws_have_the_exact_moments_of_the_post_stratified_posterior(shared):
 
 
 def test_it_is_ppi_plus_plus_where_a_verdict_is_all_there_is(shared):
-    """What ppi_py 0.2.2 computes: λ .492124, estimate .550748, error .024126."""
+    """PPI++ written out: λ .492124, estimate .550748, error .024126; ppi_py 0.2.3 has .550747."""
     trials = partly_labelled(nq301(shared))
     known = trials["human"].notna()
     z, v, u = trials["human"][known], trials["bem"][known], trials["bem"][~known]
