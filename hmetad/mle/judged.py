@@ -171,7 +171,9 @@ def explained_by(counts: xr.DataArray, dim: str) -> xr.DataArray:
     number, good = counts.sum("stimulus"), counts.isel(stimulus=1, drop=True)
     total = number.sum(dim)
     base = over(good.sum(dim), total)
-    between = over((good**2 / number.where(number > 0)).sum(dim), total) - base**2
+    # From deviations, so that levels alike explain 0 and not a rounding error.
+    deviations = over(good, number) - base
+    between = over((number * deviations**2).sum(dim), total)
     return over(between, base * (1 - base))
 
 

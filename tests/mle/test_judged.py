@@ -65,6 +65,16 @@ def test_errors_are_those_of_resampled_outputs(shared):
         assert value(found, f"{name}_se") == pytest.approx(draws[name].std().item(), rel=0.13), name
 
 
+def test_a_judge_that_fails_all_outputs_explains_nothing_and_has_no_gain():
+    rng = np.random.default_rng(1)
+    trials = pd.DataFrame({"human": [1] * 16 + [0] * 233, "score": rng.uniform(size=249)})
+    columns = {"label": "human", "verdict": None, "score": "score", "threshold": 2}
+    found = judge(count_judged(trials, by=(), **columns))
+    assert value(found, "r2_verdict") == 0
+    assert value(found, "r2_ratings") > 0
+    assert np.isnan(value(found, "r2_gain"))
+
+
 def expected_table(d, base_rate, sd=1.0, thirds=3):
     """Counts of a judge with normal evidence, cut at 0 and into equal parts of each verdict."""
     good, bad = norm(d / 2, sd), norm(-d / 2, 1)
