@@ -14,6 +14,7 @@ import typer
 import hmetad
 from hmetad.base.errors import EmptyError, NeedError
 from hmetad.base.lazy import import_on_call
+from hmetad.base.notice import with_notices
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 rate_intervals: Callable[..., Any] = import_on_call(
     "hmetad.report.contents.judge_report", "rate_intervals"
 )
+kept_notices: Callable[..., Any] = import_on_call("hmetad.measures.pass_rates", "kept_notices")
 Design = Literal["random", "by_rating", "known", "elsewhere"]
 SHOWN = ("verdict_rate", "hit_rate", "false_alarm_rate", "dprime", "c", "auroc", "r2_ratings")
 # What is resampled for comparisons.
@@ -203,9 +205,11 @@ def all_draws(
     judged: "xr.DataArray", rates: "xr.DataArray | None", asked: JudgeOptions, seed: int
 ) -> "xr.Dataset":
     """Draws of d′ and c by the bootstrap, and of pass rates, (draw, cell)."""
+    # Notices about M do not concern d′ and c.
+    table = with_notices(judged.assign_attrs(notices="[]"), kept_notices(judged))
     drawn: xr.Dataset = hmetad.resample(
-        judged,
-        lambda table: hmetad.measures.judge(table)[[*COMPARED]],
+        table,
+        lambda one: hmetad.measures.judge(one)[[*COMPARED]],
         n=asked.draws,
         cluster=asked.cluster,
         seed=seed,
@@ -240,7 +244,7 @@ def judge_answer(
 ) -> Answer:
     """Estimates of each cell, then decisions."""
     rows = rows_of(hmetad.report.estimate_table(estimates))
-    shown = {"cell": cell_heading(asked.by), "labelled": "labelled", "pooled": "pool"}
+    shown = {"cell": cell_heading(asked.by), "labelled": "labelled", "pooled": "unlabelled"}
     if rates is not None:
         intervals = rate_intervals(rates, asked.ci_prob)
         for row, ends in zip(rows, intervals.tolist(), strict=True):

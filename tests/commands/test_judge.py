@@ -118,3 +118,13 @@ def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
 )
 def test_bad_input_is_refused_in_one_line(outputs, more, said):
     assert tells(refused(outputs, f"{ASK} {more}"), said)
+
+
+def test_a_comparison_has_no_notice_about_m(outputs):
+    labelled = pd.read_csv(outputs / "outputs.csv").dropna(subset="human")
+    labelled.to_csv(outputs / "labelled.csv", index=False)
+    ask = ASK.replace("outputs.csv", "labelled.csv")
+    answer = run(outputs, f"{ask} --score score --rope=-1,1 --draws 50 --seed 1 --json").answer
+    found = {one.code for one in hmetad.notices(counted(outputs, score="score"))}
+    assert "verdict-is-score-cut" in found
+    assert found.isdisjoint(one["code"] for one in answer["notices"])
