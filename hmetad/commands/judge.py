@@ -190,11 +190,8 @@ def refuse_idle(asked: JudgeOptions) -> None:
         raise NeedError("--pass-rate", "--labels", next_step=step)
     of_rates = "" if asked.pass_rate else "with --pass-rate"
     has_rope = asked.rope is not None or asked.rate_rope is not None
-    asked.refuse_idle(
-        labels=of_rates,
-        rate_rope=of_rates,
-        against="" if has_rope else "with --rope",
-    )
+    against = "" if has_rope else "with --rope"
+    asked.refuse_idle(labels=of_rates, rate_rope=of_rates, against=against)
     if has_rope and not asked.by:
         raise EmptyError(
             "--by", "nothing", "a column whose levels are compared", "Give --by judge."
@@ -257,10 +254,8 @@ def judge_answer(
         low, high = one.rope
         title = f"Differences in {column_name(name, 'judge')}; ROPE {low:g} to {high:g}"
         listings.append(Listing(table, headings(table, "terminal", "0"), title))
-    found = [
-        x for source in (estimates, rates) if source is not None for x in hmetad.notices(source)
-    ]
-    found += [x for one in decisions.values() for x in hmetad.notices(one.results)]
+    sources = [estimates, rates, *(one.results for one in decisions.values())]
+    found = [x for one in sources if one is not None for x in hmetad.notices(one)]
     unique = [*{str(one): one for one in found}.values()]
     more = {name: rows_of(one.table()) for name, one in decisions.items()}
     return Answer(tuple(listings), unique, seed, more=more)

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import positive, probability
 from hmetad.base.errors import ModelError
-from hmetad.base.notice import copy_notices, notice_where
+from hmetad.base.notice import copy_notices, notice_where, notices_where
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.columns import group_numbers, several_columns
@@ -110,9 +110,10 @@ def judge(
     if table.dims == ("cell", *TYPE1_DIMS):
         errors = influence_errors(judged, table, values, cluster, correction)
         found |= {f"{name}_se": error for name, error in errors.items()}
+    d = values["dprime"]
     is_worse = (values["r2_verdict"] < limit("rogan-gladen-worse")) & (pooled > 0)
-    said = kept_notices(sdt(table, correction=correction))
-    said += notice_where(is_worse, "rogan-gladen-worse")
+    masks = {"undefined-dprime.judge": d.isnull(), "dprime-sign.judge": d < 0}
+    said = [*kept_notices(table), *notices_where(masks | {"rogan-gladen-worse": is_worse})]
     result = copy_notices(described(like, found, "judge"), table.drop_attrs(), said)
     return result.assign_attrs(correction=correction)
 
@@ -172,8 +173,7 @@ def explained_by(counts: xr.DataArray, dim: str) -> xr.DataArray:
     total = number.sum(dim)
     base = over(good.sum(dim), total)
     # From deviations, so that levels alike explain 0 and not a rounding error.
-    deviations = over(good, number) - base
-    between = over((number * deviations**2).sum(dim), total)
+    between = over((number * (over(good, number) - base) ** 2).sum(dim), total)
     return over(between, base * (1 - base))
 
 
@@ -287,9 +287,8 @@ def operating_point(
     if base_rate is not None:
         probability("base_rate", base_rate)
     like = estimates["dprime"]
-    base = (
-        estimates["base_rate"] if base_rate is None else xr.full_like(like, base_rate)
-    ).to_numpy()
+    given = estimates["base_rate"] if base_rate is None else xr.full_like(like, base_rate)
+    base = given.to_numpy()
     s, d_a = (estimates[name].to_numpy() for name in ("s", "d_a"))
     d = np.where(np.isnan(s), like, d_a * np.sqrt((1 + 1 / s**2) / 2))
     d = np.where(d > 0, d, np.nan)

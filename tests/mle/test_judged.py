@@ -75,6 +75,20 @@ def test_a_judge_that_fails_all_outputs_explains_nothing_and_has_no_gain():
     assert np.isnan(value(found, "r2_gain"))
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [([1, 1, 1, 0], "undefined-dprime"), ([0, 1, 0, 1, 1, 0], "dprime-sign")],
+)
+def test_notices_on_dprime_are_about_outputs_and_name_options_of_judges(verdicts, code):
+    half = len(verdicts) // 2
+    trials = pd.DataFrame({"human": [1] * half + [0] * half, "verdict": verdicts})
+    found = judge(count_judged(trials, by=(), label="human", verdict="verdict"))
+    (said,) = [one for one in hmetad.notices(found) if one.code == code]
+    assert "outputs" in said.message
+    for option in ("--correction", "--response-labels", "hmetad fit"):
+        assert option not in said.shell_step
+
+
 def expected_table(d, base_rate, sd=1.0, thirds=3):
     """Counts of a judge with normal evidence, cut at 0 and into equal parts of each verdict."""
     good, bad = norm(d / 2, sd), norm(-d / 2, 1)
