@@ -64,6 +64,7 @@ ANNOTATORS = ("annotator", "labeler", "labeller", "rater")
 MOST_GRADES, QUANTILES = 10, 4
 # Standard deviations by which a score has to go against the labels to be called reversed.
 REVERSED_Z = 3
+IN_SHELL = "Name what means good, --good pass, and recode the other values to one, or to empty."
 BOTH = "Name what each value means: good={'refusal': False, 'compliance': True}."
 
 
@@ -265,8 +266,7 @@ def good_rows(column: pd.Series, role: str, good: Good) -> tuple[Bools, list[Lab
     unclear = {value: times[value] for value in sorted(meaning) if meaning[value] is None}
     if unclear:
         got = f"values that mean neither: {with_trials(unclear, 5)}"
-        steps = (BOTH, "Name the values that mean good, as in --good compliance,pass.")
-        raise LabelError(argument, got, "two values, good and bad", *steps)
+        raise LabelError(argument, got, "two values, good and bad", BOTH, IN_SHELL)
     sides = [[x for x in sorted(meaning) if meaning[x] is side] for side in (False, True)]
     plain = {as_text(x): x for x in column.drop_duplicates().tolist()}
     raw = [plain.get(x, x) for side in sides for x in side[:1]]

@@ -114,6 +114,7 @@ def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
         ("--score nothing", "nothing"),
         ("--good bad,good", "labels of both classes"),
         ("--good goood", "--good.*'good'"),
+        ("--verdict score", "--good pass.*recode the other values to one"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(outputs, more, said):
