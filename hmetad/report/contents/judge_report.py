@@ -41,7 +41,7 @@ CURVE_NOTE = (
     "R²: share of the variance of the labels that the verdict explains, or verdict and score "
     "together (the ratings); gain: their quotient. s: SD of the evidence of bad outputs over that "
     "of good ones. Labels: how many random labels give a pass rate to ± {half:g}, with these "
-    "verdicts and without. Rogan–Gladen: the pass rate that others print."
+    "verdicts (–: there are too few outputs) and without. Rogan–Gladen: the rate that others print."
 )
 # By the verdicts on d′ and on c.
 ADVICE = {
@@ -166,7 +166,7 @@ def pair_sentences(decisions: Mapping[str, Decisions]) -> list[str]:
     if not {"dprime", "c"} <= {*tables} or len(tables["dprime"]) > MOST_SAID:
         return []
     over = decisions["dprime"].results.attrs.get("over", "")
-    word = "of" if over in JUDGES else "on"
+    word = "of" if over.casefold() in JUDGES else "on"
     return [
         pair_in_words(tables["dprime"][k], tables["c"][k], word)
         + (rate_in_words(tables["pass_rate"][k]) if "pass_rate" in tables else "")
@@ -214,7 +214,7 @@ def rate_in_words(row: Mapping[Any, Any]) -> str:
 def rate_table(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float) -> Table:
     """Rates, d′ and c of every cell, with intervals."""
     passed = None if rates is None else rate_intervals(rates, ci_prob)
-    single = {"verdict_rate": "by verdicts alone"}
+    single = {"verdict_rate": "by verdicts"}
     single |= {"hit_rate": "good that pass", "false_alarm_rate": "bad that pass"}
     both = {"dprime": "d′", "c": "c"}
     rows = []
@@ -222,10 +222,10 @@ def rate_table(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float) ->
         numbers = [int(found[name].to_numpy()[k]) for name in ("labelled", "pooled")]
         values = [] if passed is None else [interval_cell(passed[k])]
         values += [interval_cell([float(found[name].to_numpy()[k])]) for name in single]
-        values += [interval_cell(interval_of(found, name, k, ci_prob)) for name in both]
-        rows.append((cell, *numbers, *values))
+        values += [interval_cell(interval_of(found, name, k, ci_prob), "z.2f") for name in both]
+        rows.append((cell, *values, *numbers))
     rate = [] if passed is None else ["pass rate"]
-    columns = ("cell", "labelled", "unlabelled", *rate, *single.values(), *both.values())
+    columns = ("cell", *rate, *single.values(), *both.values(), "labelled", "unlabelled")
     note = f"Intervals: {in_percent(ci_prob)}."
     return Table("Pass rates, and what the verdicts tell.", columns, tuple(rows), note, "judges")
 
@@ -269,7 +269,7 @@ def roc_figure(judged: xr.DataArray, found: xr.Dataset) -> list[Block]:
     ax.plot(found["false_alarm_rate"], found["hit_rate"], "o", color="black", ms=5, zorder=5)
     ax.set_xlabel("bad outputs that pass")
     ax.set_ylabel("good outputs that pass")
-    caption = "Outputs that pass at each cut of the score; points: the verdicts as they are."
+    caption = "Outputs that pass at each cut of the ratings; points: the verdicts as they are."
     cells, areas = (found[name].to_numpy().tolist() for name in ("cell", "auroc"))
     alt = "; ".join(f"{cell} {area:.3f}" for cell, area in zip(cells, areas, strict=True))
     return [Figure(caption, f"ROC, area: {alt}.", ax.figure, "roc")]
