@@ -179,14 +179,19 @@ def count_judged(
     attrs |= shared_items(kept[beside], index, cell_labels(cells))
     weights = None if label_probability is None else kept[label_probability]
     table = table_of_outputs((index, *outcome), cells, attrs, weights)
-    number = items_together(table).sum(["response", "rating"])
-    few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
-    said = [*trial_notices(trials), *rows.notices, *dropped, *notice_where(few, "few-labels")]
+    said = [*trial_notices(trials), *rows.notices, *dropped, *few_labels(table)]
     said += score_notices(values, passes, group, score)
     for name in filter(is_annotator, beside):
         if kept[name][place < 2].nunique() == 1:
             said.append(notice_of("one-annotator", column=repr(name)))
     return with_notices(table, said)
+
+
+def few_labels(table: xr.DataArray) -> list[Notice]:
+    """Notice of cells with few labels of a class, summed over items."""
+    number = items_together(table).sum(["response", "rating"])
+    few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
+    return notice_where(few, "few-labels")
 
 
 def table_of_outputs(
@@ -256,8 +261,7 @@ def good_rows(column: pd.Series, role: str, good: Good) -> tuple[Bools, list[Lab
         named = {as_text(value): bool(is_good) for value, is_good in good.items()}
         meaning = {value: named.get(value) for value in times}
     else:
-        listed = [good] if isinstance(good, Label) else [*good]
-        words = {*map(as_text, listed)}
+        words = {*map(as_text, [good] if isinstance(good, Label) else good)}
         # The words may be about the other column.
         is_about = not words.isdisjoint(times)
         meaning = {x: x in words if is_about else usual_meaning(x) for x in times}
@@ -366,8 +370,7 @@ def score_notices(
     if all((own["min"] == own["max"]).all() for own in by_group):
         return [notice_of("score-is-verdict", column=repr(score))]
     fails, passed = (own.reindex(np.unique(group)) for own in by_group)
-    is_cut = bool((passed["min"] >= fails["max"]).all())
-    return [notice_of("verdict-is-score-cut")] if is_cut else []
+    return [notice_of("verdict-is-score-cut")] if (passed["min"] >= fails["max"]).all() else []
 
 
 def is_annotator(name: object) -> bool:

@@ -89,6 +89,17 @@ def test_notices_on_dprime_are_about_outputs_and_name_options_of_judges(verdicts
         assert option not in said.shell_step
 
 
+@pytest.mark.parametrize("cluster", [None, "item"])
+def test_few_labels_of_a_class_are_noticed_with_clusters_too(cluster):
+    trials = pd.DataFrame({"human": [1] * 30 + [0] * 10 + [None] * 40, "verdict": [1, 0] * 40})
+    columns = {"by": [] if cluster is None else ["item"], "label": "human", "verdict": "verdict"}
+    judged = count_judged(trials.assign(item=range(80)) if cluster else trials, **columns)
+    rates = hmetad.pass_rate(judged, labels="random", cluster=cluster, n=50, seed=1)
+    for result in (judge(judged, cluster=cluster), rates):
+        (said,) = [one for one in hmetad.notices(result) if one.code == "few-labels"]
+        assert said.cells == tuple(result["cell"].values)
+
+
 def expected_table(d, base_rate, sd=1.0, thirds=3):
     """Counts of a judge with normal evidence, cut at 0 and into equal parts of each verdict."""
     good, bad = norm(d / 2, sd), norm(-d / 2, 1)
