@@ -70,7 +70,11 @@ def test_the_page_answers_first(outputs):
         "Verdicts of new tell good outputs from bad ones as well as those of old"
     )
     assert "Pass rate: 0." in text
-    assert "What verdicts and scores explain of the labels" in text
+    assert "R² of the ratings" in text
+    assert text.count("less than half of the variance of the labels") == 1
+    # Without a score it is that of the verdict.
+    run(outputs, f"{ASK} -o verdicts.md")
+    assert "R² of the ratings" not in (outputs / "verdicts.md").read_text()
 
 
 @pytest.mark.parametrize(

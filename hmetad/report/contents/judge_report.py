@@ -4,6 +4,7 @@ Table of judged outputs, with estimates, pass rates and decisions that were made
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +14,7 @@ from scipy.stats import norm
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import InputError
-from hmetad.base.notice import notices, with_notices
+from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.resample import cell_columns, counts_together
 from hmetad.mle.judged import judge
@@ -34,9 +35,9 @@ QUESTION = (
 JUDGES = ("judge", "grader", "scorer", "rubric", "version", "prompt", "week", "month")
 # Cells that are said in sentences, and the half-width of the pass rate that labels are planned for.
 MOST_SAID, HALF_WIDTH = 6, 0.03
-OF_CURVE = {"r2_verdict": "R² of the verdict", "r2_ratings": "R² of the ratings"}
-OF_CURVE |= {"r2_gain": "gain", "auroc": "AUROC", "a_z": "A_z", "d_a": "d_a", "s": "s"}
-OF_CURVE |= {"kappa": "κ", "rogan_gladen": "Rogan–Gladen"}
+OF_VERDICT = {"r2_verdict": "R² of the verdict", "kappa": "κ", "rogan_gladen": "Rogan–Gladen"}
+OF_SCORE = {"r2_ratings": "R² of the ratings", "r2_gain": "gain", "auroc": "AUROC"}
+OF_SCORE |= {"a_z": "A_z", "d_a": "d_a", "s": "s"}
 CURVE_NOTE = (
     "R²: share of the variance of the labels that the verdict explains, or verdict and score "
     "together (the ratings); gain: their quotient. s: SD of the evidence of bad outputs over that "
@@ -106,7 +107,10 @@ def judge_report(
     made = dict(decisions or {})
     said = [*pair_sentences(made), *cell_sentences(found, rates, ci_prob)]
     sources = [found, *([] if rates is None else [rates]), *(x.results for x in made.values())]
-    told = {str(one): one for source in sources for one in notices(source)}
+    cells: dict[Notice, dict[str, None]] = {}
+    for one in (x for source in sources for x in notices(source)):
+        cells.setdefault(replace(one, cells=()), {}).update(dict.fromkeys(one.cells))
+    told = [replace(one, cells=tuple(own)) for one, own in cells.items()]
     blocks: list[Block] = [
         Prose("Question", (QUESTION,)),
         Prose("Answer", tuple(said)),
@@ -115,7 +119,7 @@ def judge_report(
         *(block for one in made.values() for block in decision_blocks(one)),
         Prose("What the verdicts and scores explain", ()),
         curve_table(found, rates),
-        *notice_block(with_notices(xr.Dataset(), [*told.values()])),
+        *notice_block(with_notices(xr.Dataset(), told)),
         *([Prose("Session", (f"To run it again: {command}",))] if command else []),
     ]
     meta = (
@@ -232,7 +236,8 @@ def rate_table(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float) ->
 
 def curve_table(found: xr.Dataset, rates: xr.DataArray | None) -> Table:
     """What verdict and ratings explain, the curve of the ratings, and labels that verdicts save."""
-    shown = {name: text for name, text in OF_CURVE.items() if found[name].notnull().any()}
+    # Without a score all of these follow from the verdict.
+    shown = OF_VERDICT | (OF_SCORE if found["a_z"].notnull().any() else {})
     base = found["base_rate"] if rates is None else rates.mean(("chain", "draw"))
     rows = []
     for k, cell in enumerate(found["cell"].to_numpy().tolist()):
