@@ -163,14 +163,15 @@ def count_judged(
     may_lack = [label, *beside, *([label_probability] if label_probability else [])]
     empty = frame.isna().assign(**dict.fromkeys(may_lack, False))
     kept, _, dropped = complete_rows(frame, np.ones(len(frame), dtype=np.int64), empty)
-    group = group_numbers(kept[[name for name in names if not is_item_name(name)]])
+    groups = kept[[name for name in names if not is_item_name(name)]]
+    group = group_numbers(groups)
     check_good(good, kept, [x for x in (label, verdict) if x is not None])
     place, labels = label_places(kept[label], good)
     values = None if score is None else finite_numbers(kept[score])
     passes, verdicts = verdicts_of(kept, verdict, values, threshold, good)
     rating, rule = np.ones(len(kept), dtype=np.int64), "no score"
     if values is not None and score is not None:
-        check_direction(values, place, group, score)
+        check_direction(values, place, groups, score)
         rating, rule = verdict_ratings(values, passes, group, ratings, score)
     outcome = (place, passes.astype(np.int64), rating - 1)
     index, cells = cells_of(kept, names, [])
@@ -322,8 +323,11 @@ def verdicts_of(
     return passes, verdicts
 
 
-def check_direction(values: NDArray[np.float64], place: Ints, group: Ints, score: str) -> None:
+def check_direction(
+    values: NDArray[np.float64], place: Ints, groups: pd.DataFrame, score: str
+) -> None:
     """Refuse a score that is lower for good outputs than for bad ones, in any group."""
+    group = group_numbers(groups)
     for number in np.unique(group):
         own = (group == number) & (place < 2)
         good, ranks = place[own] == 1, rankdata(values[own])
@@ -332,7 +336,9 @@ def check_direction(values: NDArray[np.float64], place: Ints, group: Ints, score
             continue
         area = (ranks[good].sum() - n[1] * (n[1] + 1) / 2) / n.prod()
         if (area - 0.5) / np.sqrt((n.sum() + 1) / (12 * n.prod())) < -REVERSED_Z:
+            where = " | ".join(map(as_text, groups.to_numpy(dtype=object)[group == number][0]))
             got = f"scores that are lower for good outputs (AUROC {area:.2f})"
+            got += f" in {where!r}" if where else ""
             step = f"Reverse it: trials.assign({score}=-trials[{score!r}])."
             shell = f"Reverse the column: {score} = -{score}."
             raise NumberError(f"score column {score!r}", got, "larger for better", step, shell)

@@ -77,6 +77,21 @@ def test_the_page_answers_first(outputs):
     assert "R² of the ratings" not in (outputs / "verdicts.md").read_text()
 
 
+def test_sentences_and_errors_name_the_domain(outputs, tmp_path):
+    trials = pd.read_csv(outputs / "outputs.csv")
+    trials = trials.assign(domain=np.where(trials["item"] % 2 == 0, "code", "prose"))
+    trials.to_csv(tmp_path / "outputs.csv", index=False)
+    ask = ASK.replace("--by judge", "--by judge,domain")
+    run(tmp_path, f"{ask} --rope=-1,1 --seed 1 -o page.md")
+    text = (tmp_path / "page.md").read_text()
+    answer = text.split("## Answer")[1]
+    assert answer.index("\ncode: ") < answer.index("\nprose: ") < answer.index("good outputs pass")
+    is_reversed = (trials["judge"] == "new") & (trials["domain"] == "code")
+    trials["score"] = trials["score"].where(~is_reversed, -trials["score"])
+    trials.to_csv(tmp_path / "outputs.csv", index=False)
+    assert "in 'new | code'" in refused(tmp_path, f"{ask} --score score")
+
+
 @pytest.mark.parametrize(
     ("d", "c", "said"),
     [

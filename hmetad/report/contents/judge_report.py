@@ -19,7 +19,7 @@ from hmetad.compare.decisions import Decisions
 from hmetad.counts.resample import cell_columns, counts_together
 from hmetad.mle.judged import judge
 from hmetad.plots.curves import MOST_CELLS, type1_roc
-from hmetad.report.contents.decided import decision_blocks
+from hmetad.report.contents.decided import decision_blocks, held_equal
 from hmetad.report.contents.tables import codes_in_words, notice_block
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, interval_cell
 from hmetad.report.page.report import Report
@@ -171,8 +171,10 @@ def pair_sentences(decisions: Mapping[str, Decisions]) -> list[str]:
         return []
     over = decisions["dprime"].results.attrs.get("over", "")
     word = "of" if over.casefold() in JUDGES else "on"
+    held = held_equal(decisions["dprime"])
     return [
-        pair_in_words(tables["dprime"][k], tables["c"][k], word)
+        "".join(f"{tables['dprime'][k][name]}: " for name in held)
+        + pair_in_words(tables["dprime"][k], tables["c"][k], word)
         + (rate_in_words(tables["pass_rate"][k]) if "pass_rate" in tables else "")
         for k in range(len(tables["dprime"]))
     ]
