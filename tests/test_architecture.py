@@ -63,7 +63,7 @@ MOST_LINES = {
     "compare": 2068,
     "counts": 3441,
     "likelihood": 3836,
-    "logs": 2542,
+    "logs": 2573,
     "measures": 2783,
     "mle": 2398,
     "plots": 1717,

@@ -98,12 +98,14 @@ class ImportOptions(PrintOptions):
     task : NAME
         Read this task, if the log has several.
     scorer : NAME
-        Scorer that decides what is correct, or scorer/part.
+        Scorer that decides what is correct, or scorer/part. all: each score becomes a column, for
+        hmetad judge.
     grades : PAIRS
         Meaning of scores, or of values of the column correct: no=false,yes=true or
         1=true,-1=false.
     metric : NAME
-        Metric that decides what is correct; or task=metric, one for each task.
+        Metric that decides what is correct; or task=metric, one for each task. all: each metric
+        becomes a column, for hmetad judge.
     threshold : X
         Score from which an answer is correct. Default: 1 is correct, 0 is an error.
     runs : WHICH

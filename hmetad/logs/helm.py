@@ -53,7 +53,8 @@ def read_helm(path: str | Path, **options: Any) -> pd.DataFrame:
         Those of all logs, as in `read_log`, and:
 
         - ``metric``: the metric that says right or wrong, or one for each task. By default
-          exact_match, else quasi_exact_match, else whether the option chosen is a right one;
+          exact_match, else quasi_exact_match, else whether the option chosen is a right one. "all"
+          keeps every one, as in `read_lm_eval`;
         - ``answer_pattern``: as in `read_lm_eval`, in each of several completions.
 
         ``task`` is the name of a run without its model.

@@ -23,7 +23,7 @@ from hmetad.logs.choices import Choices
 from hmetad.logs.json_files import UNREADABLE, json_file, json_object, member_content
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits, beyond, check_ratio
-from hmetad.logs.samples import Format, Log, Sample, read_format
+from hmetad.logs.samples import ALL, Format, Log, Sample, read_format
 from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
 
 Place = tuple[str, dict[str, Any]]
@@ -54,7 +54,9 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
         Those of all logs, as in `read_log`, and:
 
         - ``scorer``: the score that says right or wrong, where samples have several;
-          ``"grader/accuracy"`` for one part of a score with several;
+          ``"grader/accuracy"`` for one part of a score with several. ``"all"`` keeps every score
+          as a column, for `count_judged`, and leaves `correct` missing. Grades with a meaning are
+          then true or false, and the name of another column has ``score_`` before it;
         - ``source``: what confidence is read from: "completion" (the text of the model), "score"
           (the metadata of the score), "metadata" (that of the sample), "store" (the store of the
           sample), or "logprobs" (the log-probabilities of the letters of a multiple choice). By
@@ -248,7 +250,7 @@ def sample_of(sample: dict[str, Any], place: str, meta: dict[str, Any], choices:
     return Sample(
         place,
         meta,
-        {"score": value},
+        score_values(sample) if choices.scorer == ALL else {"score": value},
         ("score",),
         chosen=None if answer is None else safe_text(answer),
         target=None if target is None else safe_text(target),
@@ -263,13 +265,13 @@ def chosen_score(
     sample: dict[str, Any], place: str, scorer: str | None
 ) -> tuple[dict[str, Any], Any]:
     """Record of the score that counts, and its value; empty where the sample was not scored."""
-    scores = {name: s for name, s in as_dict(sample.get("scores")).items() if isinstance(s, dict)}
-    if not scores:
+    scores = scores_of(sample)
+    if not scores or scorer == ALL:
         return {}, None
     if scorer is None:
         if len(scores) > 1:
             got = f"none, for scores {', '.join(map(repr, scores))} ({place})"
-            raise ChoiceError("scorer", got, "one of them, or a single task= to read")
+            raise ChoiceError("scorer", got, "one of them, 'all', or a single task= to read")
         scorer = next(iter(scores))
     name, _, part = (scorer, "", "") if scorer in scores else scorer.partition("/")
     if name not in scores:
@@ -283,6 +285,22 @@ def chosen_score(
         allowed = "the name of a score, '/' and the name of its part"
         raise UnknownError("scorer", got, allowed, nearest(part, as_dict(value)))
     return scores[name], as_dict(value)[part]
+
+
+def scores_of(sample: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Records of the scores of a sample."""
+    scores = as_dict(sample.get("scores"))
+    return {name: score for name, score in scores.items() if isinstance(score, dict)}
+
+
+def score_values(sample: dict[str, Any]) -> dict[str, Any]:
+    """Values of all scores; a score of several parts has one for each."""
+    found: dict[str, Any] = {}
+    for name, score in scores_of(sample).items():
+        value = score.get("value")
+        parts = {f"{name}/{part}": one for part, one in as_dict(value).items()}
+        found |= parts or {name: value}
+    return found
 
 
 def with_known_order(samples: Iterator[Sample | None]) -> Iterator[Sample | None]:

@@ -57,7 +57,8 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
         - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
         - ``metric``: the metric that says right or wrong, or one for each task. By default acc or
           acc_norm for multiple choice, as `normalise` has it; else the one metric that is 0 or 1,
-          or -1, in all samples. A metric may be named without its parameters: "maj@n";
+          or -1, in all samples. A metric may be named without its parameters: "maj@n". "all" keeps
+          every one, as in `read_lm_eval`;
         - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
           log-likelihood of an option is divided;
         - ``answer_pattern``: as in `read_lm_eval`.
@@ -229,7 +230,7 @@ def only_metric(samples: Sequence[Mapping[str, Any]], file: LogFile) -> str:
         got = f"none, for samples with {', '.join(map(repr, names))} ({file.path})"
         ways = ("metric=", "--metric")
         steps = (f"Choose with {way}, one for all tasks or one for each." for way in ways)
-        raise ChoiceError("metric", got, "the name of a metric", *steps)
+        raise ChoiceError("metric", got, "the name of a metric, or 'all'", *steps)
     return judging[0]
 
 

@@ -56,7 +56,8 @@ def read_lm_eval(path: str | Path, **options: Any) -> pd.DataFrame:
           those that have one filter only are read by it;
         - ``metric``: the metric that says right or wrong, or one for each task. By default acc,
           acc_norm or acc_bytes for multiple choice, as `normalise` has it; else the one of
-          exact_match and acc that is there;
+          exact_match and acc that is there. "all" keeps every metric as a column, for
+          `count_judged`, and leaves `correct` missing;
         - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
           log-likelihood of an option is divided, as acc_norm and acc_bytes rank options;
         - ``answer_pattern``: regular expression with one group, the answer in each of several
@@ -324,7 +325,7 @@ def generation_metric(sample: dict[str, Any], place: str) -> str:
             f"Choose with {metric}. A task of perplexities has none: exclude it with {task}."
             for metric, task in (("metric=", "task="), ("--metric", "--task"))
         )
-        raise ChoiceError("metric", f"{got} ({place})", "the name of a metric", *steps)
+        raise ChoiceError("metric", f"{got} ({place})", "the name of a metric, or 'all'", *steps)
     return there[0]
 
 

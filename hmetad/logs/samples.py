@@ -24,12 +24,14 @@ from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.stated import record_stated, statement_frame
 from hmetad.logs.statements import Statement, agree_on, in_pattern, read_statement
-from hmetad.logs.trials import Verdict, clip_text, of_each, safe_text, typed, verdict
+from hmetad.logs.trials import Verdict, clip_text, grade_key, of_each, safe_text, typed, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 
 LONGEST_ANSWER = 1000
 # Columns of most tools, after those that say which sample it is.
 ANSWERED = ("chosen", "target", "correct", "confidence", "option_probabilities", "answers")
+# Scorer, or metric, that keeps all scores of a log as columns.
+ALL = "all"
 CONTRADICTION = "the option chosen contradicts the metric"
 
 
@@ -140,6 +142,7 @@ class Trial(NamedTuple):
     row: tuple[Any, ...]
     statement: Statement | None
     reasons: list[str]
+    scores: dict[str, Any]
 
 
 @check_inputs()
@@ -264,6 +267,8 @@ def trial_frame(
     """Trials as a table; attrs have what is missing by reason, and how confidence was stated."""
     columns = zip(form.columns, zip(*(one.row for one in trials), strict=True), strict=False)
     frame, found = pd.DataFrame({name: typed(values) for name, values in columns}), []
+    for name in dict.fromkeys(name for one in trials for name in one.scores):
+        frame[name] = typed([one.scores.get(name) for one in trials])
     if len(frame) and (not form.text or choices.wording is None):
         of_two = (one is not None and len(one) == 2 for one in frame["option_probabilities"])
         found += [notice_of("confidence-of-the-choice")] if any(of_two) else []
@@ -312,12 +317,35 @@ def trial_of(sample: Sample, choices: Choices, form: Format) -> Trial:
         "answers": repeated_answers(sample.responses, choices.answer),
     }
     row = tuple(values[name] for name in form.columns)
-    return Trial(row, statement, [reason for reason in reasons if reason])
+    is_open = keeps_all(choices, str(sample.meta["task"]))
+    scores = score_columns(sample, choices, form) if is_open else {}
+    return Trial(row, statement, [reason for reason in reasons if reason], scores)
+
+
+def keeps_all(choices: Choices, task: str) -> bool:
+    """Whether all scores of a task are kept, each as a column, and none says what is correct."""
+    return ALL in (choices.scorer, of_task(choices.metric, task))
+
+
+def score_columns(sample: Sample, choices: Choices, form: Format) -> dict[str, Any]:
+    """Scores of a sample by the names of their columns; grades with a meaning as true or false."""
+    known = {**(form.grades or {}), **(choices.grades or {})}
+    meaning = {grade_key(grade): right for grade, right in known.items()}
+    found = {}
+    for name, value in sample.scores.items():
+        column = f"score_{name}" if name in form.columns else safe_text(name)
+        value = meaning.get(grade_key(value), value)
+        is_missing = isinstance(value, float) and math.isnan(value)
+        text = clip_text(value, LONGEST_ANSWER) if isinstance(value, str) else value
+        found[column] = None if is_missing else text
+    return found
 
 
 def judged(sample: Sample, choices: Choices, grades: Mapping[str, bool]) -> Verdict:
     """Right or wrong by the metric that counts, or else by the option chosen."""
     metric = of_task(choices.metric, str(sample.meta["task"]))
+    if keeps_all(choices, str(sample.meta["task"])):
+        return None, "no score was chosen"
     names = sample.metrics if metric is None else (metric,)
     name = next((name for name in names if name in sample.scores), None)
     if name is not None:

@@ -1,5 +1,7 @@
 """`hmetad judge` says what its functions say, and its page has the answer first."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,6 +140,14 @@ def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
 )
 def test_bad_input_is_refused_in_one_line(outputs, more, said):
     assert tells(refused(outputs, f"{ASK} {more}"), said)
+
+
+def test_verdicts_are_read_from_logs(tmp_path):
+    log = next((Path(__file__).parents[1] / "logs" / "data" / "inspect").glob("*.json"))
+    run(tmp_path, f"import inspect {log} --scorer all -o answers.csv")
+    ask = "judge answers.csv --label includes --verdict sure --by model --cluster item"
+    (row,) = run(tmp_path, f"{ask} --json").answer["rows"]
+    assert (row["cell"], row["labelled"], row["hit_rate"]) == ("mockllm/model", 6, 1)
 
 
 def test_a_comparison_has_no_notice_about_m(outputs):

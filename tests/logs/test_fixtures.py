@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hmetad.counts.judged import count_judged
 from hmetad.logs.samples import read_log
 
 LOGS = Path(__file__).parent / "data"
@@ -77,3 +78,17 @@ def test_samples_of_inspect_state_their_confidence():
     scored = read_log("inspect", LOGS / "inspect", source="score", **options)
     np.testing.assert_allclose(scored["confidence"], np.where(said["correct"], 0.75, 0.25))
     assert (scored["correct"] == said["correct"]).all()
+
+
+def test_scores_of_a_log_are_the_columns_of_a_judge():
+    """The grade of a scorer of Inspect, and a metric of lm-eval, next to another as the label."""
+    graded = read_log("inspect", LOGS / "inspect", task="colours_open", scorer="all")
+    assert graded["correct"].isna().all()
+    assert graded.attrs["rejected"]["no score was chosen"] == 6
+    judged = count_judged(graded, by=(), label="includes", verdict="sure")
+    assert judged.sum(("response", "rating")).values.tolist() == [[2, 4]]
+    kept = read_log("inspect", LOGS / "inspect", task="colours_open", scorer="sure")
+    assert (kept["correct"] == graded["includes"]).all()
+    metrics = read_log("lm-eval", LOGS / "lm_eval", task="colours_open", metric="all")
+    chosen = read_log("lm-eval", LOGS / "lm_eval", task="colours_open")
+    assert metrics["exact_match"].tolist() == chosen["correct"].tolist()

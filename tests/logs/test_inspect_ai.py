@@ -114,6 +114,18 @@ def test_several_scores_need_a_choice(write):
             read_inspect(path, scorer=wrong)
 
 
+def test_scores_are_columns_with_grades_in_words_and_gaps_where_a_sample_has_none(write):
+    graded = {"human": {"value": "C"}, "answer": {"value": {"tone": "P", "facts": 0.5}}}
+    path = write([sample(1, scores=graded), sample(2, scores={"human": {"value": math.nan}})])
+    trials = read_inspect(path, scorer="all", grades={"P": False})
+    assert trials["human"].tolist() == [True, pd.NA]
+    assert trials["answer/tone"].tolist() == [False, pd.NA]
+    assert trials["answer/facts"].tolist() == [0.5, None]
+    assert trials["correct"].isna().all()
+    named = read_inspect(write([sample(scores={"answer": {"value": "I"}})]), scorer="all")
+    assert (named["score_answer"].tolist(), named["answer"].tolist()) == ([False], [None])
+
+
 def test_text_is_data_and_copies_are_counted(write):
     made = [sample(i, scores={"a": {"value": "C", "answer": t}}) for i, t in enumerate(TEXTS)]
     trials = read_inspect(write([*made, sample(0, value="I"), sample(epoch=2)], "log.eval"))
