@@ -3,6 +3,7 @@
 import doctest
 import html
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -12,8 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
+import pandas as pd
 import pytest
+import yaml
 from public_names import PUBLIC_NAMES
+from scipy.special import expit
 from typer.testing import CliRunner
 
 import hmetad
@@ -108,6 +113,41 @@ def test_what_the_readme_runs_prints_what_it_shows(tmp_path):
             assert all(
                 any(row == pytest.approx(one, abs=0.02) for one in found) for row in expected
             )
+
+
+@pytest.mark.integration
+def test_the_steps_of_the_github_action_run_and_its_gates_stop_a_worse_model(tmp_path):
+    """All steps but those that fetch something, as a runner executes them, with the gates shown."""
+    page = (DOCS / "gates.md").read_text(encoding="utf-8")
+    gates, action = (
+        re.search(rf"^```{kind}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[1]
+        for kind in ("toml", "yaml")
+    )
+    (tmp_path / "gates.toml").write_text(gates)
+    steps = yaml.safe_load(action)["jobs"]["gates"]["steps"]
+    local = [one for one in steps if "run" in one and "pip install" not in one["run"]]
+    assert [one["name"].split()[0] for one in local] == ["Draws", "Gates", "Summary"]
+    rng = np.random.default_rng(1)
+    for skill, status in ((1.2, 0), (0.2, 1)):
+        parts = []
+        for model, own in (("old", 1.0), ("new", skill)):
+            confidence = expit(own + 2 * rng.normal(size=4000))
+            columns = {"model": model, "item": range(4000), "confidence": confidence.round(3)}
+            correct = (rng.random(4000) < confidence).astype(int)
+            parts.append(pd.DataFrame({**columns, "correct": correct}))
+        pd.concat(parts).to_csv(tmp_path / "answers.csv", index=False)
+        place = {"GITHUB_STEP_SUMMARY": str(tmp_path / f"{status}.md")}
+        place["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        ended = [
+            subprocess.run(
+                ["bash", "-e", "-c", one["run"]], cwd=tmp_path, env=os.environ | place, check=False
+            ).returncode
+            for one in local
+        ]
+        assert ended == [0, status, 0]
+        summary = (tmp_path / f"{status}.md").read_text(encoding="utf-8")
+        assert summary.count("\n") == gates.count("[[gate]]")
+        assert summary.startswith("- failed:" if status else "- passed:")
 
 
 def numbers_and_words(line):

@@ -47,7 +47,7 @@ from hmetad.commands.fits import (
     notices_command,
     read_fits,
 )
-from hmetad.commands.gate import asked_gate, judge_gate, with_outcome
+from hmetad.commands.gate import KINDS, asked_gates, judge_gate, with_outcomes
 from hmetad.commands.options import options_named, parse_limits
 from hmetad.compare.cells import refuse_covariate
 from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
@@ -110,11 +110,14 @@ class CompareOptions(PrintOptions):
         other priors and fewer ratings. The fits are kept in a folder next to FILE. Default: only
         for a report of fits without thousands of cells.
     fail_if : CONDITION
-        Condition such as "new worse than old". Exit status: 1 if a verdict shows it, 3 if there is
-        no verdict, else 0.
+        Condition such as "new worse than old"; may be repeated. Exit status: 1 if a verdict shows
+        it, 3 if there is no verdict, else 0; of several, the worst (1, then 3).
     fail_unless : CONDITION
-        Condition such as "new not worse than old" (non-inferiority). Exit status: 0 if the interval
-        shows it, 3 if there is no verdict, else 1.
+        Condition such as "new not worse than old" (non-inferiority); may be repeated. Exit status:
+        0 if the interval shows it, 3 if there is no verdict, else 1.
+    gates : FILE
+        Conditions in TOML: [[gate]] tables with fail_if or fail_unless, and var and rope if they
+        are not those of the command line.
     """
 
     files: Annotated[list[str], typer.Argument()]
@@ -133,8 +136,9 @@ class CompareOptions(PrintOptions):
     rank: bool = False
     sensitivity: bool | None = None
     ci_prob: float = 0.95
-    fail_if: str | None = None
-    fail_unless: str | None = None
+    fail_if: list[str] | None = None
+    fail_unless: list[str] | None = None
+    gates: Path | None = None
     output: Output = None
 
     @property
@@ -166,6 +170,7 @@ def compare(asked: CompareOptions) -> int:
       --fail-if "new worse than old"
     hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
       --fail-unless "new not worse than old"
+    hmetad compare draws.nc --over model --gates gates.toml
     """
     limits = limits_for(asked)
     refuse_together(asked)
@@ -174,14 +179,16 @@ def compare(asked: CompareOptions) -> int:
     own = None if asked.matrix is None else read_weights(asked.matrix)
     fits = read_fits(paths)
     may_repeat = repeats_decisions(asked, fits)
+    typed = {kind: getattr(asked, kind) or [] for kind in KINDS}
+    gates = asked_gates(typed, asked.gates, asked.var or judged_quantity(fits), limits)
+    place = "--var"
+    if limits is None:
+        # The table is about what the first gate is about.
+        asked = replace(asked, var=gates[0].quantity)
+        place, limits = gates[0].place, gates[0].rope
     asked = replace(asked, var=asked.var or judged_quantity(fits))
-    gate = asked_gate(asked.fail_if, asked.fail_unless, str(asked.var))
-    if asked.population:
-        for fit in fits.values():
-            refuse_covariates(fit["posterior"].to_dataset(), asked)
-    sources = {name: source_of(fit, asked) for name, fit in fits.items()}
-    draws = asked_draws(sources, fits, asked, own)
-    decisions = decided(draws, asked, limits)
+    with options_named({"var": place}):
+        sources, decisions = decided(fits, asked, own, limits)
     answer = decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None
     if ranks is not None:
@@ -191,10 +198,16 @@ def compare(asked: CompareOptions) -> int:
         others = decided_otherwise(fits, paths, asked, decisions)
         answer = with_others(answer, others)
     answer = with_sources(answer, fits, paths, asked)
-    outcome = None
-    if gate is not None:
-        outcome = judge_gate(gate, decisions, fits)
-        answer = with_outcome(answer, gate, outcome)
+    made = {(str(asked.var), limits): decisions}
+    outcomes = []
+    for gate in gates:
+        key = gate.quantity, gate.rope
+        if key not in made:
+            with options_named({"var": gate.place}):
+                made[key] = decided(fits, replace(asked, var=gate.quantity), own, gate.rope)[1]
+        outcomes.append(judge_gate(gate, made[key], fits))
+    if outcomes:
+        answer = with_outcomes(answer, outcomes)
 
     def save_page(path: Path) -> None:
         shared: dict[str, Any] = {"command": command_line(), "ranks": ranks}
@@ -208,23 +221,24 @@ def compare(asked: CompareOptions) -> int:
 
     asked.deliver(answer, written, save_page)
     say_how_to_settle(answer, fits)
-    if outcome is None:
-        return 0
-    say(f"{outcome.word}: {outcome.sentence}")
-    return outcome.status
+    for outcome in outcomes:
+        say(f"{outcome.word}: {outcome.sentence}")
+    return int(answer.more["gate"]["exit"]) if outcomes else 0
 
 
-def limits_for(asked: CompareOptions) -> tuple[float, float]:
-    """Limits of the ROPE, which is required."""
-    if asked.rope is None:
+def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
+    """Limits of the ROPE, which is required; None where those of gates in a file do."""
+    if asked.rope is not None:
+        return parse_limits(asked.rope)
+    if asked.gates is None or asked.var is not None:
         step = "You decide which differences are negligible: --rope=-0.05,0.05."
         raise EmptyError("--rope", "nothing", "two numbers", step)
-    return parse_limits(asked.rope)
+    return None
 
 
 def refuse_together(asked: CompareOptions) -> None:
     """Refuse options that exclude each other, or need one that is not there."""
-    of_levels = ("within", "pool", "against", "matrix", "rank", "fail_if", "fail_unless")
+    of_levels = ("within", "pool", "against", "matrix", "rank", *KINDS, "gates")
     asked.refuse_idle(
         **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
         kind="" if asked.over or asked.kind == "difference" else "with --over",
@@ -345,16 +359,24 @@ def read_weights(path: Path) -> "pd.DataFrame":
     return named.set_axis(named.index.astype(str)).fillna(0)
 
 
-def decided(draws: "xr.DataArray", asked: CompareOptions, rope: tuple[float, float]) -> "Decisions":
-    """Decisions on draws; the correction is for the number of them."""
+def decided(
+    fits: Fits, asked: CompareOptions, own: "pd.DataFrame | None", rope: tuple[float, float]
+) -> "tuple[dict[str, Any], Decisions]":
+    """Draws by fit, and decisions on their contrasts, corrected for the number of them if asked."""
+    if asked.population:
+        for fit in fits.values():
+            refuse_covariates(fit["posterior"].to_dataset(), asked)
+    sources = {name: source_of(fit, asked) for name, fit in fits.items()}
+    draws = asked_draws(sources, fits, asked, own)
     places = draws.size // (draws.sizes["chain"] * draws.sizes["draw"])
-    return hmetad.decide(
+    made = hmetad.decide(
         draws,
         rope=rope,
         null=asked.null,
         ci_prob=asked.ci_prob,
         comparisons=places if asked.bonferroni else 1,
     )
+    return sources, made
 
 
 def ranks_of(sources: Mapping[str, Any], asked: CompareOptions) -> "xr.Dataset":

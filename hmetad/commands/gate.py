@@ -5,16 +5,25 @@ Text such as "new worse than old" and decisions → outcome, its sentence and an
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.base.errors import ChoiceError, ConflictError
+from hmetad.base.errors import (
+    ChoiceError,
+    ConflictError,
+    EmptyError,
+    KindError,
+    UnknownError,
+    nearest,
+)
+from hmetad.base.lazy import import_on_call
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import best_end, refuse_biased
 from hmetad.commands.answer import Answer
-from hmetad.commands.options import options_named
+from hmetad.commands.options import option_name, options_named, parse_limits
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent
 
@@ -29,8 +38,14 @@ if TYPE_CHECKING:
 CONDITION = re.compile(
     r"(.*?\S) (?P<not>not )?((worse|better|less|greater) than|different from) (.*\S.*)"
 )
-STATUS = {"passed": 0, "failed": 1, "not judged": 3}
+# Exit status of each outcome, the worst last.
+STATUS = {"passed": 0, "not judged": 3, "failed": 1}
 MOST_SHOWN = 5
+KINDS = ("fail_if", "fail_unless")
+FIELDS = ("contrast", "difference", "lower", "upper", "rope_lower", "rope_upper", "verdict")
+# Keys of a gate in a file.
+KEYS = (*KINDS, "var", "rope")
+read_toml: Callable[..., Any] = import_on_call("hmetad.specs.loading", "read_toml")
 
 
 @dataclass(frozen=True)
@@ -42,62 +57,109 @@ class Gate:
     level, other : str
     relation : str
         Of numbers: less than, greater than or different from, or "not" and one of these.
+    quantity : str
+    rope : tuple of float
+    kind : str
+        "fail_if" or "fail_unless": whether what is shown, or what is not, makes it fail.
     text : str
         As it was written.
-    option : str
-        Option that it was written for.
+    place : str
+        Where it was written: an option, or a table of a file.
     """
 
     level: str
     relation: str
     other: str
+    quantity: str
+    rope: tuple[float, float]
+    kind: str
     text: str
-    option: str = "--fail-if"
+    place: str
 
     @property
     def must_hold(self) -> bool:
         """Whether the comparison fails unless this is shown, and not if it is."""
-        return self.option == "--fail-unless"
+        return self.kind == "fail_unless"
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Whether a comparison passed, why, in a sentence, and the first contrast that decides it."""
 
+    gate: Gate
     word: str
     sentence: str
     row: "pd.Series[Any]"
 
-    @property
-    def status(self) -> int:
-        """Exit status of the command."""
-        return STATUS[self.word]
+    def record(self) -> dict[str, Any]:
+        """The outcome for other programs; `exit` is the exit status."""
+        said = {self.gate.kind: self.gate.text, "quantity": self.gate.quantity}
+        said |= {"outcome": self.word, "because": self.sentence}
+        numbers = self.row.rename({"label": "contrast", "mean": "difference"})
+        return {**said, **{name: numbers[name] for name in FIELDS}, "exit": STATUS[self.word]}
 
 
-def asked_gate(fail_if: str | None, fail_unless: str | None, quantity: str) -> Gate | None:
-    """Condition that one of the options has."""
-    if fail_if is not None and fail_unless is not None:
-        raise ConflictError("--fail-unless", "--fail-if")
-    if fail_unless is not None:
-        return parse_gate(fail_unless, quantity, "--fail-unless")
-    return None if fail_if is None else parse_gate(fail_if, quantity)
+def asked_gates(
+    typed: Mapping[str, Iterable[str]], path: Path | None, quantity: str, rope: Any
+) -> list[Gate]:
+    """Gates of the options, then those of a file, which may name another quantity or ROPE."""
+    tables: list[Any] = [{kind: text} for kind in typed for text in typed[kind]]
+    places = [option_name(kind) for kind in typed for _ in typed[kind]]
+    if path is not None:
+        content = read_toml(path, "--gates", "gates in TOML")
+        listed = content.get("gate")
+        are_tables = isinstance(listed, list) and all(isinstance(one, dict) for one in listed)
+        if [*content] != ["gate"] or not are_tables or not listed:
+            got = f"{', '.join(map(repr, content)) or 'nothing'} in {path}"
+            raise KindError("--gates", got, "a table [[gate]] for each gate")
+        tables += listed
+        places += [f"{path}, gate {number}" for number in range(1, len(listed) + 1)]
+    first: dict[tuple[Any, ...], Gate] = {}
+    for table, place in zip(tables, places, strict=True):
+        gate = gate_of(table, place, quantity, rope)
+        key = (gate.level, gate.relation, gate.other, gate.quantity, gate.rope)
+        other = first.setdefault(key, gate)
+        if other is not gate:
+            got = f"{gate.text!r} for {gate.quantity} of {other.place}"
+            raise ConflictError(f"{gate.text!r} of {place}", got, next_step="Give it once.")
+    return [*first.values()]
 
 
-def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
-    """Condition that was written, with "worse" and "better" said as less or greater.
+def gate_of(table: Mapping[str, Any], place: str, quantity: str, rope: Any = None) -> Gate:
+    """Gate of a table: a condition, and the quantity and ROPE where they are not those given.
 
     Examples
     --------
-    >>> parse_gate("new worse than old", "auroc2").relation
+    >>> gate_of({"fail_if": "new worse than old"}, "", "auroc2", (-0.02, 0.02)).relation
     'less than'
-    >>> parse_gate("new not worse than old", "brier", "--fail-unless").relation
+    >>> table = {"fail_unless": "new not worse than old", "var": "brier", "rope": [-0.01, 0.01]}
+    >>> gate_of(table, "", "auroc2").relation
     'not greater than'
     """
+    for key, value in table.items():
+        if key not in KEYS:
+            raise UnknownError(place, repr(key), ", ".join(KEYS), nearest(key, KEYS))
+        if key != "rope" and not isinstance(value, str):
+            raise KindError(f"{place}, {key}", repr(value), "text in quotes")
+    kinds = [kind for kind in KINDS if kind in table]
+    if len(kinds) != 1:
+        raise ChoiceError(place, " and ".join(kinds) or "neither", "fail_if or fail_unless")
+    if "rope" in table:
+        with options_named({"--rope": f"{place}, rope"}):
+            rope = parse_limits(str(table["rope"]).strip("[]"), "rope = [{}]")
+    if rope is None:
+        step = "Write rope = [-0.05, 0.05] there, or --rope=-0.05,0.05."
+        raise EmptyError(place, "no ROPE", "two numbers", step)
+    return parse_gate(table[kinds[0]], table.get("var", quantity), rope, kinds[0], place)
+
+
+def parse_gate(text: str, quantity: str, rope: tuple[float, float], kind: str, place: str) -> Gate:
+    """Condition that was written, with "worse" and "better" said as less or greater."""
     found = CONDITION.fullmatch(text)
     if found is None:
         allowed = "LEVEL worse than LEVEL (or better, less, greater; or not worse than)"
-        raise ChoiceError(option, repr(text), allowed)
-    refuse_biased(quantity, "--var")
+        raise ChoiceError(place, repr(text), allowed)
+    refuse_biased(quantity, place)
     level, other = found[1].strip(), found[5].strip()
     negation, words, quality = found["not"] or "", found[3], found[4]
     relation = words
@@ -105,11 +167,11 @@ def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
         best = best_end(quantity.removeprefix("log ratio of "))
         if not best:
             step = "Write less than, or greater than."
-            raise ChoiceError(option, f"{words} of {quantity}", "a quantity with a best end", step)
+            raise ChoiceError(place, f"{words} of {quantity}", "a quantity with a best end", step)
         is_less = (quality == "worse") == (best == "more")
         relation = "less than" if is_less else "greater than"
     text = f"{level} {negation}{words} {other}"
-    return Gate(level, negation + relation, other, text, option)
+    return Gate(level, negation + relation, other, quantity, rope, kind, text, place)
 
 
 def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcome:
@@ -118,7 +180,7 @@ def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcom
     One that breaks it fails. Else one without a verdict leaves it open. `sources` are the draws
     by name, whose numbers of trials the sentence says.
     """
-    with options_named(dict.fromkeys(("decisions", "level", "other"), gate.option)):
+    with options_named(dict.fromkeys(("decisions", "level", "other"), gate.place)):
         # The type checker knows relations as words alone.
         relation: Any = gate.relation
         rows = hmetad.compare.relation_table(decisions, gate.level, relation, gate.other)
@@ -127,7 +189,7 @@ def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcom
     if is_open.any() and not broken.any():
         labels = "; ".join(rows["label"][is_open])
         text = f"{said}: no verdict on {labels}{why(rows, decisions)}.{also}"
-        return Outcome("not judged", text, rows[is_open].iloc[0])
+        return Outcome(gate, "not judged", text, rows[is_open].iloc[0])
     concerned = rows[broken] if broken.any() else rows
     found = "shown by" if broken.any() != gate.must_hold else "not shown by"
     level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
@@ -135,17 +197,14 @@ def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcom
     basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
     word = "failed" if broken.any() else "passed"
     text = f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}"
-    return Outcome(word, text, concerned.iloc[0])
+    return Outcome(gate, word, text, concerned.iloc[0])
 
 
-def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
-    """Answer with whether the comparison passed."""
-    asked = gate.option.removeprefix("--").replace("-", "_")
-    said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
-    numbers = outcome.row.rename({"label": "contrast", "mean": "difference"})
-    fields = ["contrast", "difference", "lower", "upper", "verdict"]
-    gated = {**said, **dict(zip(fields, numbers[fields], strict=True)), "exit": outcome.status}
-    return answer.adding(gate=gated)
+def with_outcomes(answer: Answer, outcomes: Iterable[Outcome]) -> Answer:
+    """Answer with what became of each gate, and of the worst, the first of equals."""
+    records = [one.record() for one in outcomes]
+    worst = max(records, key=lambda one: [*STATUS].index(one["outcome"]))
+    return answer.adding(gate=worst, gates=records)
 
 
 def coverage_words(gate: Gate, decisions: "Decisions") -> str:

@@ -30,7 +30,7 @@ KNOWN: ContextVar[Set[str]] = ContextVar("known", default=frozenset())
 # Options that begin each help, and those that end it: how an answer is drawn and given.
 FIRST = ("by",)
 LAST = (
-    *("probability", "half_width", "fail_if", "fail_unless", "ci_prob", "draws", "seed"),
+    *("probability", "half_width", "fail_if", "fail_unless", "gates", "ci_prob", "draws", "seed"),
     *("output", "print_as", "as_json"),
 )
 DESCRIBED = re.compile(r"^(\w+) : (\S+)\n((?:    .*\n?)+)", re.MULTILINE)
@@ -193,15 +193,15 @@ def parse_correction(correction: str) -> Any:
         return correction
 
 
-def parse_limits(rope: str) -> tuple[float, float]:
-    """Two numbers separated by a comma, the lower first."""
+def parse_limits(rope: str, form: str = "--rope={}") -> tuple[float, float]:
+    """Two numbers separated by a comma, the lower first; errors write them in a form."""
     try:
         lower, upper = map(float, rope.split(","))
     except ValueError as error:
-        step = "Write --rope=-0.05,0.05."
+        step = f"Write {form.format('-0.05,0.05')}."
         raise NumberError("--rope", repr(rope), "two numbers", step) from error
     if not lower < upper:
-        step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
+        step = f"Write {form.format(f'{upper:g},{lower:g}')}." if upper < lower else ""
         raise NumberError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
     return lower, upper
 

@@ -236,23 +236,29 @@ def refuse_unknown_names(spec: ModelSpec) -> None:
 
 def read_card(path: Path) -> ModelSpec:
     """Model of a card; its priors are not checked against its formulas."""
+    card = read_toml(path, "file", "a model card in TOML")
+    return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
+
+
+def read_toml(path: Path, argument: str, allowed: str) -> dict[str, Any]:
+    """Content of a file from a stranger, in TOML; errors name the argument that it came by."""
     # A long dotted key would fill the memory.
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise TooManyError("file", f"{size} bytes", f"at most {MAX_BYTES}")
+        raise TooManyError(argument, f"{size} bytes", f"at most {MAX_BYTES}")
     try:
         text = path.read_text(encoding="utf-8")
         longest = max(map(len, text.splitlines()), default=0)
         if longest > MAX_LINE:
-            raise TooManyError("file", f"a line of {longest} characters", f"at most {MAX_LINE}")
-        card = tomllib.loads(text)
+            got = f"a line of {longest} characters"
+            raise TooManyError(argument, got, f"at most {MAX_LINE}")
+        return tomllib.loads(text)
     except InputError:
         raise
     except (RecursionError, ValueError) as error:
         is_deep = isinstance(error, RecursionError)
         got = "values nested too deeply" if is_deep else f"no TOML ({error})"
-        raise ChoiceError("file", got, "a model card in TOML") from error
-    return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
+        raise ChoiceError(argument, got, allowed) from error
 
 
 def card_names() -> list[str]:

@@ -138,6 +138,7 @@ def test_a_gate_has_the_digits_of_the_rope(rope, says):
         ("overconfidence --fail-if 'a worse than b'", "less than"),
         ("auroc2 --fail-if 'a worse than c'", "a level"),
         ("auroc2 --fail-if 'a less than b' --fail-unless 'a less than b'", "does not go with"),
+        ("auroc2 --fail-if 'a less than b' --fail-if 'a worse than b'", "Give it once."),
         ("ece --rank", "Take ece_debiased"),
         ("reliability --fail-unless 'a less than b'", "Take reli"),
     ],
@@ -146,6 +147,56 @@ def test_what_draws_cannot_say_is_refused(draws, options, says):
     assert says in refused(
         draws, f"compare draws.nc --over model --rope=-0.01,0.01 --var {options}"
     )
+
+
+ASK_GATES = "compare draws.nc --over model --gates gates.toml --json"
+FAILS = '[[gate]]\nvar = "accuracy"\nrope = [-0.01, 0.01]\nfail_if = "a worse than b"\n'
+
+
+def test_several_gates_end_with_the_status_of_the_worst_and_have_numbers_for_each(draws):
+    quiet = "--var accuracy --rope=-0.01,0.01 --fail-unless 'b not worse than a'"
+    answer = run(draws, f"compare draws.nc --over model --json {quiet}").answer
+    assert (answer["gate"]["exit"], answer["gates"]) == (0, [answer["gate"]])
+    own = FAILS.replace("accuracy", "auroc2").replace("fail_if", "fail_unless")
+    (draws / "gates.toml").write_text(FAILS + own.replace("a worse than b", "b better than a"))
+    done = run(draws, ASK_GATES, status=1)
+    first, second = done.answer["gates"]
+    assert first == done.answer["gate"]
+    assert (first["exit"], second["exit"]) == (1, 0)
+    for gate in (first, second):
+        line = f"compare draws.nc --over model --json --var {gate['quantity']} --rope=-0.01,0.01"
+        (row,) = run(draws, line).answer["rows"]
+        turned = -1 if gate["contrast"] == "b − a" else 1
+        assert gate["difference"] == turned * row["mean"]
+        assert {gate["lower"], gate["upper"]} == {turned * row["lower"], turned * row["upper"]}
+    assert [one["verdict"] for one in (first, second)] == ["different"] * 2
+    assert re.findall("^(?:passed|failed)", done.stderr, re.MULTILINE) == ["failed", "passed"]
+    # One without a verdict is worse than one that passed, and not as bad as one that failed.
+    line = "compare draws.nc --var accuracy --over model --rope=-0.01,0.01 --json"
+    run(draws, f"{line} --fail-if 'b worse than a' --fail-if 'a worse than b'", status=1)
+    line += " --bonferroni --ci-prob 0.9999 --fail-if 'b worse than a'"
+    run(draws, f"{line} --fail-unless 'b not less than a'", status=3)
+
+
+@pytest.mark.parametrize(
+    ("gates", "says"),
+    [
+        (FAILS.replace("fail_if", "fail_iff"), "gate 1: Did you mean 'fail_if'?"),
+        (FAILS + FAILS.replace("worse", "less"), "gate 2 does not go with"),
+        (FAILS.replace("than b", "than c"), "gates.toml, gate 1: There are: 'a', 'b'"),
+        (FAILS.replace("accuracy", "dprime"), "gates.toml, gate 1: "),
+        (FAILS.replace("[-0.01, 0.01]", "[0.01]"), "rope = [-0.05,0.05]"),
+        (FAILS.replace("rope = [-0.01, 0.01]", ""), "got no ROPE"),
+        (FAILS.replace('"accuracy"', "1"), "gate 1, var: Expected text"),
+        (FAILS + 'fail_unless = "a less than b"', "got fail_if and fail_unless"),
+        (FAILS.replace("[[gate]]", "[gates]"), "Expected a table [[gate]]"),
+        ("gate = 1", "Expected a table [[gate]]"),
+        ("[[gate]", "Expected gates in TOML"),
+    ],
+)
+def test_a_file_of_gates_that_cannot_be_read_is_refused_in_a_line(draws, gates, says):
+    (draws / "gates.toml").write_text(gates)
+    assert says in refused(draws, ASK_GATES)
 
 
 def test_errors_about_ratings_speak_of_options(answers):
