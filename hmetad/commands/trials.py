@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hmetad.rows.queries import Rows
 
 trials_in_use: Callable[..., Any] = import_on_call("hmetad.counts.columns", "trials_in_use")
+rows_of: Callable[..., Any] = import_on_call("hmetad.rows.tables", "rows_of")
 # More are likely percentages.
 MOST_RATINGS = 20
 
@@ -111,7 +112,7 @@ def scan_trials(
     """
     asked.refuse_idle(quantiles_within="" if asked.quantiles else "with --quantiles")
     within = asked.quantiles_within
-    rows = hmetad.logs.scan_table(asked.file, text=[*columns_of(by), *within])
+    rows = rows_of(hmetad.logs.scan_table(asked.file, text=[*columns_of(by), *within]))
     roles = {"correct": correct_column(rows, asked, correct)}
     if roles["correct"] is None:
         roles = {"stimulus": asked.stimulus, "response": asked.response}

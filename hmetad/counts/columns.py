@@ -33,6 +33,7 @@ from hmetad.base.errors import (
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
 from hmetad.rows.queries import Rows, plain_value
+from hmetad.rows.sample_frames import tool_of
 from hmetad.rows.tables import TableLike, rows_of
 from hmetad.rows.values import are_gaps, refuse_unwritable
 
@@ -205,8 +206,9 @@ def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> N
 def refuse_absent(argument: str, name: object, columns: Sequence[object]) -> None:
     """Refuse the name of a column that is not there, and suggest the nearest."""
     if not isinstance(name, Hashable) or name not in columns:
-        step = nearest(str(name), map(str, columns))
-        raise ColumnError(argument, repr(name), "a column of the trials", step)
+        step, tool = nearest(str(name), map(str, columns)), tool_of(columns)
+        more = f" Of a frame of {tool}, hmetad.logs.trials_of(frame) makes trials." if tool else ""
+        raise ColumnError(argument, repr(name), "a column of the trials", step + more)
 
 
 # Values as they are read, written and seen

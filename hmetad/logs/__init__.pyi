@@ -12,3 +12,4 @@ from hmetad.logs.stated import parse_confidence as parse_confidence
 from hmetad.logs.trial_tables import read_trials as read_trials
 from hmetad.rows.files import read_table as read_table
 from hmetad.rows.files import scan_table as scan_table
+from hmetad.rows.sample_frames import trials_of as trials_of

@@ -18,6 +18,7 @@ from hmetad.base.errors import KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, refuse_nested, shared
 from hmetad.rows.files import are_paths, scan_table
 from hmetad.rows.queries import Rows, Source
+from hmetad.rows.sample_frames import graded_rows, graded_trials, tool_of
 from hmetad.rows.texts import refuse_questions
 from hmetad.rows.values import refuse_unwritable
 
@@ -66,8 +67,17 @@ def rows_of(trials: TableLike, *, text: Sequence[str] = ()) -> Rows:
     >>> rows_of(pd.DataFrame({"correct": [True], "confidence": [3]})).columns
     ('correct', 'confidence')
     """
-    if isinstance(trials, Rows):
-        return trials
+    rows = trials if isinstance(trials, Rows) else plain_rows(trials, text)
+    tool = tool_of(rows.columns) if "correct" not in rows.columns else None
+    if tool is None or tool == "uqlm":
+        return rows
+    graded = graded_rows(rows.frame(rows.cheap_columns), tool)
+    frame, found = graded_trials(graded, tool)
+    return Rows((*frame.columns,), FrameSource(frame), notices=(*rows.notices, *found))
+
+
+def plain_rows(trials: TableLike, text: Sequence[str] = ()) -> Rows:
+    """Rows of a table under the names that it has."""
     if are_paths(trials):
         return scan_table(trials, text=text)
     if isinstance(trials, pd.DataFrame):
