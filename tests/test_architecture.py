@@ -57,17 +57,17 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1466,
+    "base": 1468,
     "bayes": 5892,
-    "commands": 2732,
+    "commands": 2731,
     "compare": 2068,
-    "counts": 3443,
+    "counts": 3444,
     "likelihood": 3836,
     "logs": 2573,
-    "measures": 2783,
-    "mle": 2398,
+    "measures": 2778,
+    "mle": 2400,
     "plots": 1717,
-    "report": 3769,
+    "report": 3776,
     "rows": 1461,
     "simulate": 1284,
     "specs": 1772,

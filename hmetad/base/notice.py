@@ -275,6 +275,11 @@ def notices_where(masks: Mapping[str, xr.DataArray]) -> list[Notice]:
     return [notice for name, mask in masks.items() for notice in notice_where(mask, name)]
 
 
+def notices_but_m(values: Labelled) -> list[Notice]:
+    """Notices of an object except errors about M alone, which do not concern results without M."""
+    return [x for x in notices(values) if x.severity != "error" or about_alone(x.code) != "M"]
+
+
 def undetermined_cells(values: Labelled) -> set[str]:
     """Labels of cells whose data do not determine meta-d′ and M, as notices on draws of a fit say.
 

@@ -14,7 +14,6 @@ import typer
 import hmetad
 from hmetad.base.errors import EmptyError, NeedError
 from hmetad.base.lazy import import_on_call
-from hmetad.base.notice import with_notices
 from hmetad.commands.answer import (
     DATA_FILES,
     REPORTS,
@@ -27,7 +26,7 @@ from hmetad.commands.answer import (
     rows_of,
 )
 from hmetad.commands.fits import DRAWS_FILE
-from hmetad.commands.options import Seed, options_named, parse_limits
+from hmetad.commands.options import Seed, options_named, parse_correction, parse_limits
 from hmetad.commands.trials import cell_heading, columns_of, parse_by
 from hmetad.compare.words import headings
 from hmetad.text.names import column_name
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 rate_intervals: Callable[..., Any] = import_on_call(
     "hmetad.report.contents.judge_report", "rate_intervals"
 )
-kept_notices: Callable[..., Any] = import_on_call("hmetad.measures.pass_rates", "kept_notices")
 Design = Literal["random", "by_rating", "known", "elsewhere"]
 SHOWN = ("verdict_rate", "hit_rate", "false_alarm_rate", "dprime", "c", "auroc", "r2_ratings")
 # What is resampled for comparisons.
@@ -80,6 +78,9 @@ class JudgeOptions(PrintOptions):
         Probability with which an output was chosen, for --labels known.
     pass_rate : flag
         Add the pass rate behind the verdicts.
+    correction : NAME
+        Correction of d′ and c in the table, for rates of 0 and 1: none, loglinear, cell, or a
+        number that is added to each count. Comparisons have none.
     against : LEVEL
         Compare all other levels with this one. Default: all pairs.
     rope : LOW,HIGH
@@ -104,6 +105,7 @@ class JudgeOptions(PrintOptions):
     labels: Design | None = None
     label_probability: str | None = None
     pass_rate: bool = False
+    correction: str = "none"
     against: str | None = None
     rope: str | None = None
     rate_rope: str | None = None
@@ -152,7 +154,8 @@ def judge(asked: JudgeOptions) -> None:
             good=[*asked.good] or None,
             label_probability=asked.label_probability,
         )
-        estimates = hmetad.measures.judge(judged, cluster=asked.cluster)
+        correction = parse_correction(asked.correction)
+        estimates = hmetad.measures.judge(judged, cluster=asked.cluster, correction=correction)
         rates = None
         if asked.pass_rate and asked.labels is not None:
             shared: dict[str, Any] = {"cluster": asked.cluster, "n": asked.draws, "seed": seed}
@@ -202,10 +205,8 @@ def all_draws(
     judged: "xr.DataArray", rates: "xr.DataArray | None", asked: JudgeOptions, seed: int
 ) -> "xr.Dataset":
     """Draws of d′ and c by the bootstrap, and of pass rates, (draw, cell)."""
-    # Notices about M do not concern d′ and c.
-    table = with_notices(judged.assign_attrs(notices="[]"), kept_notices(judged))
     drawn: xr.Dataset = hmetad.resample(
-        table,
+        judged,
         lambda one: hmetad.measures.judge(one)[[*COMPARED]],
         n=asked.draws,
         cluster=asked.cluster,

@@ -26,8 +26,7 @@ from hmetad.base.errors import (
     TooFewError,
     nearest,
 )
-from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
-from hmetad.base.notice_registry import limit
+from hmetad.base.notice import Notice, notice_of, with_notices
 from hmetad.counts.checks import TYPE1, TYPE1_DIMS
 from hmetad.counts.columns import (
     By,
@@ -46,7 +45,7 @@ from hmetad.counts.counting import complete_rows
 from hmetad.counts.items import groups_alike, is_nested
 from hmetad.counts.noticed import trial_notices
 from hmetad.counts.ratings import finite_numbers, quantile_ratings
-from hmetad.counts.tables import cell_labels, cells_of, count_table, items_together
+from hmetad.counts.tables import cell_labels, cells_of, count_table, few_labels
 from hmetad.rows.duplicates import is_item_name, plain_name
 from hmetad.rows.queries import Rows
 from hmetad.rows.tables import TableLike, rows_of
@@ -186,13 +185,6 @@ def count_judged(
         if kept[name][place < 2].nunique() == 1:
             said.append(notice_of("one-annotator", column=repr(name)))
     return with_notices(table, said)
-
-
-def few_labels(table: xr.DataArray) -> list[Notice]:
-    """Notice of cells with few labels of a class, summed over items."""
-    number = items_together(table).sum(["response", "rating"])
-    few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
-    return notice_where(few, "few-labels")
 
 
 def table_of_outputs(

@@ -35,14 +35,14 @@ from hmetad.base.errors import (
 from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
-from hmetad.base.notice import Notice, notice_of, notice_where, notices, with_notices
+from hmetad.base.notice import Notice, notice_of, notice_where, notices, notices_but_m, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.base.results import depends_on_ratings
+from hmetad.base.results import about, depends_on_ratings
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
 from hmetad.counts.reversed_scales import with_scale_notices
-from hmetad.counts.tables import cell_labels, count_notices, rating_attrs, sums_by
+from hmetad.counts.tables import cell_labels, count_notices, few_labels, rating_attrs, sums_by
 from hmetad.rows.duplicates import is_people_name
 
 type Floats = NDArray[np.float64]
@@ -375,7 +375,8 @@ def assemble_draws(
         result[name] = values.assign_attrs(form[name].attrs | INDEPENDENT | own)
     result.attrs = {name: value for name, value in form.attrs.items() if name != "notices"}
     result.attrs |= {"coverage": table.attrs["coverage"]} if "coverage" in table.attrs else {}
-    result = with_notices(result, notices(table))
+    has_m = any(about(str(name)) for name in form.data_vars)
+    result = with_notices(result, notices(table) if has_m else notices_but_m(table))
     return result if table.chunks is not None else with_notices(result, undefined_draws(result))
 
 
@@ -537,7 +538,9 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(counts) if not notice.cells]
     has_few = xr.DataArray(np.bincount(index) < limit("few-units"), {"cell": labels}, "cell")
-    of_sum = [*count_notices(pooled), *notice_where(has_few, "few-units")]
+    # What few trials do to M does not concern judged outputs.
+    thin = few_labels(pooled) if "pool" in pooled.coords else count_notices(pooled)
+    of_sum = [*thin, *notice_where(has_few, "few-units")]
     return with_notices(pooled, [*kept, *of_sum]), index
 
 

@@ -447,6 +447,13 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     )
 
 
+def few_labels(judged: xr.DataArray) -> list[Notice]:
+    """Notice of cells of judged outputs with few labels of a class, summed over items."""
+    number = items_together(judged).sum(["response", "rating"])
+    few = (number < limit("few-labels")).any("stimulus") & (number.sum("stimulus") > 0)
+    return notice_where(few, "few-labels")
+
+
 def new_notices(counts: xr.DataArray, said: Sequence[Notice]) -> list[Notice]:
     """Notices of a table but for those that earlier ones of the same code and cells have said."""
     return [

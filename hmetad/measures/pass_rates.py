@@ -18,12 +18,12 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole
 from hmetad.base.errors import ConflictError, NeedError, NumberError, TooFewError
 from hmetad.base.monte_carlo import INDEPENDENT
-from hmetad.base.notice import Notice, notice_of, notices, notices_where, with_notices
+from hmetad.base.notice import Notice, notice_of, notices_but_m, notices_where, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import attrs_of
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.columns import group_numbers, several_columns
-from hmetad.counts.judged import few_labels, require_judged
+from hmetad.counts.judged import require_judged
 from hmetad.counts.resample import cell_columns, clusters_of, counts_together, seed_entropy
 from hmetad.measures.results import ratio
 from hmetad.measures.sdt import z_scores
@@ -141,16 +141,7 @@ def pass_rate(
     attrs |= {name: table.attrs[name] for name in ("same_items", "coverage") if name in table.attrs}
     dims = ("chain", "draw", "cell")
     found = xr.DataArray(values[None], table["cell"].coords, dims, name="pass_rate", attrs=attrs)
-    return with_notices(found, [*kept_notices(table), *said])
-
-
-def kept_notices(table: xr.DataArray) -> list[Notice]:
-    """Notices of a table except those on ratings of trials, which are about M."""
-    others = {"few-trials", "few-errors", "no-errors", "ceiling", "one-stimulus", "empty-ratings"}
-    others |= {"sparse-ratings", "all-one-rating", "verdict-is-score-cut"}
-    kept = [one for one in notices(table) if one.code not in others]
-    # The notice of a table by items names cells that sums over items lack.
-    return kept + (few_labels(table) if {*table.dims} == {"cell", *TYPE1_DIMS} else [])
+    return with_notices(found, [*notices_but_m(table), *said])
 
 
 # Counts by grade, from surely fail to surely pass

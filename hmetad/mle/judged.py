@@ -17,20 +17,19 @@ from scipy.special import ndtr
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import positive, probability
 from hmetad.base.errors import ModelError
-from hmetad.base.notice import copy_notices, notice_where, notices_where
+from hmetad.base.notice import copy_notices, notice_where, notices_but_m, notices_where
 from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.judged import require_judged
 from hmetad.counts.resample import cell_columns, clusters_of, counts_together
-from hmetad.measures.pass_rates import kept_notices
 from hmetad.measures.results import described, ratio
 from hmetad.measures.sdt import Correction, sdt
 from hmetad.mle.uvsdt import uvsdt
 
 type Floats = NDArray[np.float64]
 
-OF_VERDICT = ("hit_rate", "false_alarm_rate", "dprime", "c")
+OF_VERDICT = ("dprime", "c")
 OF_CURVE = ("s", "d_a", "a_z")
 # Part of an output by which counts are moved: derivatives of smooth quantities.
 STEP = 1e-4
@@ -110,10 +109,14 @@ def judge(
     if table.dims == ("cell", *TYPE1_DIMS):
         errors = influence_errors(judged, table, values, cluster, correction)
         found |= {f"{name}_se": error for name, error in errors.items()}
-    d = values["dprime"]
-    is_worse = (values["r2_verdict"] < limit("rogan-gladen-worse")) & (pooled > 0)
-    masks = {"undefined-dprime.judge": d.isnull(), "dprime-sign.judge": d < 0}
-    said = [*kept_notices(table), *notices_where(masks | {"rogan-gladen-worse": is_worse})]
+    d, H, F = (values[name] for name in ("dprime", "hit_rate", "false_alarm_rate"))
+    masks = {
+        "undefined-dprime.judge": d.isnull(),
+        "undefined-dprime.corrected": d.notnull() & (H.isin([0, 1]) | F.isin([0, 1])),
+        "dprime-sign.judge": d < 0,
+        "rogan-gladen-worse": (values["r2_verdict"] < limit("rogan-gladen-worse")) & (pooled > 0),
+    }
+    said = [*notices_but_m(table), *notices_where(masks)]
     result = copy_notices(described(like, found, "judge"), table.drop_attrs(), said)
     return result.assign_attrs(correction=correction)
 
@@ -123,20 +126,21 @@ def quantities(
 ) -> dict[str, xr.DataArray]:
     """All that `judge` estimates, from labelled counts and those of the pool."""
     table = labelled.reset_coords(drop=True).astype(float)
-    found = {
-        name: x
-        for name, x in sdt(table, correction=correction).data_vars.items()
-        if name in OF_VERDICT
-    }
     by_verdict, by_rating = table.sum("rating"), from_bad_to_good(table)
     bad, good = (by_rating.isel(stimulus=side) for side in (0, 1))
     n_bad, n_good = bad.sum("grade"), good.sum("grade")
+    H, F = (over(by_verdict.isel(stimulus=i, response=1), n) for i, n in ((1, n_good), (0, n_bad)))
+    found = {"hit_rate": H, "false_alarm_rate": F}
+    # A correction makes no rate of a class without labels.
+    has_both = (n_bad > 0) & (n_good > 0)
+    verdict = sdt(table, correction=correction)
+    found |= {name: verdict[name].where(has_both) for name in OF_VERDICT}
     base = over(n_good, n_good + n_bad)
     below = bad.cumsum("grade") - bad / 2
     found["auroc"] = over((good * below).sum("grade"), n_bad * n_good)
     if table.sizes["rating"] > 1:
         curve = uvsdt(table, correction=correction)
-        found |= {name: curve[name] for name in OF_CURVE}
+        found |= {name: curve[name].where(has_both) for name in OF_CURVE}
     else:
         found |= dict.fromkeys(OF_CURVE, base * np.nan)
     found["r2_verdict"] = explained_by(by_verdict, "response")
@@ -154,7 +158,6 @@ def quantities(
     in_pool, passed_in_pool = unlabelled.sum("response"), unlabelled.isel(response=1)
     found["verdict_rate"] = over(passed_in_pool + passed, in_pool + total)
     rate = over(passed_in_pool, in_pool).fillna(passes)
-    H, F = found["hit_rate"], found["false_alarm_rate"]
     found["rogan_gladen"] = (rate - F) / (H - F).where(H != F)
     return found
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused, run, tells
+from scipy.stats import norm
 
 import hmetad
 from hmetad.report.contents.judge_report import pair_in_words
@@ -102,7 +103,7 @@ def test_sentences_and_errors_name_the_domain(outputs, tmp_path):
         ("different", "negligible", "better than.*no threshold mends it"),
         ("different", "different", "better than.*stricter.*the second alone"),
         ("inconclusive", "inconclusive", "open whether verdicts of new.*as strict is open"),
-        ("unreliable", "negligible", "No verdict on d′ (more draws"),
+        ("unreliable", "negligible", "No verdict on d′ of new and old.*more draws"),
     ],
 )
 def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
@@ -140,6 +141,25 @@ def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
 )
 def test_bad_input_is_refused_in_one_line(outputs, more, said):
     assert tells(refused(outputs, f"{ASK} {more}"), said)
+
+
+def test_a_judge_without_dprime_has_the_one_of_a_correction_in_the_table_and_no_verdict(tmp_path):
+    rows = {"human": [1] * 30 + [0] * 30, "item": [*range(60)]}
+    lax = pd.DataFrame({"judge": "lax", "verdict": [1] * 35 + [0] * 25, **rows})
+    old = pd.DataFrame({"judge": "old", "verdict": [1, 1, 1, 0, 0, 0, 0, 1, 0, 1] * 6, **rows})
+    pd.concat([lax, old]).to_csv(tmp_path / "outputs.csv", index=False)
+    answer = run(tmp_path, f"{ASK} --rope=-1,1 --draws 50 --seed 1 -o page.md --json").answer
+    assert answer["rows"][0]["dprime"] is None
+    assert answer["dprime"][0]["verdict"] == "unreliable"
+    text = (tmp_path / "page.md").read_text()
+    assert "No verdict on d′ of lax and old (undefined draws); no verdict on c of lax" in text
+    answer = run(tmp_path, f"{ASK} --correction loglinear --json").answer
+    H, F = 30.5 / 31, 5.5 / 31
+    assert answer["rows"][0]["dprime"] == pytest.approx(norm.ppf(H) - norm.ppf(F))
+    assert answer["rows"][0]["hit_rate"] == 1
+    (said,) = [one for one in answer["notices"] if one["code"] == "undefined-dprime"]
+    assert said["cells"] == ["lax"]
+    assert "depend on the correction" in said["message"]
 
 
 def test_verdicts_are_read_from_logs(tmp_path):

@@ -41,6 +41,23 @@ def test_the_judge_of_nq301(shared):
     assert np.isnan(found["a_z"])
 
 
+def test_the_variance_of_verdicts_is_within_classes_and_between_them(shared):
+    found = judge(judged_nq(shared))
+    names = ("verdict_rate", "base_rate", "hit_rate", "false_alarm_rate")
+    q, p, H, F = (value(found, name) for name in names)
+    parts = p * H * (1 - H) + (1 - p) * F * (1 - F) + (H - F) ** 2 * p * (1 - p)
+    assert q * (1 - q) == pytest.approx(0.247533, abs=1e-6)
+    assert parts == pytest.approx(q * (1 - q), rel=1e-12)
+
+
+def test_resampled_judges_carry_no_error_about_m(shared):
+    table = judged_nq(shared, score="bem_score")
+    of_judge = resample(table, lambda one: judge(one)[["dprime"]], n=20, seed=1)
+    of_m = resample(table, lambda one: hmetad.fit_mle(one)[["m_ratio"]], n=2, seed=1)
+    carried = [[one.code for one in hmetad.notices(x)] for x in (table, of_m, of_judge)]
+    assert ["verdict-is-score-cut" in codes for codes in carried] == [True, True, False]
+
+
 def test_the_area_of_the_ratings_is_that_of_scikit_learn(shared):
     trials = nq301(shared)
     found = judge(judged_nq(shared, score="bem_score"))
@@ -85,7 +102,7 @@ def test_notices_on_dprime_are_about_outputs_and_name_options_of_judges(verdicts
     found = judge(count_judged(trials, by=(), label="human", verdict="verdict"))
     (said,) = [one for one in hmetad.notices(found) if one.code == code]
     assert "outputs" in said.message
-    for option in ("--correction", "--response-labels", "hmetad fit"):
+    for option in ("--response-labels", "hmetad fit"):
         assert option not in said.shell_step
 
 
@@ -239,9 +256,10 @@ def test_a_cell_without_labels_has_the_rate_of_the_judge_alone():
     found = judge(table).sel(cell="b")
     assert (value(found, "verdict_rate"), value(found, "pooled")) == (0.5, 8)
     assert value(found, "verdict_rate_se") == pytest.approx(np.sqrt(0.25 / 8), rel=1e-3)
-    assert np.isnan(
-        [value(found, name) for name in ("dprime", "auroc", "base_rate", "kappa")]
-    ).all()
+    # A correction makes no rates of outputs without labels.
+    corrected = judge(table, correction="loglinear").sel(cell="b")
+    for name in ("dprime", "c", "a_z", "s", "auroc", "base_rate", "kappa"):
+        assert np.isnan([value(found, name), value(corrected, name)]).all(), name
 
 
 def test_a_correction_defines_dprime_of_a_judge_that_passes_all_good_outputs():
@@ -254,6 +272,8 @@ def test_a_correction_defines_dprime_of_a_judge_that_passes_all_good_outputs():
     expected = hmetad.sdt(table, correction="loglinear")
     assert value(corrected, "dprime") == value(expected, "dprime")
     assert value(corrected, "dprime_se") > 0
+    for name in ("hit_rate", "false_alarm_rate", "rogan_gladen"):
+        assert value(corrected, name) == value(bare, name)
 
 
 def test_a_judge_at_chance_has_no_operating_point():

@@ -156,6 +156,8 @@ def cell_sentences(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float
         d, c = (interval_cell(interval_of(found, x, k, ci_prob), "z.2f") for x in ("dprime", "c"))
         shares = f"{in_percent(H)} of good outputs pass, and {in_percent(F)} of bad ones"
         text = f"{cell}: {shares} (d′ {d}, c {c})."
+        if np.isnan(H + F):
+            text = f"{cell}: labels of a class are missing, so that d′ and c are undefined."
         if passed is not None:
             rate = interval_cell(passed[k], ".2f")
             alone = float(found["verdict_rate"].to_numpy()[k])
@@ -201,14 +203,19 @@ def pair_in_words(d: Mapping[Any, Any], c: Mapping[Any, Any], word: str) -> str:
     }
     for row, words, name in ((d, sharp, "d′"), (c, strict, "c")):
         why = codes_in_words(row["withheld"]) if row["withheld"] else "more draws would settle it"
-        words["unreliable"] = f"no verdict on {name} ({why})"
+        words["unreliable"] = f"no verdict on {name} of {d['left']} and {d['right']} ({why})"
         if row["statistical"]:
             words["inconclusive"] = words["statistical"]
-    sizes = [interval_cell([x["mean"], x["lower"], x["upper"]], "+z.2f") for x in (d, c)]
-    text = f"{sharp[d['verdict']]} (difference in d′ {sizes[0]}); {strict[c['verdict']]}"
+    sizes = [
+        f" ({name} {interval_cell([x['mean'], x['lower'], x['upper']], '+z.2f')})"
+        if x["lower"] <= x["upper"]
+        else ""
+        for x, name in ((d, "difference in d′"), (c, "c"))
+    ]
+    text = f"{sharp[d['verdict']]}{sizes[0]}; {strict[c['verdict']]}{sizes[1]}."
     text = text[0].upper() + text[1:]
     pair = f"{d['verdict']}, {c['verdict']}"
-    return f"{text} (c {sizes[1]}). {ADVICE.get(pair, '')}".strip()
+    return f"{text} {ADVICE.get(pair, '')}".strip()
 
 
 def rate_in_words(row: Mapping[Any, Any]) -> str:
@@ -232,7 +239,7 @@ def rate_table(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float) ->
         rows.append((cell, *values, *numbers))
     rate = [] if passed is None else ["pass rate"]
     columns = ("cell", *rate, *single.values(), *both.values(), "labelled", "unlabelled")
-    note = f"Intervals: {in_percent(ci_prob)}."
+    note = f"Intervals: {in_percent(ci_prob)}. Correction: {found.attrs['correction']}."
     return Table("Pass rates, and what the verdicts tell.", columns, tuple(rows), note, "judges")
 
 
