@@ -115,6 +115,9 @@ seed_or_none = check_that(is_seed, "None or a whole number of at least 0")
 share_or_none = check_that(
     lambda x: x is None or (is_number(x) and 0 < x <= 1), "None or a share above 0 and up to 1"
 )
+cost_or_none = check_that(
+    lambda x: x is None or (is_number(x) and 0 <= x < np.inf), "None or a finite number ≥ 0"
+)
 # None stands for nothing given.
 arrays_of_numbers = check_that(
     lambda x: x is None or array_kind(x) in "biuf", "numbers, one or an array of them"

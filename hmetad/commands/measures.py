@@ -3,7 +3,7 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import typer
 
 import hmetad
 from hmetad.base.errors import ColumnError, OutputError
+from hmetad.base.lazy import import_on_call
 from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
@@ -44,13 +45,17 @@ if TYPE_CHECKING:
     from hmetad.counts.columns import Trials
     from hmetad.rows.queries import Rows
 
+answered_rows: Callable[..., Any] = import_on_call("hmetad.counts.abstained", "answered_rows")
 MORE = "; all of them by -o table.csv or --json"
 # Notices of choices among options that need all trials of a cell.
 OF_WHOLE_CELLS = ("letters-uneven", "mixed-items")
 # Options about the stimulus and the labels of both columns.
 OF_STIMULUS = ("stimulus", "response", "labels", "response_labels", "labels_within")
 # Measures of confidence as numbers that a terminal shows.
-EXACT = ("trials", "accuracy", "auroc2", "gamma_pairs", "aurc", "brier", "ece_debiased", "ece")
+EXACT = (
+    *("trials", "coverage", "accuracy", "expected_score"),
+    *("auroc2", "gamma_pairs", "aurc", "brier", "ece_debiased", "ece"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +77,14 @@ class MeasuresOptions(CellOptions):
     missing : RULE
         Trials without an answer: drop excludes them; wrong counts them as errors in accuracy, with
         the items that only another compared level answered.
+    abstained : COLUMN
+        Column that says which trials were abstained from: 1 or 0, yes or no, or reasons such as
+        refused, empty if answered. Adds coverage and expected score.
+    forced_correct : COLUMN
+        Column that says whether the answer to an abstained trial would have been correct.
+    penalty : COST
+        What an error costs in the expected score, if a correct answer scores 1 and an abstention
+        0. Default: 1.
     meta_d : flag
         Add meta-d′ and M-ratio by maximum likelihood.
     interval : flag
@@ -88,6 +101,9 @@ class MeasuresOptions(CellOptions):
     over: str | None = None
     common_items: bool = False
     missing: Literal["drop", "wrong"] = "drop"
+    abstained: str | None = None
+    forced_correct: str | None = None
+    penalty: Annotated[float | None, typer.Option(min=0)] = None
     meta_d: bool = False
     interval: bool = False
     ci_prob: float = 0.95
@@ -130,9 +146,16 @@ class Request:
         return {"by": self.trials.by, "over": self.options.over}
 
     @property
-    def answered(self) -> list[str]:
-        """Columns without which a trial has no answer."""
-        return [*self.trials.roles.values()]
+    def answered(self) -> dict[str, Any]:
+        """Trials that were answered, and the columns without which a trial has no answer."""
+        rows = answered_rows(self.table, self.options.abstained)
+        return {"trials": rows, "answered": [*self.trials.roles.values()]}
+
+    @property
+    def of_abstention(self) -> dict[str, Any]:
+        """Columns and costs of abstaining."""
+        names = ("abstained", "forced_correct", "penalty")
+        return {name: getattr(self.options, name) for name in names}
 
     @property
     def has_draws(self) -> bool:
@@ -180,6 +203,7 @@ def measures(options: MeasuresOptions) -> None:
     hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
     hmetad measures answers.csv --by model --correct correct --interval --cluster item
     hmetad measures answers.csv --by model --correct correct --missing wrong
+    hmetad measures answers.csv --by model --abstained refused --penalty 2 --cluster item
     hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
       --draws 4000 -o draws.nc
     """
@@ -187,8 +211,10 @@ def measures(options: MeasuresOptions) -> None:
     asked = requested(options)
     options.refuse_idle(**needs_of_options(asked))
     if options.common_items:
-        shared = {**asked.compared, "item": options.cluster, "answered": asked.answered}
-        asked = replace(asked, table=hmetad.measures.common_items(asked.table, **shared))
+        shared = {**asked.compared, **asked.answered, "item": options.cluster}
+        table = hmetad.measures.common_items(**shared)
+        none = {} if options.abstained is None else {options.abstained: 0}
+        asked = replace(asked, table=table.assign(**none))
     if options.suffix == DRAWS_FILE and not asked.has_draws:
         got = f"{str(options.output)!r} without --interval"
         raise OutputError("--output", got, "draws", "Add --interval.")
@@ -205,11 +231,16 @@ def requested(options: MeasuresOptions) -> Request:
         step = f"Omit {cluster} from --by: --cluster resamples it, for all cells at once."
         got = f"{cluster!r}, which --cluster names too"
         raise ColumnError("--by", got, "columns that --cluster does not name", step)
-    trials = scan_trials(options, options.by, options.correct, others=cluster.split(","))
+    named = [x for x in (options.abstained, options.forced_correct) if x is not None]
+    others, needs_confidence = [*cluster.split(","), *named], options.abstained is None
+    trials = scan_trials(
+        options, options.by, options.correct, others=others, needs_confidence=needs_confidence
+    )
     options = replace(options, correct=trials.roles.get("correct"))
     are_rated = options.quantiles or options.ratings or options.levels
     has_numbers = options.correct is not None and not are_rated
-    is_exact = has_numbers and are_numbers(trials.rows, options.confidence)
+    lacks = "confidence" not in trials.roles
+    is_exact = has_numbers and (lacks or are_numbers(trials.rows, options.confidence))
     return Request(options, trials, trials.rows, is_exact)
 
 
@@ -227,6 +258,9 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     return {
         "missing": "" if asked.is_exact or counts_all else exact,
         "common_items": "" if counts_all else "without --missing wrong",
+        "forced_correct": ""
+        if asked.is_exact and options.abstained
+        else f"{exact}, and --abstained",
         "meta_d": "with --options, the number of options, or with a stimulus" if lacks_d else "",
         **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(OF_STIMULUS, of_stimulus),
@@ -240,6 +274,7 @@ def measured_exactly(asked: Request) -> Measured:
     """Measures of trials whose confidence is taken as it is."""
     options, table = asked.options, asked.table
     shared: dict[str, Any] = {**asked.compared, **asked.trials.roles, "missing": options.missing}
+    shared |= asked.of_abstention
     ci_prob, draws = options.ci_prob, None
     if asked.has_draws:
         draws = hmetad.measures.resample_trials(table, **shared, **options.resampled)
@@ -257,12 +292,13 @@ def measured_counts(asked: Request) -> Measured:
     cluster = list[str]()
     if asked.has_draws:
         cluster = hmetad.measures.unit_columns(table, by=by, cluster=options.cluster)
-    counts = count_scanned(table, asked.trials, options, [*by, *cluster])
+    counts = count_scanned(table, asked.trials, options, [*by, *cluster], options.abstained)
     statistic = partial(
         hmetad.measure,
         meta_d=options.meta_d or bool(options.options),
         # With intervals they need no errors.
         errors=not asked.has_draws,
+        penalty=options.penalty,
     )
     # Of units drawn whole the counts are those of all of them.
     pooled = counts if not cluster else hmetad.counts.clusters_of(counts, cluster).pooled
@@ -274,7 +310,7 @@ def measured_counts(asked: Request) -> Measured:
         found = hmetad.measures.repeated_items(table, by=by, cluster=units)
         if options.options and cluster:
             # Cells of single items cannot show what those of all items do.
-            pooled_table = count_scanned(table, asked.trials, options, by)
+            pooled_table = count_scanned(table, asked.trials, options, by, options.abstained)
             found += [one for one in hmetad.notices(pooled_table) if one.code in OF_WHOLE_CELLS]
     else:
         measured = statistic(pooled)
@@ -288,7 +324,7 @@ def unequal_items(asked: Request) -> "list[Notice]":
     options = asked.options
     if options.cluster is not None and asked.has_draws:
         return []
-    found = hmetad.measures.unequal_answers(asked.table, **asked.compared, answered=asked.answered)
+    found = hmetad.measures.unequal_answers(**asked.answered, **asked.compared)
     # People need not have equal numbers of trials.
     is_judged = options.correct is not None
     return [one for one in found if is_judged or "no column" not in one.message]
@@ -316,7 +352,7 @@ def columns(is_exact: bool = False) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
     if is_exact:
         shown = {name: column_name(name, "measure_trials") for name in EXACT}
-        return with_ends({"cell": "cell", **shown}, ("auroc2",))
+        return with_ends({"cell": "cell", **shown}, ("expected_score", "auroc2"))
     own = [result for result in results() if result.terminal]
     names = ("cell", "trials", "share_right", *(result.name for result in own))
     ends = [result.name for result in own if result.terminal == "interval"]

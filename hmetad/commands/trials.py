@@ -105,10 +105,12 @@ def scan_trials(
     correct: str | None = None,
     covariates: Sequence[str] = (),
     others: Sequence[str] = (),
+    needs_confidence: bool = True,
 ) -> "Trials":
     """Trials of files, not yet read, whose columns have the names that are in use.
 
-    Grouping columns are text; `others` group nothing.
+    Grouping columns are text; `others` group nothing. The usual column of confidence may be absent
+    where it is not needed.
     """
     asked.refuse_idle(quantiles_within="" if asked.quantiles else "with --quantiles")
     within = asked.quantiles_within
@@ -116,7 +118,8 @@ def scan_trials(
     roles = {"correct": correct_column(rows, asked, correct)}
     if roles["correct"] is None:
         roles = {"stimulus": asked.stimulus, "response": asked.response}
-    roles |= {"confidence": asked.confidence}
+    is_there = asked.confidence in rows.columns or asked.confidence != "confidence"
+    roles |= {"confidence": asked.confidence} if is_there or needs_confidence else {}
     groupings = {"by": parse_by(by), "covariates": covariates}
     codes = split(asked.missing_codes)
     words = dict.fromkeys(("stimulus", "response"), split([asked.labels]))
@@ -174,7 +177,11 @@ def parsed_options(text: str, correct: str | None) -> int | str | list[str] | No
 
 
 def count_scanned(
-    table: "Rows | pd.DataFrame", trials: "Trials", asked: TrialOptions, by: Sequence[str]
+    table: "Rows | pd.DataFrame",
+    trials: "Trials",
+    asked: TrialOptions,
+    by: Sequence[str],
+    abstained: str | None = None,
 ) -> "xr.DataArray":
     """Count table of trials, all or some; with a column of right and wrong, a type-2 table."""
     options = parsed_options(options_of(asked), trials.roles.get("correct"))
@@ -186,6 +193,7 @@ def count_scanned(
         "quantiles": asked.quantiles,
         "quantiles_within": [*asked.quantiles_within],
         "options": options,
+        "abstained": abstained,
     }
     typed = {"labels": "--options"} if isinstance(options, list) else {}
     with warnings_said(), options_named(typed):

@@ -32,7 +32,7 @@ from hmetad.base.errors import (
 )
 from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_options
-from hmetad.rows.queries import Rows, plain_value
+from hmetad.rows.queries import Rows, Tally, plain_value
 from hmetad.rows.sample_frames import tool_of
 from hmetad.rows.tables import TableLike, rows_of
 from hmetad.rows.values import are_gaps, refuse_unwritable
@@ -83,13 +83,17 @@ USUAL_TEXTS = frozenset(["", "-", ".", "?", "missing", "n/a", "na", "nan", "none
 
 
 class Trials(NamedTuple):
-    """Rows of trials, and which of their columns are counted; `n` has how many each stands for."""
+    """Rows of trials, and which of their columns are counted; `n` has how many each stands for.
+
+    `silent` has the groups of trials that were abstained from, with the reason and their number.
+    """
 
     rows: Rows
     roles: Mapping[str, str]
     by: list[str]
     covariates: list[str]
     n: str | None
+    silent: Tally | None = None
 
     @property
     def used(self) -> list[str]:

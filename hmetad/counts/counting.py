@@ -22,6 +22,7 @@ from hmetad.base.errors import (
     TooFewError,
 )
 from hmetad.base.notice import Notice, first_few, notice_of, with_notices
+from hmetad.counts.abstained import answered_trials, with_abstentions, with_silent_rows
 from hmetad.counts.checks import STIMULI, TYPE2, Axes
 from hmetad.counts.columns import (
     By,
@@ -97,6 +98,7 @@ def count_trials(
     options: int | Sequence[Label] | None = None,
     difficulty: str | None = None,
     response_from_confidence: bool = False,
+    abstained: str | None = None,
 ) -> xr.DataArray:
     """Count table of a task with two alternatives, or m: one row of `trials` per trial.
 
@@ -150,6 +152,10 @@ def count_trials(
     response_from_confidence : bool, optional
         Count responses that are a cut of the rating itself, with a notice, instead of refusing
         them.
+    abstained : str, optional
+        Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as
+        "refused", with no value where the trial was answered. These trials are not counted,
+        whatever their other columns say.
 
     Returns
     -------
@@ -217,17 +223,20 @@ def count_trials(
     """
     labels, number_of_options = options_of_trials(options, labels)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    groupings, others = {"by": by, "covariates": covariates}, (quantiles_within, difficulty)
+    groupings = {"by": by, "covariates": covariates}
+    others = (quantiles_within, difficulty, abstained)
     answers = labels if response_labels is None else response_labels
     words = {"stimulus": labels, "response": answers, "confidence": levels}
     found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
     if difficulty is not None:
         refuse_absent("difficulty", difficulty, found.rows.columns)
+    found = answered_trials(found, abstained)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     tallied, items, sample, seen, scale = tally_trials(found, scale, difficulty)
     if (number_of_options or 2) == 2:
         refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
+    groups, number = with_silent_rows(groups, number, found)
     given = SideLabels(labels, response_labels, labels_within, options is not None)
     groups, attrs = with_same_labels(found, groups, number, given)
     own = option_labels(groups, number, stimulus, response, labels, number_of_options)
@@ -268,6 +277,7 @@ def count_correct(
     levels: Sequence[str | float] | None = None,
     missing_codes: Codes = (),
     options: int | str | None = None,
+    abstained: str | None = None,
 ) -> xr.DataArray:
     """Type-2 table of a task with any number of alternatives: one row of `trials` per trial.
 
@@ -303,13 +313,18 @@ def count_correct(
     options : int or str, optional
         Number of options that could be chosen, the right one among them, or the column that has
         it; cells then differ in it too. `fit_mle` and `fit` need it for M.
+    abstained : str, optional
+        Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as
+        "refused", with no value where the trial was answered. These trials are not counted,
+        whatever their other columns say.
 
     Returns
     -------
     DataArray
         Integer ``counts`` (trials) with dims (cell, correct, rating), correct being "wrong" and
         "right"; ``cell`` is text such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one
-        coordinate per grouping column, and with `options` their number, ``options``. Attrs:
+        coordinate per grouping column, and with `options` their number, ``options``; with
+        `abstained` also ``abstained`` (cell), the trials that were abstained from. Attrs:
         ``labels`` (the values behind wrong, and those behind right), ``by``, ``covariates`` and
         ``columns`` (JSON), ``rows_dropped``, ``ratings_rule`` and ``notices``.
 
@@ -343,7 +358,9 @@ def count_correct(
     roles = {"correct": correct, "confidence": confidence}
     groupings = {"by": with_options_column(by, options)}
     words = {"confidence": levels}
-    found = trials_in_use(trials, roles, groupings, n, [quantiles_within], missing_codes, words)
+    others = (quantiles_within, abstained)
+    found = trials_in_use(trials, roles, groupings, n, others, missing_codes, words)
+    found = answered_trials(found, abstained)
     names, unused = found.by, unused_columns(found.rows, found.used)
     # Without a number of options there is no M that a mixture of items would raise.
     items = [] if options is None else [*filter(is_item_name, unused)]
@@ -356,6 +373,7 @@ def count_correct(
     tallied, seen, scale = rated_tally(found, scale, [*needs, both] if letters else needs)
     of_letters = found.rows.few_distinct(both, MOST_VALUES, n) if letters else None
     groups, number, dropped = complete_rows(*tallied)
+    groups, number = with_silent_rows(groups, number, found)
     is_right, labels = right_trials(groups, number, correct)
     groups, own, covariates = with_options(groups, names, options)
     attrs = {"labels": labels, "rows_dropped": int(tallied[1].sum() - number.sum())}
@@ -448,7 +466,7 @@ def count_rows(
     scale: Scale,
     attrs: Mapping[str, Any],
 ) -> tuple[xr.DataArray, pd.DataFrame, list[Notice]]:
-    """Table of distinct rows, grouping columns of its cells, and codes in its ratings.
+    """Table of distinct rows, grouping columns of its cells, and notices of codes and abstentions.
 
     `outcome` has the place of each row on each axis.
     """
@@ -462,7 +480,9 @@ def count_rows(
     named = {"by": trials.by, "covariates": trials.covariates, "columns": trials.roles}
     described = {**attrs, **named, "ratings_rule": rule}
     own = cells[trials.by]
-    return count_table(values, axes, cells, described, cell_labels(own)), own, codes
+    table = count_table(values, axes, cells, described, cell_labels(own))
+    table, silent = with_abstentions(table, trials.silent, index)
+    return table, own, [*codes, *silent]
 
 
 def tally_trials(

@@ -19,6 +19,7 @@ from hmetad.base.checks import probability, seed_or_none
 from hmetad.base.errors import ConflictError, SourceError
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
+from hmetad.counts.abstained import NAME, folded, unfolded
 from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import (
     Clusters,
@@ -239,7 +240,7 @@ def unseen_limits(source: Source, estimate: xr.DataArray, tail: float) -> Floats
     probability `tail`; of trials of each stimulus, where their numbers are held.
     """
     dims = table_dims(source.table, "resample_interval")
-    counts = source.table.transpose(..., *dims)
+    counts = folded(source.table).transpose(..., *dims)
     stratum = dims[1:] if source.hold == "stimulus" else dims
     number = counts.sum(stratum)
     if source.clusters is not None:
@@ -252,7 +253,10 @@ def unseen_limits(source: Source, estimate: xr.DataArray, tail: float) -> Floats
     one = xr.DataArray(outcomes, dims=("draw", *dims))
     share = 1 - tail ** (1 / np.maximum(number, 1))
     tables = counts * (1 - share * one.sum(stratum)) + share * counts.sum(stratum) * one
-    moved = as_dataset(source.statistic(tables.transpose(..., "draw", *dims)))[estimate.name]
+    tables = tables.transpose(..., "draw", *dims)
+    if NAME in source.table.coords:
+        tables = unfolded(tables.to_numpy(), source.table.coords, dims)
+    moved = as_dataset(source.statistic(tables))[estimate.name]
     values = moved.transpose(*estimate.dims, "draw").to_numpy()
     both = np.concatenate([estimate.to_numpy()[..., None], values], axis=-1)
     return np.stack([np.fmin.reduce(both, axis=-1), np.fmax.reduce(both, axis=-1)], axis=-1)

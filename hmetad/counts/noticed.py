@@ -212,12 +212,13 @@ def missing_answers(
     roles: Mapping[str, str],
     *,
     are_wrong: bool = False,
+    are_kept: bool = False,
 ) -> list[Notice]:
     """Notices of the cells in which many rows have no grade, or many graded ones no confidence.
 
     Rows are distinct, missing values included, and stand for n trials each; `roles` has the columns
     of "correct" and "confidence". Where rows without a grade count as wrong each such cell is
-    named.
+    named; rows without a confidence may be kept.
     """
     lacks = groups[[roles["correct"], roles["confidence"]]].isna().to_numpy()
     used = ~groups.drop(columns=[roles["correct"], roles["confidence"]]).isna().to_numpy().any(1)
@@ -244,11 +245,8 @@ def missing_answers(
         return [notice_of(code, many["cell"], listed=first_few(map(text, rows)))]
 
     every_row, least = np.ones_like(is_right), limit("confidence-missing")
-    case = "confidence-missing.kept" if are_wrong else "confidence-missing"
+    case = "confidence-missing.kept" if are_kept else "confidence-missing"
     unstated = told(case, shares_text, least, silent & is_graded, is_graded)
-    # What is abstained from need not be graded, and has a notice of its own.
-    if "abstained" in roles:
-        return unstated
     if are_wrong:
         return [*told("counted-wrong", COUNTED.format_map, 0, ungraded, every_row), *unstated]
     least = limit("correct-missing")

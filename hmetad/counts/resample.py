@@ -38,6 +38,7 @@ from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import Notice, notice_of, notice_where, notices, notices_but_m, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import about, depends_on_ratings
+from hmetad.counts.abstained import NAME, folded, unfolded
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
@@ -265,9 +266,10 @@ def by_trials(
         table = table.chunk(dict.fromkeys(dims, -1))
         positions = positions.chunk({"cell": table.chunksizes["cell"]})
     sizes = {dim: form.sizes[dim] for dim in form.dims if dim not in ("cell", "draw")}
+    values = folded(table)
     arrays = xr.apply_ufunc(
         draws_of_cells,
-        table.drop_vars(table.coords),
+        values.drop_vars(values.coords),
         positions,
         kwargs={"job": job},
         input_core_dims=[dims, []],
@@ -294,7 +296,7 @@ def draws_of_cells(
             for row, i in zip(values[part], positions[part], strict=True)
         ]
         coords = job.coords.isel(cell=positions[part]).coords
-        tables = xr.DataArray(np.stack(drawn), coords, ("cell", "draw", *job.dims), name="counts")
+        tables = unfolded(np.stack(drawn), coords, job.dims)
         # Of a single cell there may be more draws than a statistic is given at once.
         most = max(1, AT_ONCE // len(drawn))
         slices = [tables.isel(draw=slice(i, i + most)) for i in range(0, job.n, most)]
@@ -483,13 +485,13 @@ def clusters_of(counts: xr.DataArray, cluster: str | Sequence[str]) -> Clusters:
     nodes = units_in_all + index.max() + 1
     joined = coo_array((np.ones(len(unit)), (unit, index + units_in_all)), shape=(nodes, nodes))
     connected = connected_components(joined, directed=False)[1][unit]
-    parts = []
+    parts, values = [], folded(table).to_numpy()
     for number in range(connected.max() + 1):
         rows = connected == number
         units, row = np.unique(unit[rows], return_inverse=True)
         cells, column = np.unique(index[rows], return_inverse=True)
-        dense = np.zeros((len(units), len(cells), *table.shape[1:]))
-        np.add.at(dense, (row, column), table.to_numpy()[rows])
+        dense = np.zeros((len(units), len(cells), *values.shape[1:]))
+        np.add.at(dense, (row, column), values[rows])
         parts.append(Part(cells, dense))
     left = cell_columns(pooled)
     columns = pd.DataFrame({name: pooled[name].values for name in left})
@@ -532,8 +534,9 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
     pooled = pooled.drop_vars([name for name in own if name not in by])
     # Counts next to the table, such as those of outputs without a label, are summed as it is.
     for other, beside in counts.coords.items():
-        if "cell" in beside.dims and beside.ndim > 1:
-            pooled = pooled.assign_coords({other: (beside.dims, sums_by(beside, by)[0])})
+        if "cell" in beside.dims and (beside.ndim > 1 or other == NAME):
+            sums = sums_by(beside, by)[0]
+            pooled = pooled.assign_coords({other: (beside.dims, sums, beside.attrs)})
     # Notices of single units do not apply to their sum.
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(counts) if not notice.cells]
@@ -545,8 +548,8 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
 
 
 def cell_columns(counts: xr.DataArray) -> list[str]:
-    """Coordinates of the cells, apart from their labels."""
-    return [str(name) for name in counts["cell"].coords if name != "cell"]
+    """Coordinates of the cells, apart from their labels and numbers of trials."""
+    return [str(name) for name in counts["cell"].coords if name not in ("cell", NAME)]
 
 
 def weighted_tables(
@@ -554,7 +557,7 @@ def weighted_tables(
 ) -> xr.DataArray:
     """Pooled tables (cell, draw, ...), each unit counted as often as it was drawn."""
     pooled = clusters.pooled
-    values = np.zeros((pooled.sizes["cell"], n, *pooled.shape[1:]))
+    values = np.zeros((pooled.sizes["cell"], n, *clusters.parts[0].counts.shape[2:]))
     for part, generator in zip(clusters.parts, generators, strict=True):
         units = len(part.counts)
         if kind == "bootstrap":
@@ -564,6 +567,4 @@ def weighted_tables(
         drawn = weights @ part.counts.reshape(units, -1)
         tables = drawn.reshape(n, *part.counts.shape[1:])
         values[part.cells] = np.moveaxis(tables, 1, 0)
-    return xr.DataArray(
-        values, dict(pooled.coords), ("cell", "draw", *pooled.dims[1:]), name="counts"
-    )
+    return unfolded(values, pooled.coords, pooled.dims[1:])

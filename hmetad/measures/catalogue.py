@@ -15,34 +15,45 @@ import xarray as xr
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices, with_notices
 from hmetad.base.results import Result, results
+from hmetad.counts.abstained import NAME
 from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
 from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import described
+from hmetad.measures.scores import answer_scores
 from hmetad.measures.sdt import Correction, at_chance
 
 type Measure = Callable[..., xr.DataArray | xr.Dataset]
 
 
-def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
-    """Trials, and the share of them that were right."""
+def numbers_of_trials(counts: xr.DataArray, *, penalty: float | None = None) -> xr.Dataset:
+    """Trials, the share of them that were right, and scores that count abstentions too."""
     table = type2_counts(counts)
     # Cells first, as the others have them.
     by_correct = table.sum("rating").transpose("cell", ..., missing_dims="ignore")
     total = by_correct.sum("correct")
     right = by_correct.sel(correct="right", drop=True)
     share = right / total.where(total > 0)
-    return described(total, {"trials": total.to_numpy(), "share_right": share.to_numpy()})
+    values = {"trials": total.to_numpy(), "share_right": share.to_numpy()}
+    if NAME in counts.coords or penalty is not None:
+        abstained = counts.coords.get(NAME, xr.zeros_like(total)).broadcast_like(total)
+        sides = (total - right, right, abstained.transpose(*total.dims))
+        wrong, known, silent = (side.to_numpy().astype(float) for side in sides)
+        values |= answer_scores(wrong, known, silent, 1.0 if penalty is None else penalty)
+    return described(total.drop_vars(NAME, errors="ignore"), values)
 
 
-def measures_of(counts: xr.DataArray, *, correction: Correction, **drawn: int | None) -> xr.Dataset:
+def measures_of(
+    counts: xr.DataArray, *, correction: Correction, **more: float | None
+) -> xr.Dataset:
     """Every measure that applies to the table, per cell; arguments as in `hmetad.measure`.
 
-    `drawn` are debias, permutations and seed of the information measures.
+    `more` has the penalty of a wrong answer, and debias, permutations and seed of the information
+    measures.
     """
     has_stimulus = table_dims(counts, "measure") != TYPE2_DIMS and not has_more_options(counts)
     counts = counts if has_stimulus else type2_counts(counts)
-    options = {"correction": correction, **drawn}
+    options = {"correction": correction, **more}
     calls: dict[object, Result] = {}
     for result in results():
         if result.measured and (has_stimulus or not result.stimulus):
@@ -61,6 +72,7 @@ def measures_of(counts: xr.DataArray, *, correction: Correction, **drawn: int | 
         known |= {str(name): values for name, values in part.data_vars.items()}
         parts.append(part.drop_vars(twice).assign_attrs(notices="[]"))
     merged = xr.merge(parts, combine_attrs="drop_conflicts", compat="equals", join="exact")
+    merged = merged.drop_vars(NAME, errors="ignore")
     return with_scale_notices(with_notices(merged, said), counts)
 
 

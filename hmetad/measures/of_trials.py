@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import probability, seed_or_none, share_or_none, whole
+from hmetad.base.checks import cost_or_none, probability, seed_or_none, share_or_none, whole
+from hmetad.base.coverage import coverage_attrs
 from hmetad.base.errors import SourceError, TooFewError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
@@ -35,8 +36,19 @@ from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.measures.items import By, Units, repeated_items, repeats_in_cells
 from hmetad.measures.results import Placed, ratio
-from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
+from hmetad.measures.scores import (
+    abstention_scores,
+    answer_scores,
+    area_error,
+    area_limits,
+    calibration_scores,
+    order_scores,
+)
 from hmetad.measures.stated_confidence import (
+    ANSWERED,
+    FORCED_RIGHT,
+    FORCED_WRONG,
+    UNFORCED,
     CellTrials,
     GradedTrials,
     Missing,
@@ -49,7 +61,6 @@ from hmetad.rows.tables import TableLike
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
-type Tables = Iterator[Floats]
 Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
@@ -58,9 +69,12 @@ BYTES = 8
 AT_ONCE = 2**22
 # What arguments may be.
 SHARES = dict.fromkeys(("at_coverage", "tolerance"), share_or_none)
-CHECKS: dict[str, Any] = {"skip": ("trials",), "bins": whole(1), **SHARES}
-# Measures that need no confidence.
-OF_ALL = ("accuracy", "trials")
+CHECKS: dict[str, Any] = {"skip": ("trials",), "bins": whole(1), "penalty": cost_or_none, **SHARES}
+# Measures of all trials, with those that were abstained from, and all that need no confidence.
+OF_FORCED = ("forced_accuracy", "abstain_accuracy", "abstention_dprime", "abstention_c")
+OF_PRESENTED = ("coverage", "expected_score", "effective_reliability", *OF_FORCED)
+OF_ALL = ("accuracy", "trials", *OF_PRESENTED)
+OF_CONFIDENCE = ("mixed-scales", "one-confidence", "confidence-backward")
 
 
 @check_inputs(**CHECKS, ci_prob=probability)
@@ -76,6 +90,9 @@ def measure_trials(
     bins: int = 10,
     at_coverage: float | None = None,
     tolerance: float | None = None,
+    abstained: str | None = None,
+    forced_correct: str | None = None,
+    penalty: float | None = None,
     ci_prob: float = 0.95,
 ) -> xr.Dataset:
     r"""Measures of confidence as it is, of trials that are right or wrong, per cell.
@@ -112,6 +129,18 @@ def measure_trials(
     tolerance : float, optional
         Share wrong that is tolerated among the trials of ``tolerated_coverage``; without it there
         is none.
+    abstained : str, optional
+        Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as
+        "refused", with no value where the trial was answered. Accuracy and the measures of
+        confidence are then of the answered trials, of those with a confidence if they need one; the
+        table may lack the column ``"confidence"``.
+    forced_correct : str, optional
+        Column with whether the answer to a trial that was abstained from would have been correct,
+        as a forced answer tells.
+    penalty : float, optional
+        What a wrong answer costs, at least 0, where a right one scores 1 and an abstention 0. By
+        default 1 with `abstained`, and no score without it. If only answers that are right with a
+        probability above t should be given, it is t/(1 − t).
     ci_prob : float, optional
         Probability of the interval of the area.
 
@@ -129,12 +158,18 @@ def measure_trials(
         ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``. NaN where no trial was
         right, or none wrong.
 
+        With `abstained` or `penalty`, of all trials: ``coverage`` (the share answered),
+        ``expected_score`` and ``effective_reliability`` (the score with a penalty of 1). With
+        `forced_correct`, of the trials with a graded answer, forced or not: ``forced_accuracy``
+        (that of abstained trials), ``abstain_accuracy`` (share answered correctly or abstained from
+        rightly), ``abstention_dprime`` and ``abstention_c``.
+
     Raises
     ------
     InputError
         If a column is missing, used twice or has a name with a meaning of its own; if a value of
-        `correct` says neither right nor wrong; if confidence is no finite number; if `trials` is a
-        table of ratings.
+        `correct` says neither right nor wrong; if a number in `abstained` is neither 0 nor 1; if
+        confidence is no finite number; if `trials` is a table of ratings.
 
     Notes
     -----
@@ -162,9 +197,21 @@ def measure_trials(
     .. math:: 2 |x_b| - E|\mathcal N(x_b, s_b)|, \quad
               s_b^2 = \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}
 
-    which takes away much of what chance adds, and may be below 0. Source: DeLong, DeLong &
+    which takes away much of what chance adds, and may be below 0.
+
+    With R right, W wrong and U abstained trials, N in all, and a penalty λ,
+
+    .. math:: coverage = \frac{R + W}{N}, \quad score = \frac{R - \lambda W}{N}
+
+    For d′ and c of abstaining a hit is to abstain from what would have been wrong, and a false
+    alarm to abstain from what would have been right, with ½ added to all four numbers. A c above 0
+    means few abstentions. The area under the accuracy–rejection curve is 1 − ``aurc``.
+
+    Source: DeLong, DeLong &
     Clarke-Pearson (1988); Sun & Xu (2014); Newcombe (2006); Geifman & El-Yaniv (2017); Ferro &
-    Fricker (2012); Kumar, Liang & Ma (2019) for the ECE.
+    Fricker (2012); Kumar, Liang & Ma (2019) for the ECE; Kalai, Nachum, Vempala & Zhang (2025) for
+    the penalty; Whitehead et al. (2022) for the effective reliability; Feng et al. (2024) for the
+    accuracy with rightly abstained trials; Hautus (1995) for the ½.
 
     Examples
     --------
@@ -173,8 +220,9 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
-    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance))
+    of_answers = (cluster, missing, over, abstained, forced_correct)
+    graded = GradedTrials(trials, by, correct, confidence, *of_answers)
+    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance, penalty))
     return observed_measures(merged, ci_prob)
 
 
@@ -193,6 +241,9 @@ def resample_trials(
     bins: int = 10,
     at_coverage: float | None = None,
     tolerance: float | None = None,
+    abstained: str | None = None,
+    forced_correct: str | None = None,
+    penalty: float | None = None,
     seed: int | None = None,
 ) -> xr.Dataset:
     r"""Draws of the measures of `measure_trials`, for intervals, contrasts and decisions.
@@ -200,6 +251,8 @@ def resample_trials(
     Parameters
     ----------
     trials, by, correct, confidence, missing, over, bins, at_coverage, tolerance
+        As for `measure_trials`.
+    abstained, forced_correct, penalty
         As for `measure_trials`.
     cluster : str or sequence of str, optional
         Column with the unit that is drawn in the place of a trial, such as the item, which all
@@ -246,8 +299,9 @@ def resample_trials(
     >>> bool(abs(draws["auroc2"].std() - measure_trials(trials)["auroc2_se"]) < 0.003)
     True
     """
-    graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
-    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance))
+    of_answers = (cluster, missing, over, abstained, forced_correct)
+    graded = GradedTrials(trials, by, correct, confidence, *of_answers)
+    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance, penalty))
     return drawn_measures(merged, n, kind, seed_entropy(seed))
 
 
@@ -266,6 +320,9 @@ def resample_trials_interval(
     bins: int = 10,
     at_coverage: float | None = None,
     tolerance: float | None = None,
+    abstained: str | None = None,
+    forced_correct: str | None = None,
+    penalty: float | None = None,
     ci_prob: float = 0.95,
     seed: int | None = None,
     draws: xr.Dataset | None = None,
@@ -276,7 +333,7 @@ def resample_trials_interval(
     ----------
     trials, by, correct, confidence, cluster, missing, over, n, kind, bins, seed
         As for `resample_trials`.
-    at_coverage, tolerance
+    at_coverage, tolerance, abstained, forced_correct, penalty
         As for `measure_trials`.
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
@@ -306,10 +363,11 @@ def resample_trials_interval(
     >>> found["auroc2"].sel(cell="all").round(2).values
     array([0.88, 0.84, 0.91])
     """
-    graded = GradedTrials(trials, by, correct, confidence, cluster, missing, over)
+    of_answers = (cluster, missing, over, abstained, forced_correct)
+    graded = GradedTrials(trials, by, correct, confidence, *of_answers)
     if draws is not None:
         graded = replace(graded, cluster=str(draws.attrs["cluster"]) or None)
-    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance))
+    merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance, penalty))
     if draws is None:
         draws = drawn_measures(merged, n, kind, seed_entropy(seed))
     estimates = observed_measures(merged, ci_prob)
@@ -343,27 +401,40 @@ def resample_trials_interval(
 
 
 class ScoreOptions(NamedTuple):
-    """Bins of confidence, and the shares that two measures are of."""
+    """Bins of confidence, the shares that two measures are of, and what a wrong answer costs."""
 
     bins: int
     at_coverage: float | None
     tolerance: float | None
+    penalty: float | None
+    has_confidence: bool = True
+    is_forced: bool = False
 
     def attrs(self, ci_prob: float) -> dict[str, float]:
         """Attrs of a result."""
-        named = {**self._asdict(), "ci_prob": ci_prob}
+        named = dict(zip(self._fields[:4], self, strict=False)) | {"ci_prob": ci_prob}
         return {name: x for name, x in named.items() if x is not None}
+
+
+class Weights(NamedTuple):
+    """How often trials count: those of a cell's table (draws, 2, f), and silent (draws, 0 or 3)."""
+
+    tables: Floats
+    silent: Floats
 
 
 class Cell(NamedTuple):
     """Distinct confidences (f,) of one cell, and the trials wrong and right with each (2, f).
 
     Trials that count without a confidence come last, as those with a confidence of NaN. Where all
-    confidence is a probability each has one of the bins.
+    confidence is a probability each has one of the bins. `silent` has the trials that were
+    abstained from: those whose forced answer was wrong, right, and not known; nothing, (0,), where
+    none may be.
     """
 
     confidence: Floats
     table: Ints
+    silent: Ints
     bin_of: Ints | None
     options: ScoreOptions
 
@@ -372,22 +443,38 @@ class Cell(NamedTuple):
         """How many distinct confidences there are."""
         return int(len(self.confidence) - np.isnan(self.confidence[-1:]).sum())
 
+    @property
+    def trials(self) -> int:
+        """All trials, those that were abstained from too."""
+        return int(self.table.sum() + self.silent.sum())
+
     def stated(self, tables: Floats) -> Floats:
         """Trials with a confidence (..., 2, confidences); 0 of one where none has one."""
         return tables[..., : self.number] if self.number else 0 * tables[..., :1]
 
-    def measures(self, tables: Floats) -> dict[str, Floats]:
-        """Measures of tables of weights (draws, 2, f)."""
+    @property
+    def weights(self) -> Weights:
+        """Every trial once."""
+        return Weights(self.table[None].astype(float), self.silent[None].astype(float))
+
+    def measures(self, drawn: Weights) -> dict[str, Floats]:
+        """Measures of weights of trials."""
+        tables, silent = drawn
         wrong, right = np.moveaxis(tables.sum(axis=-1), -1, 0)
-        # Trials without a confidence are right or wrong nevertheless.
-        accuracy = {"accuracy": ratio(right, right + wrong)}
-        stated, (bins, at_coverage, tolerance) = self.stated(tables), self.options
-        found = order_scores(stated, at_coverage, tolerance)
+        asked, stated, found = self.options, self.stated(tables), dict[str, Floats]()
+        if asked.has_confidence:
+            found |= order_scores(stated, asked.at_coverage, asked.tolerance)
         if self.bin_of is not None:
             number = stated.shape[-1]
             confidence = np.nan_to_num(self.confidence[:number])
-            found |= calibration_scores(stated, confidence, self.bin_of[:number], bins)
-        return found | accuracy
+            found |= calibration_scores(stated, confidence, self.bin_of[:number], asked.bins)
+        # Trials without a confidence are right or wrong nevertheless.
+        found["accuracy"] = ratio(right, right + wrong)
+        if asked.penalty is not None:
+            found |= answer_scores(wrong, right, silent.sum(axis=-1), asked.penalty)
+        if asked.is_forced:
+            found |= abstention_scores(wrong, right, silent[:, 0], silent[:, 1])
+        return found
 
 
 class MergedTrials(NamedTuple):
@@ -400,7 +487,7 @@ class MergedTrials(NamedTuple):
 
     def estimates(self) -> dict[str, Floats]:
         """Measures of the trials as they are, (cells,)."""
-        return together([cell.measures(cell.table[None].astype(float)) for cell in self.cells])
+        return together([cell.measures(cell.weights) for cell in self.cells])
 
     def numbers(self) -> Ints:
         """Trials of each cell."""
@@ -418,13 +505,29 @@ class MergedTrials(NamedTuple):
 def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
     """Trials, and those of each cell by confidence."""
     by_cell = trials_by_cell(graded)
-    forecasts = count_forecasts(by_cell)
+    forecasts = count_forecasts(by_cell.answered())
     value, table = forecasts.value, forecasts.table
-    bins = None if ((value < 0) | (value > 1)).any() else forecasts.mass_bins(options.bins)
-    cells = [
-        Cell(value[part], table[:, part], None if bins is None else bins[part], options)
-        for part in forecasts.parts()
-    ]
+    has_confidence = not np.isnan(value).all()
+    is_off = ((value < 0) | (value > 1)).any() or not has_confidence
+    bins = None if is_off else forecasts.mass_bins(options.bins)
+    silent = np.zeros((len(by_cell.cells), 0), dtype=np.int64)
+    if by_cell.silent is not None:
+        options = options._replace(penalty=1.0 if options.penalty is None else options.penalty)
+        outcomes = [by_cell.silent == one for one in (FORCED_WRONG, FORCED_RIGHT, UNFORCED)]
+        times = [np.bincount(by_cell.cell[x], minlength=len(silent)) for x in outcomes]
+        silent = np.stack(times, axis=1)
+    flags = {"has_confidence": has_confidence, "is_forced": graded.forced_correct is not None}
+    options = options._replace(**flags)
+    cells = []
+    for part, own in zip(forecasts.parts(), silent, strict=True):
+        if part.start == part.stop:
+            # Nothing was answered.
+            none = np.zeros((2, 1), dtype=np.int64)
+            bin_of = None if bins is None else none[0]
+            cells.append(Cell(np.full(1, np.nan), none, own, bin_of, options))
+        else:
+            bin_of = None if bins is None else bins[part]
+            cells.append(Cell(value[part], table[:, part], own, bin_of, options))
     return MergedTrials(graded, by_cell, cells, options)
 
 
@@ -436,24 +539,26 @@ def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
 def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
     """What `measure_trials` returns."""
     values, cells = merged.estimates(), merged.cells
-    stated = [cell.stated(cell.table.astype(float)) for cell in cells]
-    se = np.array([area_error(table) for table in stated])
-    numbers = np.array([table.sum(axis=-1) for table in stated])
-    lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
-    values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
+    if merged.options.has_confidence:
+        stated = [cell.stated(cell.table.astype(float)) for cell in cells]
+        se = np.array([area_error(table) for table in stated])
+        numbers = np.array([table.sum(axis=-1) for table in stated])
+        lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
+        values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
     result = merged.by_cell.results({**values, "trials": merged.numbers()}, SECTION)
     result.attrs |= merged.options.attrs(ci_prob)
-    repeated = repeats_in_cells(merged.graded.trials, merged.graded.by)
-    said = repeated + cell_notices(result, merged)
-    at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
-    backward = notice_where(result["auroc2_upper"] < 0.5, "confidence-backward")
-    said = [*merged.by_cell.found, *said, *backward, *at_edge]
-    return noticed_by_measure(with_notices(result, said))
+    said = [*merged.by_cell.found, *repeats_in_cells(merged.graded.trials, merged.graded.by)]
+    said += cell_notices(result, merged)
+    if merged.options.has_confidence:
+        said += notice_where(result["auroc2_upper"] < 0.5, "confidence-backward")
+        is_at_edge = (result["auroc2"] == 0) | (result["auroc2"] == 1)
+        said += notice_where(is_at_edge, "no-spread.area")
+    return noticed_by_measure(with_notices(result, said), merged.by_cell)
 
 
 def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> xr.Dataset:
     """What `resample_trials` returns."""
-    graded, by_cell, cells, _ = merged
+    graded, by_cell, cells, options = merged
     found = [
         together([cell.measures(part) for part in parts])
         for cell, parts in zip(cells, drawn_tables(merged, n, kind, entropy), strict=True)
@@ -470,6 +575,7 @@ def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> x
     result = result.assign_coords(draw=np.arange(n))
     result = result.assign({name: result[name].assign_attrs(INDEPENDENT) for name in drawn})
     result.attrs |= {"kind": kind, "cluster": by_cell.unit, "n": n, "seed": str(entropy)}
+    result.attrs |= {} if options.penalty is None else {"penalty": options.penalty}
     repeated = repeated_items(graded.trials, by=graded.by, cluster=graded.cluster)
     beside = {
         name: is_beside(drawn[name], result["trials"].copy(data=estimate))
@@ -478,7 +584,7 @@ def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> x
     }
     said = [*by_cell.found, *repeated, *cell_notices(result, merged)]
     said += biased_draws(beside, "biased-draws.trials")
-    noticed = noticed_by_measure(with_notices(result, said))
+    noticed = noticed_by_measure(with_notices(result, said), by_cell)
     # Of all trials right their number says how little is open; of an area, that of errors does.
     return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
 
@@ -489,18 +595,23 @@ def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
     Least and greatest of a cell as it is, and with a share of an outcome that may have gone unseen:
     right or wrong trials of the lowest or the highest confidence.
     """
-    number = merged.numbers()
+    number = np.array([cell.trials for cell in merged.cells])
     if merged.by_cell.unit:
         unit, places, _ = merged.units()
         number = np.array([len(np.unique(unit[own])) for own in places])
     rows = []
     for cell, share in zip(merged.cells, 1 - tail ** (1 / number), strict=True):
-        tables = np.tile(cell.table.astype(float), (5, 1, 1))
-        outcomes = product((1, 0), (0, max(cell.number, 1) - 1))
-        for moved, outcome in zip(tables[1:], outcomes, strict=True):
-            moved *= 1 - share
-            moved[outcome] += share * cell.table.sum()
-        own = cell.measures(tables)
+        outcomes = [*product((1, 0), (0, max(cell.number, 1) - 1))]
+        size = 1 + len(outcomes) + len(cell.silent)
+        tables, silent = (np.repeat(x, size, axis=0) for x in cell.weights)
+        tables[1:] *= 1 - share
+        silent[1:] *= 1 - share
+        moved = range(1, size)
+        for place, outcome in zip(moved, outcomes, strict=False):
+            tables[place][outcome] += share * cell.trials
+        for k, place in enumerate(moved[len(outcomes) :]):
+            silent[place, k] += share * cell.trials
+        own = cell.measures(Weights(tables, silent))
         ends = {name: [[np.fmin.reduce(x), np.fmax.reduce(x)]] for name, x in own.items()}
         rows.append({name: np.array(x) for name, x in ends.items()})
     return together(rows)
@@ -509,8 +620,10 @@ def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
 # How often each trial counts
 
 
-def drawn_tables(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> list[Tables]:
-    """Tables (draws, 2, f) of each cell, part after part, of trials or of units drawn."""
+def drawn_tables(
+    merged: MergedTrials, n: int, kind: Drawn, entropy: int
+) -> list[Iterator[Weights]]:
+    """Weights of each cell, part after part, of trials or of units drawn."""
     if merged.graded.cluster is None:
         generators = [cell_generator(entropy, place) for place in range(len(merged.cells))]
         return [drawn_trials(*one, n, kind) for one in zip(merged.cells, generators, strict=True)]
@@ -530,9 +643,9 @@ def drawn_tables(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> lis
     ]
 
 
-def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> Tables:
-    """Tables (draws, 2, f) of trials drawn separately, part after part."""
-    outcomes = cell.table[::-1].ravel()
+def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> Iterator[Weights]:
+    """Weights of trials drawn separately, part after part."""
+    outcomes = np.append(cell.table[::-1].ravel(), cell.silent)
     total = int(outcomes.sum())
     for part in parts_of(n, len(outcomes)):
         size = part.stop - part.start
@@ -541,17 +654,24 @@ def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> T
             drawn *= total / drawn.sum(axis=1, keepdims=True)
         else:
             drawn = rng.multinomial(total, outcomes / total, size=size).astype(float)
-        yield drawn.reshape(size, 2, -1)[:, ::-1]
+        tables, silent = np.split(drawn, [cell.table.size], axis=1)
+        yield Weights(tables.reshape(size, 2, -1)[:, ::-1], silent)
 
 
-def drawn_units(cell: Cell, by_cell: CellTrials, unit: Ints, own: Ints, weights: Floats) -> Tables:
-    """Tables (draws, 2, f) of the cell's own trials, each counted as often as its unit."""
+def drawn_units(
+    cell: Cell, by_cell: CellTrials, unit: Ints, own: Ints, weights: Floats
+) -> Iterator[Weights]:
+    """Weights of the cell's own trials, each counted as often as its unit."""
     width = len(cell.confidence)
     column = np.searchsorted(cell.confidence, by_cell.value[own]) + width * by_cell.right[own]
-    shape = (weights.shape[1], 2 * width)
+    if by_cell.silent is not None:
+        silent = by_cell.silent[own]
+        column = np.where(silent == ANSWERED, column, 2 * width + silent)
+    shape = (weights.shape[1], 2 * width + len(cell.silent))
     outcomes = coo_array((np.ones(len(own)), (unit[own], column)), shape=shape).tocsr()
-    for part in parts_of(len(weights), 2 * width):
-        yield (weights[part] @ outcomes).reshape(-1, 2, width)
+    for part in parts_of(len(weights), shape[1]):
+        tables, silent = np.split(weights[part] @ outcomes, [2 * width], axis=1)
+        yield Weights(tables.reshape(len(tables), 2, width), silent)
 
 
 def parts_of(n: int, width: int) -> list[slice]:
@@ -565,6 +685,8 @@ def parts_of(n: int, width: int) -> list[slice]:
 
 def cell_notices(result: xr.Dataset, merged: MergedTrials) -> list[Notice]:
     """Notices of confidence that is no probability, and of few trials, or none right, or wrong."""
+    if not merged.options.has_confidence:
+        return []
     labels, by_cell = result["cell"].values.tolist(), merged.by_cell
     stated = ~np.isnan(by_cell.value)
     cell, is_right, value = by_cell.cell[stated], by_cell.right[stated], by_cell.value[stated]
@@ -578,34 +700,42 @@ def cell_notices(result: xr.Dataset, merged: MergedTrials) -> list[Notice]:
     if len(same):
         listed = first_few([f"{labels[i]} {value:g}" for i, value in same.items()])
         off.append(notice_of("one-confidence", [labels[i] for i in same.index], listed=listed))
-    none = notices_where({"no-rights": right == 0, "no-errors": wrong == 0})
-    return [*off, *few_trials(right + wrong), *none]
+    # A cell that answered nothing has a notice of its own.
+    is_silent = xr.zeros_like(right, dtype=bool) if by_cell.silent is None else right + wrong == 0
+    few = few_trials((right + wrong).where(~is_silent))
+    sides = {"no-rights": (right == 0) & ~is_silent, "no-errors": (wrong == 0) & ~is_silent}
+    return [*off, *few, *notices_where(sides)]
 
 
-def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
+def noticed_by_measure(draws: xr.Dataset, by_cell: CellTrials) -> xr.Dataset:
     """Draws whose variables say by themselves which notices are about them, where not all are."""
-    said = notices(draws)
+    said, (of_items, coverage) = notices(draws), by_cell.of_items
     filled = any(one.code == "counted-wrong" for one in said)
     about = {
         name: [one for one in said if is_about(one, str(name), filled)] for name in draws.data_vars
     }
+    for name in {*about} & {*OF_PRESENTED}:
+        about[name] += of_items
     if all(own == said for own in about.values()):
         return draws
-    # What counts as wrong is an item that was answered.
-    covered = {name: {"coverage": "{}"} if filled and name in OF_ALL else {} for name in about}
-    attrs = {
-        name: (notice_attrs(own) or {"notices": "[]"}) | covered[name]
-        for name, own in about.items()
-    }
+    attrs = {name: notice_attrs(own) or {"notices": "[]"} for name, own in about.items()}
+    for name in attrs:
+        if name in OF_PRESENTED:
+            attrs[name] |= coverage_attrs(coverage) or {"coverage": "{}"}
+        elif filled and name in OF_ALL:
+            # What counts as wrong is an item that was answered.
+            attrs[name] |= {"coverage": "{}"}
     return draws.assign({name: x.assign_attrs(attrs[name]) for name, x in draws.items()})
 
 
 def is_about(notice: Notice, name: str, filled: bool) -> bool:
     """Whether a notice of trials is about a measure; `filled` where what lacks counts as wrong."""
     # The share of right answers does not depend on confidence.
-    of_confidence = notice.code in ("mixed-scales", "one-confidence", "confidence-backward")
+    of_confidence = notice.code in OF_CONFIDENCE
     if of_confidence or (notice.code == "unequal-items" and filled):
         return name not in OF_ALL
+    if notice.code in ("unequal-items", "abstained", "nothing-answered"):
+        return name not in OF_PRESENTED
     # Draws of what is debiased are about its estimate.
     is_shifted = is_raised_by_chance(name) and name not in debiased_names()
     return notice.code != "biased-draws" or is_shifted

@@ -1,16 +1,15 @@
-"""Accuracy at each confidence: calibration, whether accuracy rises, and what abstaining gains.
+"""Accuracy at each confidence: calibration, whether it rises, and answers by confidence alone.
 
 DataFrame of trials → Dataset (cell), and (cell, bin) or (cell, coverage).
 Source: Brier (1950); Murphy (1973); Stephenson, Coelho & Jolliffe (2008); Naeini, Cooper &
 Hauskrecht (2015); Roelofs et al. (2022); Spearman (1904); Wilson (1927); Clopper & Pearson (1934);
-El-Yaniv & Wiener (2010); Geifman & El-Yaniv (2017); Feng et al. (2024); Whitehead et al. (2022).
+El-Yaniv & Wiener (2010); Geifman & El-Yaniv (2017).
 """
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
@@ -18,15 +17,13 @@ from scipy.special import betaincinv, ndtri
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import arrays_of_numbers, probability, share_or_none, whole
 from hmetad.base.errors import ChoiceError, NumberError, RepeatError
-from hmetad.base.notice import Notice, notice_of, notice_where, with_notices
+from hmetad.base.notice import notice_where, with_notices
 from hmetad.base.results import names_of
-from hmetad.counts.columns import named_rows, plain_array, text_columns
-from hmetad.counts.tables import cell_labels, cells_of
+from hmetad.counts.tables import cell_labels
 from hmetad.measures.items import By, repeats_in_cells
 from hmetad.measures.results import Placed, ratio
 from hmetad.measures.scores import binned_scores, order_scores, selective_accuracy, squared_errors
 from hmetad.measures.stated_confidence import (
-    CellTrials,
     Forecasts,
     GradedTrials,
     count_forecasts,
@@ -34,7 +31,7 @@ from hmetad.measures.stated_confidence import (
     not_probabilities,
     trials_by_cell,
 )
-from hmetad.rows.tables import TableLike, rows_of
+from hmetad.rows.tables import TableLike
 
 Method = Literal["mass", "width", "distinct"]
 Interval = Literal["wilson", "exact"]
@@ -50,7 +47,6 @@ BINNING = {
 SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 COVERAGES = tuple(k / 20 for k in range(1, 21))
 TIES = "expected over a random order of equal confidences"
-OUTCOMES = ("answered right", "abstained though right", "answered wrong", "abstained and wrong")
 
 
 @check_inputs(skip=("trials",), bins=whole(1))
@@ -270,14 +266,11 @@ def selective_prediction(
     by: By = (),
     correct: str = "correct",
     confidence: str = "confidence",
-    abstained: str | None = None,
     coverages: Sequence[float] | ArrayLike = COVERAGES,
     tolerance: float | None = None,
     ci_prob: float = 0.95,
 ) -> xr.Dataset:
     r"""Accuracy–coverage curve, its area, and how much can be answered with few errors.
-
-    Where trials were abstained from, also what that gained.
 
     Parameters
     ----------
@@ -287,12 +280,9 @@ def selective_prediction(
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
-        Column with right or wrong, as for `count_correct`; of a trial that was abstained from,
-        whether the answer held back would have been right.
+        Column with right or wrong, as for `count_correct`.
     confidence : str, optional
         Column with confidence in any unit, larger is more confident: only its order counts.
-    abstained : str, optional
-        Column with whether the trial was abstained from: booleans, or 1 and 0.
     coverages : sequence of float, optional
         Shares of the trials to answer, above 0 and up to 1, rising; by default .05, .10, ..., 1.
     tolerance : float, optional
@@ -317,9 +307,6 @@ def selective_prediction(
         tolerance. Per cell and coverage: ``risk_upper``, this limit, of the trials with at least
         the threshold. A coverage is 0, and its threshold NaN, where there is none.
 
-        With `abstained` also
-        ``abstention_trials`` (dim abstention), ``reliable_accuracy`` (NaN with a notice where
-        nothing was answered), ``abstain_accuracy`` and ``effective_reliability`` (−1 to 1).
         Variables have attrs ``long_name``, ``units``, ``source``; the dataset has ``ties`` (the
         rule in words), ``by``, ``columns``, ``labels``, ``rows_dropped`` and ``notices``.
 
@@ -327,7 +314,7 @@ def selective_prediction(
     ------
     InputError
         If a column is missing, used twice or has a name with a meaning of its own; if a value of
-        `correct` or `abstained` says neither; if confidence is no finite number; if coverages are
+        `correct` says neither right nor wrong; if confidence is no finite number; if coverages are
         not as above; with `tolerance` if an item has several trials in a cell; if `trials` is a
         table of ratings.
 
@@ -356,16 +343,8 @@ def selective_prediction(
     trials that are drawn like these, independently: several trials of an item in a cell are
     refused.
 
-    With A, B, C, D the trials answered right, abstained from though right, answered wrong,
-    abstained from and wrong, N of them in all, and L more that were abstained from but lack a grade
-    or a confidence:
-
-    .. math:: R\text{-}Acc = \frac{A}{A + C}, \quad A\text{-}Acc = \frac{A + D}{N}, \quad
-              \Phi = \frac{A - C}{N + L}
-
     Source: Geifman & El-Yaniv (2017), also for the limits, which they choose by bisection;
-    Geifman, Uziel & El-Yaniv (2019); Traub et al. (2024); Feng et al. (2024); Whitehead et al.
-    (2022) for Φ, the effective reliability.
+    Geifman, Uziel & El-Yaniv (2019); Traub et al. (2024).
 
     Examples
     --------
@@ -384,8 +363,7 @@ def selective_prediction(
     if tolerance is not None and repeats_in_cells(trials, by):
         step = "Keep one answer to each item, or take measure_trials, without a guarantee."
         raise RepeatError("trials", "several answers to an item", "one answer to each item", step)
-    graded = GradedTrials(trials, by, correct, confidence, abstained=abstained)
-    by_cell = trials_by_cell(graded)
+    by_cell = trials_by_cell(GradedTrials(trials, by, correct, confidence))
     forecasts = count_forecasts(by_cell)
     curves = [coverage_curve(forecasts, x, shares, tolerance, ci_prob) for x in forecasts.parts()]
     stacked = {name: np.stack([curve[name] for curve in curves]) for name in curves[0]}
@@ -395,20 +373,11 @@ def selective_prediction(
         "accuracy": right / n,
         "trials": n.astype(np.int64),
     }
-    found = [*by_cell.found]
-    if abstained is not None:
-        lost, said = lost_abstentions(graded, by_cell)
-        values |= abstention(by_cell, abstained, lost)
-        found += said
     result = by_cell.results(values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
     if tolerance is not None:
         result.attrs |= {"tolerance": tolerance, "ci_prob": ci_prob}
-    found += few_trials(result["trials"])
-    if abstained is not None:
-        result = result.assign_coords(abstention=list(OUTCOMES))
-        found += notice_where(result["reliable_accuracy"].isnull(), "nothing-answered")
-    return with_notices(result, found)
+    return with_notices(result, [*by_cell.found, *few_trials(result["trials"])])
 
 
 # Bins
@@ -469,7 +438,7 @@ def share_limits(
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-# What abstaining gains
+# The most confident answers
 
 
 def coverage_curve(
@@ -499,39 +468,3 @@ def coverage_curve(
             share = found[f"{name}_coverage"]
             found[f"{name}_threshold"] = np.where(share > 0, value[places(share)], np.nan)
     return found
-
-
-def abstention(by_cell: CellTrials, abstained: str, lost: Ints) -> dict[str, Placed]:
-    """Outcomes of abstaining and what they add up to, per cell; `lost` ones have no grade."""
-    argument = f"abstained column {abstained!r}"
-    values = plain_array(argument, by_cell.kinds[abstained])
-    off = [value for value in values.tolist() if isinstance(value, str) or value not in (0, 1)]
-    if off:
-        raise ChoiceError(argument, repr(off[0]), "True or False, 1 or 0")
-    outcome = 2 * (1 - by_cell.right) + values.astype(np.int64)[by_cell.kind]
-    place = by_cell.cell * 4 + outcome
-    table = np.bincount(place, minlength=4 * len(by_cell.cells)).reshape(-1, 4)
-    A, _, C, D = table.T.astype(float)
-    N = table.sum(axis=1)
-    return {
-        "abstention_trials": ("abstention", table),
-        "reliable_accuracy": ratio(A, A + C),
-        "abstain_accuracy": (A + D) / N,
-        "effective_reliability": (A - C) / (N + lost),
-    }
-
-
-def lost_abstentions(graded: GradedTrials, by_cell: CellTrials) -> tuple[Ints, list[Notice]]:
-    """Abstentions of each cell that lack a grade or a confidence, and a notice of them."""
-    names, by = [*graded.columns.values()], [*by_cell.cells]
-    rows = named_rows(rows_of(graded.trials, text=text_columns(graded.by)), names, graded.by)
-    frame = rows.frame([*names, *by])
-    held_back = frame[names[-1]].isin([1]) & frame[by].notna().all(axis=1)
-    lost = frame[held_back & frame[names].isna().any(axis=1)]
-    if not len(lost):
-        return np.zeros(len(by_cell.cells), dtype=np.int64), []
-    index, cells = cells_of(lost.reset_index(drop=True), by, [])
-    known = pd.Index(cell_labels(by_cell.cells))
-    place = known.get_indexer(pd.Index(cell_labels(cells)))[index]
-    said = notice_of("abstained-left-out", lost=len(lost), abstained=held_back.sum())
-    return np.bincount(place[place >= 0], minlength=len(by_cell.cells)), [said]

@@ -29,6 +29,54 @@ def wrong_and_right(table: ArrayLike) -> tuple[Floats, Floats]:
     return values[..., 0, :], values[..., 1, :]
 
 
+# Answers, and abstaining
+
+
+def answer_scores(
+    wrong: Floats, right: Floats, abstained: Floats, penalty: float
+) -> dict[str, Floats]:
+    """Share answered, and mean score where a wrong answer costs `penalty`, or 1.
+
+    Examples
+    --------
+    >>> found = answer_scores(*map(np.asarray, (1.0, 6.0, 3.0)), penalty=2)
+    >>> [found[name].round(3).item() for name in found]
+    [0.7, 0.4, 0.5]
+    """
+    total = wrong + right + abstained
+    return {
+        "coverage": ratio(wrong + right, total),
+        "expected_score": ratio(right - penalty * wrong, total),
+        "effective_reliability": ratio(right - wrong, total),
+    }
+
+
+def abstention_scores(
+    wrong: Floats, right: Floats, abstained_wrong: Floats, abstained_right: Floats
+) -> dict[str, Floats]:
+    """Whether what is abstained from would have been wrong: forced answers are the stimulus.
+
+    A hit abstains from an answer that would be wrong. Rates have the log-linear correction, and
+    there is neither d′ nor c where everything or nothing is abstained from.
+
+    Examples
+    --------
+    >>> found = abstention_scores(*map(np.asarray, (10.0, 70.0, 15.0, 5.0)))
+    >>> [found[name].round(3).item() for name in found]
+    [0.25, 0.85, 1.669, 0.602]
+    """
+    abstained, answered = abstained_wrong + abstained_right, wrong + right
+    is_mixed = np.where((abstained > 0) & (answered > 0), 1.0, np.nan)
+    hit = ratio(abstained_wrong + 0.5, abstained_wrong + wrong + 1) * is_mixed
+    false_alarm = ratio(abstained_right + 0.5, abstained_right + right + 1)
+    return {
+        "forced_accuracy": ratio(abstained_right, abstained),
+        "abstain_accuracy": ratio(right + abstained_wrong, answered + abstained),
+        "abstention_dprime": ndtri(hit) - ndtri(false_alarm),
+        "abstention_c": -(ndtri(hit) + ndtri(false_alarm)) / 2,
+    }
+
+
 # Order
 
 

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.coverage import coverage_attrs
-from hmetad.base.errors import KindError, NumberError, ShapeError
+from hmetad.base.coverage import Items, coverage_attrs
+from hmetad.base.errors import KindError, NeedError, NumberError, ShapeError
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
+from hmetad.counts.abstained import abstention_notices, reasons_of
 from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
@@ -37,6 +38,7 @@ from hmetad.counts.ratings import text_as_confidence
 from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
 from hmetad.measures.items import (
     By,
+    ItemNames,
     Units,
     absent_rows,
     needed_item,
@@ -53,6 +55,10 @@ type Ints = NDArray[np.int64]
 # What trials without an answer count as.
 Missing = Literal["drop", "wrong"]
 
+# What a trial was, if it may have been abstained from; the column has a name that nobody gives.
+ANSWERED, FORCED_WRONG, FORCED_RIGHT, UNFORCED = -1, 0, 1, 2
+SILENT = "\x1fsilent"
+USUAL = "confidence"
 MOST_RATING = 20
 # What a computed probability may be beyond 0 or 1, as in single precision.
 ROUNDING = 1e-6
@@ -68,10 +74,11 @@ FEW = 0.05
 class GradedTrials:
     """Trials that are correct or wrong and have a confidence, and which column holds what.
 
-    Of columns with few values `abstained` is one more. `cluster` names what is resampled together,
-    `over` the grouping column whose levels are compared. With missing="wrong" trials without
-    correctness, and items that another level of `over` has, count as wrong, and trials without
-    confidence are kept.
+    `cluster` names what is resampled together, `over` the grouping column whose levels are
+    compared. With missing="wrong" trials without correctness, and items that another level of
+    `over` has, count as wrong, and trials without confidence are kept. `abstained` says which
+    trials were abstained from, and `forced_correct` whether an answer that was forced there was
+    correct; with it, too, trials without confidence are kept.
     """
 
     trials: TableLike
@@ -82,12 +89,20 @@ class GradedTrials:
     missing: Missing = "drop"
     over: str | None = None
     abstained: str | None = None
+    forced_correct: str | None = None
 
     @property
     def columns(self) -> dict[str, str]:
         """Columns of values by what they hold."""
-        named = {"correct": self.correct, "confidence": self.confidence}
-        return named | ({} if self.abstained is None else {"abstained": self.abstained})
+        return {"correct": self.correct, "confidence": self.confidence}
+
+    @property
+    def of_abstention(self) -> dict[str, str]:
+        """Columns about abstaining by what they hold."""
+        if self.forced_correct is not None and self.abstained is None:
+            raise NeedError("forced_correct", "abstained")
+        named = {"abstained": self.abstained, "forced_correct": self.forced_correct}
+        return {name: column for name, column in named.items() if column is not None}
 
 
 class CellTrials(NamedTuple):
@@ -96,7 +111,8 @@ class CellTrials(NamedTuple):
     `cell` (n,) is the number of the trial's cell, `right` (n,) 1 or 0, `value` (n,) its
     confidence. `kind` (n,) is its row in `kinds`, the distinct combinations of the other columns.
     `cells` has one row of coordinates per cell; `attrs` and `found` go with the result. `value` is
-    NaN where a trial counts without a confidence.
+    NaN where a trial counts without a confidence. `silent` (n,), if trials may be abstained from,
+    is one of ANSWERED, FORCED_WRONG, FORCED_RIGHT and UNFORCED.
     """
 
     cell: Ints
@@ -108,6 +124,16 @@ class CellTrials(NamedTuple):
     attrs: dict[str, str | int]
     found: list[Notice]
     unit: str = ""
+    silent: Ints | None = None
+    of_items: tuple[list[Notice], dict[str, Items]] = ([], {})
+
+    def answered(self) -> "CellTrials":
+        """The trials that were answered."""
+        if self.silent is None:
+            return self
+        kept = self.silent == ANSWERED
+        own = {name: getattr(self, name)[kept] for name in ("cell", "right", "value", "kind")}
+        return self._replace(**own, silent=None)
 
     def results(self, values: Mapping[str, Placed], section: str, **texts: object) -> xr.Dataset:
         """Dataset of values by cell, with the attrs of a section of the table of results."""
@@ -258,33 +284,39 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
         allowed = "a pandas DataFrame with the confidence of each trial"
         got = "a type-2 table" if "correct" in graded.trials.dims else "a table"
         raise ShapeError("trials", f"{got} with dims ({dims})", allowed, step)
-    columns, carried = graded.columns, trial_notices(graded.trials)
-    correct, confidence = graded.correct, graded.confidence
-    text = text_columns(graded.by)
-    rows = named_rows(rows_of(graded.trials, text=text), columns.values(), graded.by)
-    rows = rows.spelled(text_columns(graded.cluster))
-    by = column_names("by", graded.by)
-    units = units_of(rows, by, graded.cluster)
-    drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]
-    check_roles(rows.columns, [*columns.items(), *drawn, *(("by", name) for name in by)])
-    trials = rows.frame([*columns.values(), *by, *units.drawn, *units.parts])
-    trials, item = with_units(trials, units), units.item
+    columns, correct, confidence = graded.columns, graded.correct, graded.confidence
+    trials, rows, units, by = read_trials(graded)
+    item, are_wrong, may_abstain = units.item, graded.missing == "wrong", SILENT in trials
     columns |= {} if units.unit is None else {"cluster": units.unit}
-    are_wrong = graded.missing == "wrong"
     if are_wrong and by:
         absent = absent_rows(trials, by, graded.over, needed_item(item))
-        trials = pd.concat([trials, absent.drop(columns=[correct, confidence])], ignore_index=True)
+        absent = absent.drop(columns=[correct, confidence, *([SILENT] if may_abstain else [])])
+        trials = pd.concat([trials, absent], ignore_index=True)
     value = finite_confidence(trials[confidence], rows)
     # Confidence joins the kinds only as there or missing: its values may all be different.
     is_there = np.where(np.isnan(value), np.nan, 0.0)
     used = trials[[*columns.values(), *by]].assign(**{confidence: is_there})
+    used = used.assign(**{SILENT: trials[SILENT].fillna(ANSWERED) if may_abstain else ANSWERED})
     kind, kinds, n = row_kinds(used)
-    silent = missing_answers(kinds, n, by, columns, are_wrong=are_wrong)
+    silent = kinds.pop(SILENT).to_numpy(dtype=np.int64)
+    lacking = missing_answers(
+        kinds[silent == ANSWERED],
+        n[silent == ANSWERED],
+        by,
+        columns,
+        are_wrong=are_wrong,
+        are_kept=are_wrong or may_abstain,
+    )
+    if np.isnan(value).all():
+        # Without any confidence nothing is missing.
+        lacking = [one for one in lacking if one.code != "confidence-missing"]
     empty = kinds.isna()
-    if are_wrong:
-        empty[[correct, confidence]] = False
+    if are_wrong or may_abstain:
+        empty[confidence] = False
+        empty[correct] &= (silent == ANSWERED) & (not are_wrong)
         value = np.where(kinds[correct].isna().to_numpy()[kind], np.nan, value)
     is_complete = ~empty.to_numpy().any(axis=1)
+    silent = silent[is_complete]
     kinds, n, dropped = complete_rows(kinds, n, empty)
     graded_kinds = kinds[correct].notna().to_numpy()
     is_right = np.zeros(len(kinds), dtype=np.int64)
@@ -298,10 +330,72 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
     told, coverage = told_of_items(trials, item, kept, cell, value, cells, graded.over)
     said = {"labels": labels, "by": by, "columns": columns, "rows_dropped": int((~kept).sum())}
     attrs = {**plain_attrs(said), **coverage_attrs(coverage)}
-    found = [*carried, *rows.notices, *units.found, *seen, *silent, *mixed, *dropped, *told]
-    return CellTrials(
+    found = [*trial_notices(graded.trials), *rows.notices, *units.found, *seen, *lacking]
+    found += [*mixed, *dropped, *told]
+    whole = CellTrials(
         cell, is_right[kind], value, kind, kinds, cells, attrs, found, units.unit or ""
     )
+    if not may_abstain:
+        return whole
+    every = told_of_items(trials, item, kept, cell, np.zeros(len(cell)), cells, graded.over)
+    whole = whole._replace(silent=silent[kind], of_items=every)
+    return whole._replace(found=[*found, *silence_notices(trials[kept], whole, graded)])
+
+
+def silence_notices(
+    trials: pd.DataFrame, by_cell: CellTrials, graded: GradedTrials
+) -> list[Notice]:
+    """Notices of what was abstained from, why, and of abstentions without a forced answer."""
+    assert by_cell.silent is not None
+    is_silent = by_cell.silent != ANSWERED
+    index, labels = by_cell.cell, cell_labels(by_cell.cells)
+    answered, number = (
+        np.bincount(index, own, minlength=len(labels)) for own in (~is_silent, is_silent)
+    )
+    reasons = pd.Series(reasons_of(trials[graded.abstained][is_silent])).value_counts()
+    found = abstention_notices((answered, number), reasons.to_dict(), labels)
+    lost = int((by_cell.silent == UNFORCED).sum())
+    if graded.forced_correct is not None and lost:
+        found.append(notice_of("forced-missing", lost=f"{lost:,}", abstained=f"{number.sum():,}"))
+    return found
+
+
+def read_trials(graded: GradedTrials) -> tuple[pd.DataFrame, Rows, ItemNames, list[str]]:
+    """Columns in use in memory, the rows that they are of, names of items, and grouping columns.
+
+    With abstentions a table without the usual column of confidence has it, empty.
+    """
+    of_abstention = graded.of_abstention
+    rows = rows_of(graded.trials, text=text_columns(graded.by))
+    rows = named_rows(rows, graded.columns.values(), of_abstention.values(), graded.by)
+    rows = rows.spelled(text_columns(graded.cluster))
+    by = column_names("by", graded.by)
+    units = units_of(rows, by, graded.cluster)
+    drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]
+    roles = graded.columns | of_abstention
+    if of_abstention and graded.confidence == USUAL and USUAL not in rows.columns:
+        del roles["confidence"]
+    check_roles(rows.columns, [*roles.items(), *drawn, *(("by", name) for name in by)])
+    trials = rows.frame([*roles.values(), *by, *units.drawn, *units.parts])
+    trials = trials if "confidence" in roles else trials.assign(**{USUAL: np.nan})
+    return with_units(with_silence(trials, graded), units), rows, units, by
+
+
+def with_silence(trials: pd.DataFrame, graded: GradedTrials) -> pd.DataFrame:
+    """Trials with a column of what was abstained from, whose answers and confidence are missing."""
+    if graded.abstained is None:
+        return trials
+    is_silent = reasons_of(trials[graded.abstained]) != ""
+    silent = np.where(is_silent, UNFORCED, ANSWERED)
+    if graded.forced_correct is not None:
+        forced = trials[graded.forced_correct]
+        place, levels = pd.factorize(forced)
+        times = np.bincount(place[place >= 0], minlength=len(levels))
+        right, _ = right_trials(pd.DataFrame({forced.name: levels}), times, graded.forced_correct)
+        known = np.append(np.where(right == 1, FORCED_RIGHT, FORCED_WRONG), UNFORCED)[place]
+        silent = np.where(is_silent, known, ANSWERED)
+    masked = {name: trials[name].mask(is_silent) for name in graded.columns.values()}
+    return trials.assign(**masked, **{SILENT: silent})
 
 
 def count_forecasts(by_cell: CellTrials) -> Forecasts:

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import seed_or_none
+from hmetad.base.checks import cost_or_none, seed_or_none
 from hmetad.base.labels import check_same_names
 from hmetad.base.lazy import import_on_call
 from hmetad.base.notice import notices, with_notices
@@ -29,7 +29,7 @@ fit_mle: Callable[..., Any] = import_on_call("hmetad.mle.meta_d", "fit_mle")
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
-@check_inputs(skip=("counts",), seed=seed_or_none)
+@check_inputs(skip=("counts",), penalty=cost_or_none, seed=seed_or_none)
 def measure(
     counts: xr.DataArray,
     *,
@@ -40,6 +40,7 @@ def measure(
     correction: Correction = "none",
     debias: int = 0,
     permutations: int = 0,
+    penalty: float | None = None,
     seed: int | None = None,
 ) -> xr.Dataset:
     """Every measure that applies to the table, per cell.
@@ -63,11 +64,16 @@ def measure(
         Of the type-1 measures and the fit, as in `sdt`.
     debias, permutations, seed : int, optional
         Of the information measures, as in `hmetad.information.meta_information`.
+    penalty : float, optional
+        What a wrong answer costs, at least 0, where a right one scores 1 and an abstention 0. By
+        default 1 for a table with abstentions, and no score without them.
 
     Returns
     -------
     Dataset
-        Number of trials and share of right ones; the measures of `sdt` where there is a stimulus;
+        Number of trials and share of right ones; with abstentions or a penalty ``coverage`` (share
+        of trials answered), ``expected_score`` and ``effective_reliability`` (the score with a
+        penalty of 1); the measures of `sdt` where there is a stimulus;
         the type-2 measures of `hmetad.measures`; and those of
         `hmetad.information.meta_information`. ``hmetad.base.results.results()`` lists them:
         those with ``measured``. Each has attrs ``long_name``, ``units`` and ``source``.
@@ -91,7 +97,7 @@ def measure(
     1.878
     """
     drawn = {"debias": debias, "permutations": permutations, "seed": seed}
-    found = measures_of(counts, correction=correction, **drawn)
+    found = measures_of(counts, correction=correction, penalty=penalty, **drawn)
     if expected:
         found = found.assign(relative_to_sdt(counts, correction=correction).data_vars)
     if meta_d:

@@ -26,7 +26,7 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.base.notice import Notice
-from hmetad.rows.database import Opened, UngroupableError
+from hmetad.rows.database import Opened, UngroupableError, literal
 
 type Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
@@ -85,6 +85,42 @@ class Source(ABC):
     def finished(self, frame: pd.DataFrame, texts: Set[str]) -> pd.DataFrame:  # noqa: ARG002
         """Numbers in place of texts, where a source has texts of numbers; `texts` stay text."""
         return frame
+
+
+class PartSource(Source):
+    """Rows of another source in which a column is missing, or one of some words."""
+
+    def __init__(self, source: Source, column: Any, words: Sequence[str]) -> None:
+        self.source, self.column, self.words = source, column, words
+
+    @contextmanager
+    def opened(self, columns: Sequence[Any]) -> Iterator[Opened]:
+        """The columns for SQL."""
+        with self.source.opened([*columns, self.column]) as table:
+            text = f"lower(trim({table.text_in(-1)}))"
+            is_in = f"{text} IS NULL OR {text} IN ({', '.join(map(literal, self.words))})"
+
+            def some(rows: str) -> str:
+                return f"SELECT * EXCLUDE ({table.places[-1]}) FROM ({rows}) WHERE {is_in}"
+
+            parts = tuple(map(some, table.parts))
+            yield replace(table, select=some(table.select), kinds=table.kinds[:-1], parts=parts)
+
+    def decoded(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
+        """Values of the columns, as the source has them."""
+        return self.source.decoded(found, columns)
+
+    def prepare(self, needs: Sequence[Sequence[Any]]) -> None:
+        """Make the source ready for the same questions, and its column."""
+        self.source.prepare([[*columns, self.column] for columns in needs])
+
+    def refuse_unwritable(self, columns: Sequence[Any]) -> None:
+        """Refuse texts as the source does."""
+        self.source.refuse_unwritable(columns)
+
+    def finished(self, frame: pd.DataFrame, texts: Set[str]) -> pd.DataFrame:
+        """Numbers instead of texts, as the source has them."""
+        return self.source.finished(frame, texts)
 
 
 @dataclass(frozen=True)
@@ -178,6 +214,12 @@ class Rows:
     def with_texts(self, columns: Iterable[str]) -> Rows:
         """The same rows, some columns of files of texts as they stand: "NA" is a label there."""
         return replace(self, texts=self.texts | {self.names.get(x, x) for x in columns})
+
+    def blank_in(self, column: str, words: Sequence[str]) -> Rows:
+        """Rows in which a column is missing or one of some words, without this column."""
+        (own,) = self.own_names([column])
+        columns = tuple(name for name in self.columns if name != column)
+        return replace(self, columns=columns, source=PartSource(self.source, own, words))
 
     def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
         """All rows of some columns, or of all, in memory."""

@@ -11,7 +11,7 @@ from public_names import PUBLIC_NAMES
 import hmetad
 from hmetad.base.results import TABLE, about, attrs_of, find_result, names_of, results
 from hmetad.commands.measures import columns
-from hmetad.measures.catalogue import function_of
+from hmetad.measures.catalogue import function_of, numbers_of_trials
 from hmetad.text.names import axis_name, column_name, heading, symbol, unit
 
 COUNTS = hmetad.from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
@@ -51,9 +51,10 @@ RETURNED = {
     ),
     "meta_delta": lambda: hmetad.measures.meta_delta(hmetad.fit_mle(COUNTS)).to_dataset(),
     "accuracy_by_confidence": lambda: hmetad.measures.accuracy_by_confidence(TRIALS),
-    "selective_prediction": lambda: hmetad.measures.selective_prediction(
-        TRIALS, abstained="left_out", tolerance=0.1
-    ),
+    "abstention": lambda: numbers_of_trials(
+        hmetad.counts.type2_counts(COUNTS).rename("counts"), penalty=1.0
+    ).drop_vars(["trials", "share_right"]),
+    "selective_prediction": lambda: hmetad.measures.selective_prediction(TRIALS, tolerance=0.1),
     "group_bounds": lambda: hmetad.groups.group_bounds([0.7, 0.7, 0.7]),
     "combine_predictions": lambda: hmetad.groups.combine_predictions(MEMBERS, SURE),
     "rank": lambda: hmetad.rank(DRAWS, over="model"),

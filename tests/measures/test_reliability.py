@@ -5,7 +5,6 @@ Against scikit-learn, SciPy, published values, brute force, Murphy's identity an
 
 import json
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -31,7 +30,6 @@ ROUNDING = 1e-12
 LEVELS = st.sampled_from([0.0, 0.1, 0.3, 1 / 3, 0.5, 0.7, 0.95, 1.0])
 FORECASTS = st.lists(st.tuples(st.booleans(), LEVELS), min_size=1, max_size=60)
 FUNCTIONS = [calibration, accuracy_by_confidence, selective_prediction]
-abstaining_prediction = partial(selective_prediction, abstained="abstained")
 
 
 def trials_of(pairs):
@@ -43,8 +41,7 @@ def sure(n=1000, seed=0, models=("A", "B")):
     rng = np.random.default_rng(seed)
     p = rng.random(n)
     right, model = rng.random(n) < p**1.5, rng.choice(models, n)
-    columns = {"correct": right, "confidence": p, "model": model, "abstained": p < 0.3}
-    return pd.DataFrame(columns)
+    return pd.DataFrame({"correct": right, "confidence": p, "model": model})
 
 
 def one(trials, function=calibration, **options):
@@ -183,7 +180,7 @@ def brute_groups(pairs, bins, method):
 # --- cells, rows and columns ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", [calibration, abstaining_prediction])
+@pytest.mark.parametrize("function", [calibration, selective_prediction])
 def test_a_cell_is_the_same_beside_others_alone_and_in_any_order(function):
     trials = sure()
     both = function(trials, by="model")
@@ -342,61 +339,6 @@ def test_accuracy_above_a_threshold_is_scikit_learns():
         assert curve["confidence_threshold"].item() == kept["confidence"].min()
 
 
-def abstaining(*times):
-    """Trials with so many of each outcome."""
-    right, silent = [1, 1, 0, 0], [False, True, False, True]
-    columns = {"correct": np.repeat(right, times), "abstained": np.repeat(silent, times)}
-    return pd.DataFrame({**columns, "confidence": 0.5})
-
-
-@settings(max_examples=50)
-@given(st.tuples(*[st.integers(0, 9)] * 4).filter(any))
-def test_abstention_is_counted_as_defined(times):
-    A, _, C, D = times
-    found, N = one(abstaining(*times), abstaining_prediction), sum(times)
-    assert found["abstention_trials"].values.tolist() == list(times)
-    assert found["abstain_accuracy"].item() == pytest.approx((A + D) / N)
-    assert found["effective_reliability"].item() == pytest.approx((A - C) / N)
-    reliable = A / (A + C) if A + C else np.nan
-    assert found["reliable_accuracy"].item() == pytest.approx(reliable, nan_ok=True)
-
-
-def test_who_never_or_always_abstains():
-    never = one(sure().assign(abstained=0), abstaining_prediction)
-    for name in ("reliable_accuracy", "abstain_accuracy"):
-        assert never[name].item() == pytest.approx(never["accuracy"].item())
-    found = abstaining_prediction(sure().assign(abstained=True), by="model")
-    assert found["reliable_accuracy"].isnull().all()
-    assert [n.cells for n in notices(found) if n.code == "nothing-answered"] == [("A", "B")]
-    without = selective_prediction(sure())
-    assert "abstention" not in without.dims
-    assert "reliable_accuracy" not in without
-
-
-def test_abstained_trials_without_an_answer_are_left_out_with_a_warning():
-    trials = abstaining(50, 10, 15, 25)
-    unknown = trials["correct"].astype(float).where(trials.index < 90)
-    found = abstaining_prediction(trials.assign(correct=unknown))
-    assert found["trials"].item() == 90
-    message = next(n.message for n in notices(found) if n.code == "abstained-left-out")
-    assert message.startswith("10 of 35 abstentions")
-    assert "rows-dropped" in codes(found)
-
-
-def test_effective_reliability_counts_abstentions_without_a_grade_or_a_confidence():
-    trials = pd.concat([abstaining(50, 10, 15, 25).assign(set=s) for s in "ab"], ignore_index=True)
-    is_lost = trials["abstained"] & (trials["set"] == "b") & (trials.index % 2 == 0)
-    trials["correct"] = trials["correct"].astype(float).mask(is_lost)
-    trials["confidence"] = trials["confidence"].mask(is_lost & (trials.index > 180))
-    found = abstaining_prediction(trials, by="set")
-    # 50 right and 15 wrong of 100, graded or not.
-    assert found["effective_reliability"].values.tolist() == [0.35, 0.35]
-    assert found["abstention_trials"].sum("abstention").values.tolist() == [
-        100,
-        100 - is_lost.sum(),
-    ]
-
-
 # --- refused --------------------------------------------------------------------------------
 
 RATED = TOY.assign(stimulus=[0, 1, 0, 1, 0], response=[0, 1, 1, 0, 0], confidence=1)
@@ -420,7 +362,6 @@ def test_what_is_no_probability_is_refused_with_the_way_out(values, message):
 
 COVERED = r"coverages: .*rising numbers above 0 and up to 1.*got "
 NO_SHARES = [[], [0, 0.5], [0.9, 0.2], [np.nan]]
-SILENT = r"abstained column 'left': .*True or False.*got "
 
 
 @pytest.mark.parametrize(
@@ -434,7 +375,6 @@ SILENT = r"abstained column 'left': .*True or False.*got "
         (accuracy_by_confidence, STEPS, {"bins": 1}, "at least 2"),
         *[(selective_prediction, FOUR, {"coverages": x}, COVERED) for x in NO_SHARES],
         (selective_prediction, FOUR, {"coverages": [50, 100]}, "Divide percentages by 100"),
-        (selective_prediction, FOUR.assign(left=[0, 1, 2, 0]), {"abstained": "left"}, SILENT),
     ],
 )
 def test_what_cannot_be_judged_is_refused(function, trials, options, message):

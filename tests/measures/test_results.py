@@ -36,7 +36,7 @@ TRIALS = TRIALS.assign(left_out=[0, 1, 0, 0, 0, 0] * 20, model=["a", "b"] * 60)
 OF_TRIALS = {
     "calibration": calibration,
     "accuracy_by_confidence": accuracy_by_confidence,
-    "selective_prediction": partial(selective_prediction, abstained="left_out", tolerance=0.4),
+    "selective_prediction": partial(selective_prediction, tolerance=0.4),
     "scale_report": scale_report,
 }
 OF_COUNTS = {

@@ -1,0 +1,173 @@
+"""Trials that were abstained from: an outcome next to right and wrong, with its reasons.
+
+Column of abstentions → reasons; rows of trials → those that were answered, and count tables that
+carry the number of the others, by cell and reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.base.errors import ChoiceError, ColumnError, TooFewError
+from hmetad.base.notice import Notice, first_few, notice_of
+from hmetad.base.notice_registry import limit
+from hmetad.base.untrusted import read_attr
+from hmetad.counts.columns import (
+    Trials,
+    as_text,
+    frequencies_of,
+    group_numbers,
+    refuse_absent,
+)
+from hmetad.counts.tables import cell_labels
+from hmetad.rows.duplicates import is_item_name
+from hmetad.rows.queries import Rows, Tally
+
+type Ints = NDArray[np.int64]
+type Texts = NDArray[np.str_]
+
+# What the column says of a trial that was answered, and of one that was not, without a reason.
+ANSWERED = ("", "0", "0.0", "false", "no", "none", "answered")
+ABSTAINED = ("1", "1.0", "true", "yes", "abstained")
+# Coordinate of count tables: trials of a cell that were abstained from.
+NAME = "abstained"
+REASON = "reason"
+
+
+def reasons_of(column: pd.Series) -> Texts:
+    """Why each trial was abstained from, empty where it was answered: a missing value, no, 0.
+
+    Raises
+    ------
+    InputError
+        If a number is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> reasons_of(pd.Series([True, False])).tolist()
+    ['abstained', '']
+    >>> reasons_of(pd.Series([None, "refused", "no"])).tolist()
+    ['', 'refused', '']
+    """
+    places, levels = pd.factorize(column)
+    reasons = []
+    for level in levels.tolist():
+        text = as_text(level).strip()
+        is_known = text.lower() in (*ANSWERED, *ABSTAINED)
+        if not isinstance(level, str) and not is_known:
+            got, allowed = repr(level), "True or False, 1 or 0, or reasons in words"
+            raise ChoiceError(f"abstained column {column.name!r}", got, allowed)
+        word = "abstained" if text.lower() in ABSTAINED else text
+        reasons.append("" if text.lower() in ANSWERED else word)
+    # A missing value has the last place.
+    return np.array([*reasons, ""])[places]
+
+
+def answered_rows(rows: Rows, abstained: str | None) -> Rows:
+    """Rows of the trials that were answered."""
+    return rows if abstained is None else rows.blank_in(abstained, ANSWERED)
+
+
+def answered_trials(trials: Trials, abstained: str | None) -> Trials:
+    """Trials that were answered, with the groups and reasons of the others.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, it has another role, or no trial was answered.
+    """
+    if abstained is None:
+        return trials
+    refuse_absent("abstained", abstained, trials.rows.columns)
+    if abstained in trials.used:
+        step = "Name a column that only says whether trials were answered."
+        raise ColumnError("abstained", repr(abstained), "a column without another role", step)
+    groups, n = trials.rows.distinct([*trials.by, *trials.covariates, abstained], trials.n)
+    reason = reasons_of(groups.pop(abstained))
+    is_silent = (reason != "") & groups.notna().all(axis=1).to_numpy()
+    if not (reason == "").any():
+        got = f"abstentions in all {int(n.sum()):,} trials"
+        raise TooFewError(f"abstained column {abstained!r}", got, "at least one answered trial")
+    silent = groups[is_silent].assign(**{REASON: reason[is_silent]}), n[is_silent]
+    return trials._replace(rows=answered_rows(trials.rows, abstained), silent=silent)
+
+
+def with_silent_rows(groups: pd.DataFrame, n: Ints, trials: Trials) -> tuple[pd.DataFrame, Ints]:
+    """Distinct answered rows, then one for each group and reason of the others, of no trial."""
+    if trials.silent is None:
+        return groups, n
+    silent = trials.silent[0].drop(columns=REASON).reset_index(drop=True)
+    like = groups.iloc[np.zeros(len(silent), dtype=int)].reset_index(drop=True)
+    both = pd.concat([groups, like.assign(**silent)], ignore_index=True)
+    return both, np.append(n, np.zeros(len(silent), dtype=np.int64))
+
+
+def folded(counts: xr.DataArray) -> xr.DataArray:
+    """Table whose abstentions, if it carries any, are one more rating of its first outcome."""
+    if NAME not in counts.coords:
+        return counts
+    like = counts.isel(rating=[-1])
+    first = xr.zeros_like(like[0], dtype=np.int64).compute()
+    first[(0,) * first.ndim] = 1
+    table = xr.concat([counts, like * 0 + first * counts[NAME]], "rating")
+    return table.transpose(*counts.dims)
+
+
+def unfolded(values: NDArray[Any], coords: Mapping[Any, Any], dims: Sequence[Any]) -> xr.DataArray:
+    """Drawn tables (cell, draw, ...) with these coords, of values drawn of `folded` ones."""
+    known = dict(coords)
+    if NAME in known:
+        known[NAME] = ("cell", "draw"), values[..., -1].sum(axis=tuple(range(2, values.ndim - 1)))
+        values = values[..., :-1]
+    return xr.DataArray(values, known, ("cell", "draw", *dims), name="counts")
+
+
+def with_abstentions(
+    counts: xr.DataArray, silent: Tally | None, index: Ints
+) -> tuple[xr.DataArray, list[Notice]]:
+    """Count table that carries its abstentions, and a notice of them.
+
+    `index` has the cells of distinct rows, the last of which are those of the abstentions.
+    """
+    if silent is None:
+        return counts, []
+    groups, n = silent
+    number = np.zeros(counts.sizes["cell"], dtype=np.int64)
+    np.add.at(number, index[len(index) - len(n) :], n)
+    times = frequencies_of(groups[REASON].tolist(), n)
+    # No factor, whose levels are compared.
+    table = counts.assign_coords({NAME: ("cell", number, {"role": "covariate"})})
+    own = [name for name in read_attr(counts.attrs, "by") if not is_item_name(name)]
+    columns = pd.DataFrame({name: counts[name].to_numpy() for name in own}, range(len(number)))
+    index = group_numbers(columns)
+    answered = counts.sum([dim for dim in counts.dims if dim != "cell"]).to_numpy()
+    labels = cell_labels(columns.groupby(index).first())
+    both = (np.bincount(index, answered), np.bincount(index, number))
+    return table, abstention_notices(both, times, labels)
+
+
+def abstention_notices(
+    numbers: tuple[NDArray[Any], NDArray[Any]], reasons: Mapping[Any, int], labels: Sequence[str]
+) -> list[Notice]:
+    """Notices of the numbers of trials of cells that were answered and that were not, and why.
+
+    A warning where shares of cells differ: then abstaining selects unequal trials.
+    """
+    answered, number = numbers
+    if not number.any():
+        return []
+    total = answered + number
+    share = np.divide(answered, total, out=np.ones(len(total)), where=total > 0)
+    low, high = int(np.argmin(share)), int(np.argmax(share))
+    is_unequal = share[high] - share[low] > limit("abstained")
+    listed = first_few([f"{labels[i]} {share[i]:.0%}".replace("%", " %") for i in (low, high)])
+    said = {"number": f"{int(number.sum()):,}", "all": f"{int(total.sum()):,}"}
+    said["reasons"] = ", ".join(f"{word} {n:,}" for word, n in sorted(reasons.items()))
+    case = "abstained.unequal" if is_unequal else "abstained"
+    found = [notice_of(case, **said, **({"listed": listed} if is_unequal else {}))]
+    silent = [label for label, n in zip(labels, answered, strict=True) if n == 0]
+    return [*found, notice_of("nothing-answered", silent)] if silent else found
