@@ -18,7 +18,7 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import version
@@ -47,6 +47,7 @@ from hmetad.bayes.separate_cells import draws_by_default, sample_cells_by_chains
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
+from hmetad.specs.study_design import Columns, study_of
 
 type Sampler = Callable[[Program, Request], xr.DataTree]
 
@@ -72,7 +73,11 @@ def fit(
     counts: xr.DataArray,
     model: str | ModelSpec | None = None,
     *,
-    formula: str | Mapping[str, str] | None = None,
+    conditions: Columns = (),
+    groups: Columns = (),
+    predictors: Columns = (),
+    correlated: str | None = None,
+    formula: str | Sequence[str] | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
     method: Literal["auto", "nuts", "importance"] = "auto",
     keep_cells: bool | None = None,
@@ -91,11 +96,19 @@ def fit(
     model : str or ModelSpec, optional
         Name or path of a card, or what `load_model` returned. By default ``"individual"``, of more
         options ``"alternatives_biased"``, of right and wrong answers ``"alternatives"``.
-    formula : str or mapping of str to str, optional
-        Formulas to use in place of the card's, by parameter, in Wilkinson's notation with
-        groups in brackets: ``{"log_m": "1 + task + (1 + task | subject)"}``. A text alone is
-        the formula of M. Parameters: log_m (or m), dprime, c, log_gap, log_s. The card's own
-        priors for the parameter are left out with its formula.
+    conditions, groups, predictors : str or sequence of str, optional
+        Columns of the cells that every parameter depends on. Conditions vary within people, and
+        have an effect in each; groups vary between people; both are coded so that effects sum to 0.
+        Predictors are numbers, and are standardised. ``"task*difficulty"`` has the interaction too,
+        ``["task", "difficulty"]`` not. Details: `hmetad.bayes.with_design`.
+    correlated : str, optional
+        Condition, such as task, of which people have a value at each level, correlated over people.
+    formula : str, sequence of str, or mapping of str to str, optional
+        Formulas to use in place of those of the card or the design, in Wilkinson's notation with
+        groups in brackets: ``"1 + task + (1 + task | subject)"``. A text alone is the formula of
+        every parameter, as is ``{"all": ...}``; ``{"log_m": ...}`` and ``"log_m=..."`` are of one.
+        Parameters: log_m (or m), dprime, c, log_gap, log_s. The card's own priors for the parameter
+        are left out with its formula.
     priors : mapping of str to Prior, optional
         Priors to use in place of the card's, by variable of the posterior
         (``"log_m_1|subject_sigma"``).
@@ -135,15 +148,16 @@ def fit(
     DataTree
         Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
         log_m, meta_c and criteria (see `keep_cells`), with the cells' coordinates. attrs: spec,
-        versions, seed, method, sampler, density and notices, read with `notices`. By importance
+        versions, seed, method, sampler, density, design, as it was given, and notices, read with
+        `notices`; those of code "design" have the formulas that it made. By importance
         sampling, sample_stats has ``pareto_k``, ``effective_draws`` and ``by_chains`` of each cell;
         of a compiled density ``divergences_within``, how many failed in what is each cell's own.
 
     Raises
     ------
     InputError
-        If the card or the priors are wrong, the counts cannot be modelled, the draws do not fit
-        into memory, the sampler is not installed, or the method cannot be used.
+        If the card, the design or the priors are wrong, the counts cannot be modelled, the draws do
+        not fit into memory, the sampler is not installed, or the method cannot be used.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
 
@@ -169,7 +183,9 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
-    spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
+    words = conditions, groups, predictors, correlated
+    counts, spec, design = study_of(counts, model_of(counts, model), *words)
+    spec = with_changes(spec, formula=formula, priors=priors)
     # PyMC's sampler draws the effects of items as all others.
     program = build_program(counts, spec, integrates="nuts_sampler" not in sample_kwargs)
     size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
@@ -201,6 +217,7 @@ def fit(
     with at_most(sample_kwargs.get("cores")):
         program = with_best_loadings(program)
         attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
+        attrs |= design
         attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
         attrs |= asdict(program.compared) if program.compared else {}
         tree = sample(program, request)

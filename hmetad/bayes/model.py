@@ -48,7 +48,7 @@ def build_model(
     counts: xr.DataArray,
     model: str | ModelSpec | None = None,
     *,
-    formula: str | Mapping[str, str] | None = None,
+    formula: str | Sequence[str] | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
 ) -> pm.Model:
     """Build the PyMC model of a card for a count table.

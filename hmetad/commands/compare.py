@@ -37,6 +37,7 @@ from hmetad.commands.answer import (
 from hmetad.commands.fits import (
     Fits,
     about_fits,
+    are_conditions,
     are_resampled,
     bearing_notices,
     fit_notices,
@@ -86,7 +87,7 @@ class CompareOptions(PrintOptions):
         negative; auroc2 for draws.
     population : flag
         Compare the population-level means of the conditions, not the cells of the data; at the
-        means of the covariates.
+        means of the covariates. Default: for conditions and groups that hmetad fit was given.
     new : COLUMNS
         Predict a new level of these columns, such as an unseen set of items or a new domain.
     within : COLUMNS
@@ -179,6 +180,8 @@ def compare(asked: CompareOptions) -> int:
     own = None if asked.matrix is None else read_weights(asked.matrix)
     fits = read_fits(paths)
     may_repeat = repeats_decisions(asked, fits)
+    is_average = asked.population or (not asked.new and are_conditions(fits, asked.levels))
+    asked = replace(asked, population=is_average)
     typed = {kind: getattr(asked, kind) or [] for kind in KINDS}
     gates = asked_gates(typed, asked.gates, asked.var or judged_quantity(fits), limits)
     place = "--var"

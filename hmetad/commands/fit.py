@@ -4,6 +4,8 @@ File and a model card or formula → file of the fit, and estimates by cell or o
 """
 
 import os
+import re
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -22,7 +24,7 @@ from hmetad.base.untrusted import read_attr
 from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
 from hmetad.commands.fits import DRAWS_FILE, fits_otherwise, notices_command
 from hmetad.commands.options import Chains, Seed, given_options, sampling_options
-from hmetad.commands.trials import CellOptions, cell_heading, count_file
+from hmetad.commands.trials import CellOptions, cell_heading, count_file, parse_by
 from hmetad.report.terminal import csv_table, say
 from hmetad.text.names import symbol
 
@@ -61,9 +63,18 @@ class FitOptions(CellOptions):
     model : CARD
         Model card: a name that hmetad models lists, or the path of a card. Default: individual;
         with --options, alternatives or alternatives_biased.
+    conditions : COLUMNS
+        Columns that vary within participants, with an effect in each: task,difficulty; with their
+        interaction 'task*difficulty'. Added to --by.
+    groups : COLUMNS
+        Columns that vary between participants, such as diagnosis. Added to --by.
+    predictors : COLUMNS
+        Columns of numbers, such as age; standardised. Added to --covariates.
+    correlated : COLUMN
+        Condition, such as task, of which participants have correlated values.
     formula : FORMULA
-        Formula of log M, such as '1 + task + (1 + task | subject)'; or parameter=formula, once for
-        each parameter. all=formula is for every parameter.
+        Formula of every parameter, such as '1 + task + (1 + task | subject)'; or parameter=formula,
+        once for each parameter.
     target_accept : P
         Target acceptance rate of NUTS, 0.5 to 0.999; raise it if there are divergences.
         Default: 0.8.
@@ -82,6 +93,10 @@ class FitOptions(CellOptions):
     covariates: tuple[str, ...] = ()
     correct: str | None = None
     model: str | None = None
+    conditions: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    predictors: tuple[str, ...] = ()
+    correlated: str | None = None
     formula: list[str] | None = None
     draws: Chains = None
     target_accept: Annotated[float | None, typer.Option(min=0.5, max=0.999)] = None
@@ -89,6 +104,15 @@ class FitOptions(CellOptions):
     sensitivity: bool | None = None
     items: Path | None = None
     output: Fit = Path("fit.nc")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        grouping = [*self.conditions, *self.groups, *filter(None, [self.correlated])]
+        by = [*self.by, *(x for x in columns_in(grouping) if x not in parse_by(self.by))]
+        known = {*parse_by(by), *self.covariates}
+        covariates = [*self.covariates, *(x for x in columns_in(self.predictors) if x not in known)]
+        object.__setattr__(self, "by", tuple(by))
+        object.__setattr__(self, "covariates", tuple(covariates))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +151,10 @@ def fit(asked: FitOptions) -> None:
     --------
     hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
     hmetad fit answers.csv --by model --correct correct --options 4 -o fit.nc
-    hmetad fit trials.csv --by subject=participant,task --model group \
-      --formula "log_m=1 + task + (1 + task | subject)" --draws 2000 -o group.nc
+    hmetad fit trials.csv --by subject=participant --model group --conditions difficulty \
+      --groups diagnosis --predictors age -o group.nc
     hmetad fit trials.csv --by subject,task --model group \
-      --formula "all=1 + task + (1 + task | subject)" -o group.nc
+      --formula "1 + task + (1 + task | subject)" --formula "log_gap=1 + (1 | subject)" -o group.nc
     """
     (path,) = output_file(asked.output, [".nc"], asked.file, Path(asked.model or "individual"))
     of_items = output_file(asked.items, [".csv"], asked.file, option="--items")
@@ -138,16 +162,18 @@ def fit(asked: FitOptions) -> None:
     named = hmetad.load_model(asked.model) if asked.model else None
     counts = count_file(asked, asked.by, asked.covariates, asked.correct)
     spec = hmetad.bayes.model_of(counts, named)
-    formulas = parse_formulas(asked.formula, spec)
-    if formulas:
-        own = [formulas] if isinstance(formulas, str) else formulas.values()
-        refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
+    formulas = None
+    if asked.formula:
+        formulas = import_module("hmetad.specs.spec").formulas_of(asked.formula, spec)
+        refuse_codes(formulas.values(), counts.drop_vars(spec.factors, errors="ignore"))
     if of_items:
         refuse_no_items(counts, spec, formulas)
     given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
     begun = time.perf_counter()
-    result = hmetad.bayes.thin_draws(hmetad.fit(counts, spec, formula=formulas, **options))
+    words = {x: getattr(asked, x) for x in import_module("hmetad.specs.study_design").ROLES}
+    fitted = hmetad.fit(counts, spec, formula=formulas, **words, **options)
+    result = hmetad.bayes.thin_draws(fitted)
     seconds = time.perf_counter() - begun
     save_somewhere(result, path)
     answer = fit_answer(result, spec, cell_heading(asked.by, asked.options), has_cells=asked.cells)
@@ -161,6 +187,9 @@ def fit(asked: FitOptions) -> None:
         say(f"{hidden:,} cells are not printed: --cells prints them, and --json has them.")
     for sentence in (*answer.more["about"], *moved, *answer.more["among_published"]):
         say(sentence)
+    if asked.format == "table" and sys.stderr.isatty():
+        for one in (x for x in answer.notices if x.code == "design"):
+            say(one.message)
     if answer.more["about"]:
         say(f"The fit took {seconds:.0f} seconds.")
     for file in of_items:
@@ -236,25 +265,9 @@ def population_listing(rows: list[dict[str, Any]], title: str) -> Listing:
     return Listing(rows, POPULATION | (WITHHELD if is_some else {}), title)
 
 
-def parse_formulas(
-    given: list[str] | None, spec: "hmetad.ModelSpec"
-) -> str | dict[str, str] | None:
-    """Formula of M, or of each parameter named: ``dprime=1 + task + (1|subject)``."""
-    if not given:
-        return None
-    # Options of functions have "=" too: T(task, ref='a').
-    named = [text.partition("=") for text in given]
-    is_named = [bool(sign) and name.strip().isidentifier() for name, sign, _ in named]
-    if is_named == [False]:
-        return given[0]
-    formulas: dict[str, str] = {}
-    for text, (name, _, formula) in zip(given, named, strict=True):
-        if not all(is_named):
-            step = "Write --formula 'log_m=1 + task + (1|subject)', once for each parameter."
-            raise FormulaError("--formula", repr(text), "parameter=formula", step)
-        every = spec.formula_parameters if name.strip() == "all" else (name.strip(),)
-        formulas |= dict.fromkeys(every, formula.strip())
-    return formulas
+def columns_in(texts: Iterable[str]) -> list[str]:
+    """Columns that options of a design name."""
+    return list(dict.fromkeys(x.strip() for text in texts for x in re.split(r"[*+]", text)))
 
 
 def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") -> None:

@@ -122,6 +122,14 @@ def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
     return {**said, **number, "seed": as_seed(draws.attrs.get("seed"))}
 
 
+def are_conditions(fits: Fits, levels: Sequence[str]) -> bool:
+    """Whether columns are conditions, groups or predictors of fits whose design was given."""
+    if not levels or any("design" not in fit.attrs for fit in fits.values()):
+        return False
+    tables = [hmetad.bayes.average_conditions(fit) for fit in fits.values()]
+    return all(table is not None and {*levels} <= {*table} for table in tables)
+
+
 def fit_notices(fits: Fits) -> list["Notice"]:
     """Notices of fits; of several each begins with the name of its fit."""
     return [

@@ -38,6 +38,7 @@ from hmetad.mle.maximum import (
 )
 from hmetad.specs.loading import model_of
 from hmetad.specs.spec import ModelSpec, with_changes
+from hmetad.specs.study_design import Columns, study_of
 
 type Floats = NDArray[np.float64]
 
@@ -55,6 +56,10 @@ def fit_mle(
     counts: xr.DataArray,
     model: str | ModelSpec | None = None,
     *,
+    conditions: Columns = (),
+    groups: Columns = (),
+    predictors: Columns = (),
+    correlated: str | None = None,
     meta_criterion: str = "relative",
     s: float | Literal["estimate"] = 1.0,
     response_conditional: bool = False,
@@ -76,6 +81,9 @@ def fit_mle(
         brackets. Without one, meta-d′ is fitted given d′ and c, as described here; choices among
         more options by the card ``"alternatives_biased"``, right and wrong ones by
         ``"alternatives"``, both with M itself as a parameter.
+    conditions, groups, predictors, correlated : optional
+        As in `fit`, of one observer: without a population, effects are those of cells. They need a
+        model, and take ``"individual"`` without one.
     meta_criterion : {"relative", "absolute"}, optional
         κ = M·c, or κ = c.
     s : float or "estimate", optional
@@ -147,15 +155,16 @@ def fit_mle(
     >>> noisy["noise"].round(2).item(), noisy["aic"].round(1).item()
     (0.29, 981.0)
     """
-    if model is not None or has_options(counts):
+    words = conditions, groups, predictors, correlated
+    if model is not None or has_options(counts) or any(words):
         if (meta_criterion, s, response_conditional) != ("relative", 1.0, False):
             step = "Set it in the card: load_model('individual', meta_criterion='absolute')."
             got = "meta_criterion, s or response_conditional"
             raise ModelError("model", got, "a model alone", step)
         options: dict[str, Any] = {"correction": correction, "starts": starts, "seed": seed}
-        spec = model_of(counts, model)
-        if model is not None:
-            return fit_card(counts, spec, **options)
+        counts, spec, design = study_of(counts, model_of(counts, model), *words)
+        if model is not None or design:
+            return fit_card(counts, spec, **options).assign_attrs(design)
         # The card of the table, whose M may then be negative: no prior bars it.
         return fit_cells(counts, with_changes(spec, scale="m"), **options)
     how = (meta_criterion, s, response_conditional)

@@ -23,7 +23,7 @@ from hmetad.counts.resample import counts_together
 from hmetad.likelihood.crossed import Answers, CrossedLikelihood, Grid
 from hmetad.likelihood.tape import column_shapes, column_slices, kernel_of
 from hmetad.specs.design import cell_table, group_labels
-from hmetad.specs.formula import parse_formula, quote
+from hmetad.specs.formula import bracket, parse_formula
 from hmetad.specs.spec import OF_ITEMS, SHIFT, SPREAD, ModelSpec
 
 type Floats = NDArray[np.float64]
@@ -300,7 +300,7 @@ def without_factor(spec: ModelSpec, factor: str) -> ModelSpec:
     formulas = {name: own for name, own in spec.formula.items() if name not in OF_ITEMS}
     dprime = parse_formula(spec.formula["dprime"])
     kept = [
-        f"({g.expression.text} {'|' if g.is_correlated else '||'} {':'.join(map(quote, columns))})"
+        bracket(g.expression.text, "|" if g.is_correlated else "||", columns)
         for g in dprime.group_terms
         for columns in g.factors
         if ":".join(columns) != factor

@@ -8,7 +8,7 @@ the bar is doubled.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -34,6 +34,7 @@ from hmetad.base.errors import (
     ShapeError,
     TakenError,
     TooFewError,
+    listed_both,
     nearest,
 )
 from hmetad.counts.checks import (
@@ -377,12 +378,12 @@ def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
     for column in spec.between:
         for design in found.values():
             if column in formula_columns([design.formula]):
-                check_between(column, design, cells, spec)
+                check_between(column, design, cells)
     return found
 
 
-def check_between(column: str, design: Design, cells: pd.DataFrame, spec: ModelSpec) -> None:
-    """Raise where people have two levels of a column that a card says lies between them."""
+def check_between(column: str, design: Design, cells: pd.DataFrame) -> None:
+    """Raise where people have two levels of a column that lies between them."""
     parts = [{*block.factor.split(":")} for block in design.blocks]
     for block, own in zip(design.blocks, parts, strict=True):
         # A laboratory may have people of both groups.
@@ -394,16 +395,26 @@ def check_between(column: str, design: Design, cells: pd.DataFrame, spec: ModelS
         who, number = block.factor, f"{several.sum()} of {len(several)}"
         got = f"several levels of {column} in {number} {who}, as in {block.groups[several][0]}"
         made = f"{who}=trials.{column}.astype(str) + '-' + trials.{who}.astype(str)"
-        python = f"make them unique, trials.assign({made})", "formula=", "model='group'"
-        shell = "make them unique in the file", "--formula all=", "--model group"
+        same, same_shell = listed_both("conditions", [column])
+        python = f"trials.assign({made})", "formula=", f"model='group' with {same}"
+        shell = "in the file", "--formula", f"--model group with {same_shell}"
         steps = (
-            f"If equal ids stand for different people, {unique}, or write (1 | {who}:{column}) in "
-            f"{formula}. If they are the same people, take {card}, with 1 + {column} + "
-            f"(1 + {column} || {who}) in {formula}."
-            for unique, formula, card in (python, shell)
+            f"If equal ids stand for different people, make them unique, {unique}, or write "
+            f"(1 | {who}:{column}) in {formula}. If they are the same people, take {words}."
+            for unique, formula, words in (python, shell)
         )
-        allowed = f"one level for each {who}: {column} lies between people in card {spec.name}"
-        raise LevelError("counts", got, allowed, *steps)
+        allowed = f"one level for each {who}: {column} lies between people"
+        raise LevelError("groups", got, allowed, *steps)
+
+
+def refuse_unknown_column(argument: str, name: str, cells: Iterable[Any]) -> None:
+    """Raise where no column of the cells has a name."""
+    known = {*map(str, cells)}
+    if name not in known:
+        hint = f"{nearest(name, known)} Others come by"
+        python = f"{hint} count_trials(by={{{name!r}: column}}, covariates=...)."
+        shell = f"{hint} --by {name}=COLUMN and --covariates."
+        raise ColumnError(argument, repr(name), "columns of the cells", python, shell)
 
 
 @dataclass(frozen=True)
@@ -514,12 +525,8 @@ class Evaluation:
 
     def refuse_unknown(self, names: Collection[str]) -> None:
         """Raise where an expression names what no cell has, or what a cell lacks."""
-        known = {str(name) for name in self.cells.columns}
-        for name in sorted({*names} - known):
-            hint = f"{nearest(name, known)} Others come by"
-            python = f"{hint} count_trials(by={{{name!r}: column}}, covariates=...)."
-            shell = f"{hint} --by {name}=COLUMN and --covariates."
-            raise ColumnError(self.argument, repr(name), "columns of the cells", python, shell)
+        for name in sorted(names):
+            refuse_unknown_column(self.argument, name, self.cells)
         for name in sorted(names):
             lacking = int(self.cells[name].isna().sum())
             if lacking:
@@ -599,5 +606,7 @@ def as_term(name: str, term: object, columns: Floats) -> Term:
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Name of the group that each cell belongs to."""
+    if not columns:
+        return [""] * len(cells)
     texts = [map(as_text, cells[name].tolist()) for name in columns]
     return [":".join(row) for row in zip(*texts, strict=True)]

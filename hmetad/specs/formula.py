@@ -260,6 +260,11 @@ def quote(column: str) -> str:
     return column if is_word else f"`{column}`"
 
 
+def bracket(effects: str, bar: str, columns: Iterable[str]) -> str:
+    """Effects that differ between the groups that columns make, as a formula has them."""
+    return f"({effects} {bar} {':'.join(map(quote, columns))})"
+
+
 def write_chain(chain: Chain, blank: str = " ") -> str:
     """Text of parts and the signs between them."""
     (sign, first), *rest = chain

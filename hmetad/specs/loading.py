@@ -24,7 +24,7 @@ from hmetad.base.errors import (
     nearest,
 )
 from hmetad.likelihood.registry import REGISTERED
-from hmetad.specs.design import cell_table, refuse_other_tables
+from hmetad.specs.design import cell_table, refuse_other_tables, refuse_unknown_column
 from hmetad.specs.formula import quote
 from hmetad.specs.spec import (
     ModelSpec,
@@ -145,10 +145,7 @@ def by_difficulty(
     cells = cell_table(counts)
     columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
     for argument, name in columns.items():
-        if name not in cells:
-            names = list(map(str, cells))
-            allowed = ", ".join(names) or "a column that was counted by"
-            raise UnknownError(argument, repr(name), allowed, nearest(name, names))
+        refuse_unknown_column(argument, name, cells)
     if difficulty is not None and cells[difficulty].nunique() < 2:
         steps = "Give difficulty=None.", "Omit --difficulty."
         raise TooFewError("difficulty", f"{difficulty!r} with one value", "two or more", *steps)

@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs, fits, of_type
-from hmetad.base.errors import CardError, nearest
+from hmetad.base.errors import CardError, RepeatError, nearest
 from hmetad.base.frozen import FrozenMapping, freeze
 from hmetad.base.untrusted import parse_json
 from hmetad.base.variable_roles import Identity
@@ -230,7 +230,7 @@ class ModelSpec:
 def with_changes(
     spec: ModelSpec,
     *,
-    formula: str | Mapping[str, str] | None = None,
+    formula: str | Sequence[str] | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior | Mapping[str, Any]] | None = None,
     **fields_to_set: Any,
 ) -> ModelSpec:
@@ -239,8 +239,8 @@ def with_changes(
     Parameters
     ----------
     spec : ModelSpec
-    formula : str or mapping of str to str, optional
-        Formulas to use in place of the model's, by parameter; a text alone is that of M.
+    formula : str, sequence of str, or mapping of str to str, optional
+        Formulas to use in place of the model's, as `formulas_of` reads them.
     priors : mapping of str to Prior, optional
         Priors to use in place of the model's, by variable.
     **fields_to_set
@@ -258,10 +258,7 @@ def with_changes(
         legal = {choice.name for choice in load_likelihood(fields_to_set["likelihood"]).choices}
         kept_choices = {name: x for name, x in spec.choices.items() if name in legal}
     bare = replace(spec, **{"choices": kept_choices, "formula": {}, "priors": {}} | fields_to_set)
-    if isinstance(formula, str):
-        formula = {bare.record.parameter_of_interest: formula}
-    new_formulas = formula or {}
-    refuse_wrong_kinds({"formula": new_formulas})
+    new_formulas = formulas_of({} if formula is None else formula, bare)
     old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_names}
     if new_formulas.get(SPREAD, "").strip() == "0":
         # Without effects of items on confidence.
@@ -285,6 +282,33 @@ def with_changes(
             if own.parameter in without_prior or plain not in left:
                 old_priors.pop(spec.named(plain), None)
     return replace(changed, priors={**old_priors, **as_priors(priors or {})})
+
+
+def formulas_of(given: str | Sequence[str] | Mapping[str, str], spec: ModelSpec) -> dict[str, str]:
+    """Formulas by parameter; a text alone, or of "all", is that of every parameter without another.
+
+    Examples
+    --------
+    >>> formulas_of(["1 + task", "c = 1"], ModelSpec("mine"))
+    {'dprime': '1 + task', 'c': '1', 'log_m': '1 + task', 'log_gap': '1 + task'}
+    """
+    named: dict[str, str] = {}
+    texts = [given] if isinstance(given, str) else given
+    if not fits(texts, Sequence[str]):
+        refuse_wrong_kinds({"formula": given})
+        named, texts = {**given}, ()  # type: ignore[dict-item]
+    for text in texts:
+        # Options of functions have "=" too: T(task, ref='a').
+        name, sign, formula = (part.strip() for part in text.partition("="))
+        name, formula = (name, formula) if sign and name.isidentifier() else ("all", text)
+        if name in named:
+            raise RepeatError("formula", f"{name!r} twice", "each parameter once")
+        named[name] = formula
+    every = named.pop("all", None)
+    if every is not None and spec.record.parameter_of_interest not in spec.formula_parameters:
+        allowed = f"those of {', '.join(spec.formula_parameters) or 'no parameter'}, each by name"
+        raise CardError("formula", f"{every!r} for all of {spec.name!r}", allowed)
+    return {**({} if every is None else dict.fromkeys(spec.formula_parameters, every)), **named}
 
 
 @check_inputs()

@@ -44,7 +44,9 @@ def test_what_no_model_may_say_is_named(tmp_path, text, message):
 
 def test_a_column_as_a_name_and_an_example_that_cannot_be_written_are_refused():
     counts = hmetad.simulate_counts([1.5, 2.0], trials=100, coords={"model": ["a", "b"]}, seed=1)
-    named = hmetad.load_model("individual", formula="1", names={"log_m_Intercept": "model"})
+    named = hmetad.load_model(
+        "individual", formula={"log_m": "1"}, names={"log_m_Intercept": "model"}
+    )
     with pytest.raises(InputError, match="'model', which is a coordinate of the cells"):
         hmetad.build_model(counts, named)
     with pytest.raises(hmetad.InputError, match=r"example: .*numbers, text.*got .*1979"):

@@ -73,9 +73,9 @@ def test_an_empty_person_says_nothing_but_is_no_error_of_the_group():
 @pytest.mark.parametrize("card", ["group", "multitask"])
 def test_a_correlation_that_no_group_can_show_is_refused(card):
     counts = people(6, task=list("ababab"))
-    formula = "1 + task + (1 + task | subject)" if card == "group" else None
+    formula = {"log_m": "1 + task + (1 + task | subject)"} if card == "group" else None
     with pytest.raises(InputError, match="no subject seen under two conditions"):
         fit(counts, card, formula=formula, **QUIET)
     # Standard deviations of their own can be told apart.
     short = {"draws": 50, "tune": 100, "chains": 2, **QUIET}
-    fit(counts, "group", formula="0 + task + (0 + task || subject)", **short)
+    fit(counts, "group", formula={"log_m": "0 + task + (0 + task || subject)"}, **short)

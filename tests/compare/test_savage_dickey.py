@@ -137,7 +137,7 @@ def test_prior_draws_of_a_fit_have_its_difference():
         [1.5] * 3, m_ratio=[0.8] * 3, trials=2000, coords={"task": ["a", "b", "c"]}, seed=1
     )
     options = {"draws": 500, "chains": 2, "random_seed": 1, "progressbar": False, "quiet": True}
-    draws = fit(counts, formula="1 + task", **options)
+    draws = fit(counts, formula={"log_m": "1 + task"}, **options)
     with rebuild_model(draws):
         sampled = pm.sample_prior_predictive(4000, var_names=["log_m_task", "log_m"], random_seed=1)
     posterior, prior = draws["posterior"], sampled["prior"]

@@ -94,10 +94,10 @@ def test_changes_replace_what_they_name_and_leave_the_priors_of_what_went():
     assert with_changes(load_model("individual"), priors={"log_m": HEAVY}).priors == {
         "log_m": HEAVY
     }
-    # A text alone is the formula of M.
+    # A text alone is the formula of every parameter.
     for scale in ("log_m", "m"):
         spec = with_changes(load_model("individual", scale=scale), formula="1 + task")
-        assert spec.formula == {scale: "1 + task"}
+        assert spec.formula == dict.fromkeys(("dprime", "c", scale, "log_gap"), "1 + task")
     spec = load_model("hmetad_group", type1="plug_in")
     assert set(spec.formula) == {"log_m"}
     assert set(spec.priors) == {"mu_log_m", "sigma_log_m", "mu_c2", "sigma_c2"}
@@ -116,7 +116,7 @@ def test_m_on_another_scale_keeps_its_formula_unless_that_scale_has_none(name):
     rest = {key: text for key, text in on_log.formula.items() if key != "log_m"}
     assert on_m.formula == {**rest, "m": on_log.formula["log_m"]}
     assert not any("log_m" in prior for prior in on_m.priors)
-    assert load_model(name, scale="m", formula="1").formula["m"] == "1"
+    assert load_model(name, scale="m", formula={"m": "1"}).formula["m"] == "1"
     assert load_model(name, scale="meta_d").formula == rest
 
 
@@ -159,7 +159,7 @@ def test_a_prior_that_only_the_cells_could_refuse_is_left_to_the_fit(tmp_path):
 
 def test_a_formula_that_replaces_the_cards_takes_its_priors_along(tmp_path):
     text = f'[formula]\nlog_m = "1 + age"\n[priors]\nlog_m_age = {NORMAL}\ndprime = {NORMAL}\n'
-    spec = with_changes(load_model(card_of(tmp_path, text)), formula="1 + task")
+    spec = with_changes(load_model(card_of(tmp_path, text)), formula={"log_m": "1 + task"})
     assert set(spec.priors) == {"dprime"}
 
 
