@@ -58,19 +58,19 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1471,
-    "bayes": 5892,
-    "commands": 2763,
+    "bayes": 5900,
+    "commands": 2775,
     "compare": 2068,
     "counts": 3570,
     "likelihood": 3836,
     "logs": 2573,
     "measures": 2926,
-    "mle": 2401,
+    "mle": 2407,
     "plots": 1717,
     "report": 3776,
     "rows": 1485,
     "simulate": 1284,
-    "specs": 1772,
+    "specs": 1957,
     "studies": 1862,
 }
 # Public modules and small folders that count as part of a room.
