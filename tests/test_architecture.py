@@ -61,7 +61,7 @@ MOST_LINES = {
     "bayes": 5900,
     "commands": 2775,
     "compare": 2068,
-    "counts": 3570,
+    "counts": 3599,
     "likelihood": 3836,
     "logs": 2573,
     "measures": 2926,

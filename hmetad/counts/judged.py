@@ -6,6 +6,7 @@ Source: Green & Swets (1966); Rogan & Gladen (1978) for verdicts as a test of th
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from hmetad.base.errors import (
     TooFewError,
     nearest,
 )
-from hmetad.base.notice import Notice, notice_of, with_notices
+from hmetad.base.notice import Notice, first_few, notice_of, with_notices
+from hmetad.base.notice_registry import limit
 from hmetad.counts.checks import TYPE1, TYPE1_DIMS
 from hmetad.counts.columns import (
     By,
@@ -61,8 +63,10 @@ WORDS = {
 ANNOTATORS = ("annotator", "labeler", "labeller", "rater")
 # Distinct scores of a verdict up to which they are grades; more are cut into so many quantiles.
 MOST_GRADES, QUANTILES = 10, 4
-# Standard deviations by which a score has to go against the labels to be called reversed.
-REVERSED_Z = 3
+# Standard errors beyond chance: of a score against the labels, and of errors that go together.
+CHANCE_Z = 3
+# Cells up to which all pairs of judges are compared.
+MOST_JUDGES = 50
 IN_SHELL = "Name what means good, --good pass, and recode the other values to one, or to empty."
 BOTH = "Name what each value means: good={'refusal': False, 'compliance': True}."
 
@@ -181,6 +185,9 @@ def count_judged(
     table = table_of_outputs((index, *outcome), cells, attrs, weights)
     said = [*trial_notices(trials), *rows.notices, *dropped, *few_labels(table)]
     said += score_notices(values, passes, group, score)
+    item = next(filter(is_item_name, [*names, *beside]), None)
+    if item is not None:
+        said += shared_errors(pd.factorize(kept[item])[0], groups, place, passes)
     for name in filter(is_annotator, beside):
         if kept[name][place < 2].nunique() == 1:
             said.append(notice_of("one-annotator", column=repr(name)))
@@ -327,7 +334,7 @@ def check_direction(
         if n.min() == 0:
             continue
         area = (ranks[good].sum() - n[1] * (n[1] + 1) / 2) / n.prod()
-        if (area - 0.5) / np.sqrt((n.sum() + 1) / (12 * n.prod())) < -REVERSED_Z:
+        if (area - 0.5) / np.sqrt((n.sum() + 1) / (12 * n.prod())) < -CHANCE_Z:
             where = " | ".join(map(as_text, groups.to_numpy(dtype=object)[group == number][0]))
             got = f"scores that are lower for good outputs (AUROC {area:.2f})"
             got += f" in {where!r}" if where else ""
@@ -369,6 +376,33 @@ def score_notices(
         return [notice_of("score-is-verdict", column=repr(score))]
     fails, passed = (own.reindex(np.unique(group)) for own in by_group)
     return [notice_of("verdict-is-score-cut")] if (passed["min"] >= fails["max"]).all() else []
+
+
+def shared_errors(item: Ints, groups: pd.DataFrame, place: Ints, passes: Bools) -> list[Notice]:
+    """Notice of judges of the same outputs whose errors, given the label, go together."""
+    group = group_numbers(groups)
+    names = [" | ".join(map(as_text, row)) for row in groups.drop_duplicates().to_numpy(object)]
+    if not 2 <= len(names) <= MOST_JUDGES:
+        return []
+    known = (item >= 0) & (place < 2)
+    rows = pd.DataFrame({"group": group, "place": place, "wrong": passes != place})[known]
+    excess = rows["wrong"] - rows.groupby(["group", "place"])["wrong"].transform("mean")
+    where = (item[known], place[known], group[known])
+    errors, outputs = np.zeros((2, item.max() + 1, 2, len(names)))
+    np.add.at(errors, where, excess)
+    np.add.at(outputs, where, 1)
+    found = {}
+    for a, b in combinations(range(len(names)), 2):
+        both = (outputs[:, :, [a, b]].sum(axis=1) > 0).all(axis=1)
+        one, other = (errors[both, :, i].ravel() for i in (a, b))
+        spread = np.sqrt((one**2).sum() * (other**2).sum())
+        # Systems that answered the same items have other outputs, with other labels.
+        if spread > 0 and (outputs[both, :, a] == outputs[both, :, b]).all():
+            phi = (one * other).sum() / spread
+            if phi > max(limit("shared-errors"), CHANCE_Z / np.sqrt(both.sum())):
+                found[f"{names[a]} and {names[b]} (φ = {phi:.2f})"] = phi
+    listed = first_few(sorted(found, key=found.__getitem__, reverse=True))
+    return [notice_of("shared-errors", listed=listed)] if found else []
 
 
 def is_annotator(name: object) -> bool:

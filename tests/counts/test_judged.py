@@ -136,6 +136,29 @@ def test_a_score_that_is_the_verdict_adds_nothing_and_says_so():
     assert "score-is-verdict" in codes(table)
 
 
+def test_errors_that_judges_share_are_noticed(shared):
+    trials = nq301(shared).assign(item=range(1490))
+    rng = np.random.default_rng(1)
+    flipped = (trials["human"] + (rng.uniform(size=1490) < 0.2)) % 2
+    judges = {"gpt4": trials["gpt4"], "davinci": trials["davinci003"], "apart": flipped}
+    long = pd.concat([trials.assign(judge=name, v=v) for name, v in judges.items()])
+    columns = {"label": "human", "verdict": "v"}
+    for by in ("judge", ["judge", "item"]):
+        (said,) = [
+            one
+            for one in hmetad.notices(count_judged(long, by=by, **columns))
+            if one.code == "shared-errors"
+        ]
+        wrong = [trials["human"] != judges[name] for name in ("gpt4", "davinci")]
+        partial = [x - x.groupby(trials["human"]).transform("mean") for x in wrong]
+        assert f"gpt4 and davinci (φ = {np.corrcoef(*partial)[0, 1]:.2f})" in said.message
+        assert "apart" not in said.message
+    # Systems have other outputs to the same items.
+    systems = long.rename(columns={"judge": "model"}).assign(human=[*trials["human"]] * 3)
+    systems.loc[systems["model"] == "gpt4", "human"] = 1 - trials["human"]
+    assert "shared-errors" not in codes(count_judged(systems, by="model", **columns))
+
+
 def test_few_labels_of_a_class_are_noticed():
     assert "few-labels" in codes(count_judged(outputs(), **COLUMNS))
 
