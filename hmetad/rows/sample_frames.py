@@ -245,14 +245,7 @@ def inspect_rows(frame: pd.DataFrame, scorer: str | None) -> Graded:
     """Samples of Inspect's `samples_df`."""
     there = [str(name) for name in frame if str(name).startswith("score_")]
     there = [x for x in there if not x.startswith("score_headline_") and not x.endswith(DETAILS)]
-    # Results of an evaluation, score_match_accuracy, are the same in all of its samples.
-    results = [
-        name
-        for name in there
-        if any(name.startswith(f"{other}_") for other in there)
-        and frame.groupby("eval_id")[name].nunique().max() <= 1
-    ]
-    own = [x.removeprefix("score_") for x in there if scorer or x not in results]
+    own = [x.removeprefix("score_") for x in there]
     column = f"score_{chosen_name(scorer, own, 'scores')}"
     score, limit = objects(frame, column), objects(frame, "limit")
     reason, is_withheld = objects(frame, f"{column}_reason"), score == WITHHELD

@@ -160,8 +160,8 @@ def test_what_cannot_be_read_is_one_line_with_the_option_that_helps(inspect_fram
     assert "\n" not in str(error.value)
 
 
-def test_results_of_the_evaluation_are_no_scorers(inspect_frame):
-    both = inspect_frame.assign(score_match_accuracy=0.5, score_headline_name="match")
+def test_headline_scores_of_the_evaluation_are_no_scorers(inspect_frame):
+    both = inspect_frame.assign(score_headline_value=0.5, score_headline_name="match")
     assert trials_of(both)["correct"].equals(trials_of(inspect_frame)["correct"])
 
 
