@@ -67,8 +67,8 @@ OF_TRIALS = ("answer", "trials", "item")
 OF_THE_LOG = ("confidence-of-the-choice", "no-confidence")
 # Scales of stated confidence that have a name, and words for right and wrong.
 SCALES = ("probability", "percent")
-MEANING = {"true": True, "false": False, "right": True, "wrong": False}
-MEANING |= {"correct": True, "incorrect": False}
+MEANING: dict[str, bool | str] = {"true": True, "false": False, "right": True, "wrong": False}
+MEANING |= {"correct": True, "incorrect": False, "abstained": "abstained"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class ImportOptions(PrintOptions):
         hmetad judge.
     grades : PAIRS
         Meaning of scores, or of values of the column correct: no=false,yes=true or
-        1=true,-1=false.
+        1=true,-1=false,0=abstained, which adds a column abstained.
     metric : NAME
         Metric that decides what is correct; or task=metric, one for each task. all: each metric
         becomes a column, for hmetad judge.
@@ -368,7 +368,7 @@ def parse_scale(option: str, scale: str) -> Any:
 
 
 NUMBER_OF_EACH = "a number for each word, as in 'very likely=0.9,unsure=0.5'"
-TRUTH_OF_EACH = "true or false for each grade, as in yes=true,no=false"
+TRUTH_OF_EACH = "true, false or abstained for each grade, as in yes=true,no=false"
 LIMIT_OF_EACH = "an integer for each limit, as in line=20000"
 PARSED: dict[str, Callable[[str, Any], Any]] = {
     **{"answer_filter": parse_choices, "metric": parse_choices, "scale": parse_scale},

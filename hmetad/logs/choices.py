@@ -17,6 +17,7 @@ from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import LIMITS, Limits, as_limits
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import Wording, compile_pattern, stated_wording
+from hmetad.logs.trials import Meaning
 
 Decimal = Literal["comma", "point"]
 Runs = Literal["latest", "all"]
@@ -41,7 +42,7 @@ class Choices:
     runs: Runs | None = None
     metric: str | Mapping[str, str] | None = None
     threshold: float | None = None
-    grades: Mapping[str, bool] | None = None
+    grades: Mapping[str, Meaning] | None = None
     normalise: Normalise = "none"
     answer_pattern: str | None = None
     answer_filter: str | Mapping[str, str] | None = None

@@ -24,14 +24,24 @@ from hmetad.logs.json_files import UNREADABLE, json_file, json_object, member_co
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits, beyond, check_ratio
 from hmetad.logs.samples import ALL, Format, Log, Sample, read_format
-from hmetad.logs.trials import as_dict, as_list, clip_text, objects_in, safe_text, sample_name
-from hmetad.rows.sample_frames import GRADES
+from hmetad.logs.trials import (
+    ABSTAINED,
+    Meaning,
+    as_dict,
+    as_list,
+    clip_text,
+    objects_in,
+    safe_text,
+    sample_name,
+)
+from hmetad.rows.sample_frames import GRADES, WITHHELD
 
 Place = tuple[str, dict[str, Any]]
 
 VERSION = 2
 ALLOWED = "a log of Inspect, .eval or .json"
 CUT_OFF = "Perhaps it was cut off while it was written or copied; copy it again."
+MEANINGS: dict[str, Meaning] = {**GRADES, WITHHELD: ABSTAINED}
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_SCORE = 80
 ATTACHMENT = "attachment://"

@@ -24,7 +24,18 @@ from hmetad.logs.choices import Choices, make_choices, of_task
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.stated import record_stated, statement_frame
 from hmetad.logs.statements import Statement, agree_on, in_pattern, read_statement
-from hmetad.logs.trials import Verdict, clip_text, grade_key, of_each, safe_text, typed, verdict
+from hmetad.logs.trials import (
+    ABSTAINED,
+    Meaning,
+    Verdict,
+    clip_text,
+    grade_key,
+    of_each,
+    safe_text,
+    silence_notices,
+    typed,
+    verdict,
+)
 from hmetad.rows.duplicates import file_notices, row_notices
 
 LONGEST_ANSWER = 1000
@@ -132,7 +143,7 @@ class Format(NamedTuple):
     samples: Callable[[Choices, Any], Log]
     columns: tuple[str, ...]
     record: Record | None = None
-    grades: Mapping[str, bool] | None = None
+    grades: Mapping[str, Meaning] | None = None
     text: str = ""
 
 
@@ -163,7 +174,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         - ``threshold``: score from which an answer is right. By default only 1 is right and 0
           wrong;
         - ``grades``: what scores mean, words in either case and numbers, such as ``{"P": False}``
-          (partial credit) and ``{"1": True, "-1": False}``. A number below 0 or above 1 needs a
+          (partial credit), ``{"1": True, "-1": False}`` and ``{"NOT_ATTEMPTED": "abstained"}``,
+          which adds the column ``abstained``. A number below 0 or above 1 needs a
           meaning or a threshold; where one below 0 has a meaning, 0 is missing without one. Words
           that say neither right nor wrong are left missing;
         - ``field``, ``pattern``, ``words``, ``scale``: where and how confidence is stated, as in
@@ -269,6 +281,9 @@ def trial_frame(
     frame, found = pd.DataFrame({name: typed(values) for name, values in columns}), []
     for name in dict.fromkeys(name for one in trials for name in one.scores):
         frame[name] = typed([one.scores.get(name) for one in trials])
+    silent = [ABSTAINED in one.reasons for one in trials]
+    frame = frame.assign(**({ABSTAINED: silent} if any(silent) else {}))
+    found += silence_notices(silent)
     if len(frame) and (not form.text or choices.wording is None):
         of_two = (one is not None and len(one) == 2 for one in frame["option_probabilities"])
         found += [notice_of("confidence-of-the-choice")] if any(of_two) else []
@@ -278,7 +293,8 @@ def trial_frame(
         place = {"text": form.text} if form.text else {}
         code = "no-confidence" if form.text else "no-confidence.text"
         found.append(notice_of(code, all=len(frame), **place))
-    attrs["rejected"] = dict(Counter(reason for one in trials for reason in one.reasons))
+    reasons = (reason for one in trials for reason in one.reasons if reason != ABSTAINED)
+    attrs["rejected"] = dict(Counter(reasons))
     attrs = add_notices(attrs, found)
     statements = {row: one.statement for row, one in enumerate(trials) if one.statement is not None}
     if statements:
@@ -341,7 +357,7 @@ def score_columns(sample: Sample, choices: Choices, form: Format) -> dict[str, A
     return found
 
 
-def judged(sample: Sample, choices: Choices, grades: Mapping[str, bool]) -> Verdict:
+def judged(sample: Sample, choices: Choices, grades: Mapping[str, Meaning]) -> Verdict:
     """Right or wrong by the metric that counts, or else by the option chosen."""
     metric = of_task(choices.metric, str(sample.meta["task"]))
     if keeps_all(choices, str(sample.meta["task"])):

@@ -23,7 +23,7 @@ from hmetad.logs.choices import Choices, Decimal, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import bare_numbers, bounds, record_stated, statement_frame, unread_notices
 from hmetad.logs.statements import is_missing, read_statement
-from hmetad.logs.trials import of_each, safe_text, verdict
+from hmetad.logs.trials import ABSTAINED, of_each, safe_text, silence_notices, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
 from hmetad.rows.tables import rows_of
@@ -125,8 +125,11 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         rule = (choices.threshold, choices.grades, "column 'correct'")
         grades = [verdict(score, *rule) for score in scores]
         correct = pd.Series([grade for grade, _ in grades], trials.index, dtype="boolean")
-        trials = trials.assign(correct=correct)
-        attrs["rejected"] = dict(Counter(f"correct: {why}" for _, why in grades if why))
+        silent = [why == ABSTAINED for _, why in grades]
+        trials = trials.assign(correct=correct, **({ABSTAINED: silent} if any(silent) else {}))
+        missing = [*missing, *silence_notices(silent)]
+        whys = (f"correct: {why}" for _, why in grades if why not in ("", ABSTAINED))
+        attrs["rejected"] = dict(Counter(whys))
     if choices.wording is not None:
         if "confidence" not in trials:
             raise ColumnError("confidence", "no such column", "a column to parse", *COLUMNS)

@@ -9,17 +9,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from hmetad.base.errors import ChoiceError, FileError, WorkerError
+from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import as_correct, as_text
 from hmetad.logs.stated import number_of
 from hmetad.logs.statements import fold_word
 
 Verdict = tuple[bool | None, str]
+# What a grade means.
+Meaning = bool | Literal["abstained"]
+ABSTAINED: Literal["abstained"] = "abstained"
 
 # Files that are read ahead of the one that is waited for.
 AHEAD = 64
@@ -97,13 +101,14 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
 def verdict(
     value: Any,
     threshold: float | None = None,
-    grades: Mapping[str, bool] | None = None,
+    grades: Mapping[str, Meaning] | None = None,
     place: str = "",
 ) -> Verdict:
     """Whether a score says right or wrong, or None and why it says neither.
 
-    Grades have a meaning by their name. Of other numbers those from the threshold on are right, and
-    those below wrong; without one only 1 and 0 are, and 0 is not where a grade below 0 has a name.
+    Grades have a meaning by their name: right, wrong or abstained. Of other numbers those from the
+    threshold on are right, and those below wrong; without one only 1 and 0 are, and 0 is not where
+    a grade below 0 has a name.
 
     Examples
     --------
@@ -116,7 +121,8 @@ def verdict(
         return None, "no score"
     named = {grade_key(name): right for name, right in (grades or {}).items()}
     if (key := grade_key(value)) in named:
-        return named[key], ""
+        meaning = named[key]
+        return (None, ABSTAINED) if meaning == ABSTAINED else (meaning, "")
     number = float(value) if isinstance(value, bool) else number_of(value)
     if threshold is None and (number < 0 or number > 1):
         steps = (
@@ -141,6 +147,12 @@ def verdict(
     if threshold is not None:
         return number >= threshold, ""
     return (bool(number), "") if number in (0, 1) else (None, "score is partial credit")
+
+
+def silence_notices(silent: Sequence[bool]) -> list[Notice]:
+    """Notice of the rows whose grade means that there was no answer."""
+    said = {"number": f"{sum(silent):,}", "all": f"{len(silent):,}"}
+    return [notice_of("abstained.graded", **said)] if any(silent) else []
 
 
 def grade_key(grade: Any) -> float | str:

@@ -5,6 +5,7 @@ Source: Meyen et al. (2025) of the bounds; El-Yaniv & Wiener (2010) of risk and 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_variables
+from hmetad.base.checks import positive, with_variables
 from hmetad.base.errors import ShapeError, SourceError, TooManyError, UnknownError, nearest
 from hmetad.counts.checks import require_stimulus
 from hmetad.measures import type2
@@ -324,32 +325,125 @@ def risk_coverage(
     >>> risk_coverage(selective_prediction(trials)).get_xlabel()
     'coverage (share of answers given)'
     """
-    cells = [str(name) for name in curves["cell"].to_numpy()]
-    for name in strong:
-        if name not in cells:
-            raise UnknownError("strong", repr(name), "a cell of the curves", nearest(name, cells))
-    if len(strong) > MOST_TOLD:
-        raise TooManyError("strong", f"{len(strong)} cells", f"at most {MOST_TOLD}")
-    told = list(strong) or cells[:MOST_TOLD]
     if set(curves["selective_accuracy"].dims) != {"cell", "coverage"}:
         got = f"dims {curves['selective_accuracy'].dims}"
         raise ShapeError("curves", got, "dims (cell, coverage)")
+    cells = [str(name) for name in curves["cell"].to_numpy()]
+    told = cells_told(cells, strong, "curves")
     ax = ax if ax is not None else new_axes(5.6, 3.8)
     risk = 1 - curves["selective_accuracy"].transpose("cell", "coverage").to_numpy()
-    coverage = curves["coverage"].to_numpy()
-    for row, name in zip(risk, cells, strict=True):
-        if name not in told:
-            ax.plot(coverage, row, color=QUIET, linewidth=1.1, zorder=1)
-    for place, name in enumerate(told):
-        look = look_of(place) | {"markersize": 4, "markevery": (place % 4, 4)}
-        ax.plot(coverage, risk[cells.index(name)], label=drawable(name), **look)
     top = np.nanmax(risk) if np.isfinite(risk).any() else 1.0
+    draw_lines(ax, curves["coverage"].to_numpy(), risk, cells, told, {"markersize": 4})
     ax.set(xlim=(0, 1.02), ylim=(0, max(1.08 * top, 0.02)))
+    names = "coverage (share of answers given)", "risk (share wrong of those)"
+    return finish(ax, *names, grid="y", is_empty=not cells)
+
+
+@check_inputs(
+    scores=with_variables("effective_reliability", dim="cell", made_by="measure_trials"),
+    penalty=positive,
+)
+def expected_score(
+    scores: xr.Dataset,
+    *,
+    penalty: float = 1.0,
+    strong: Sequence[str] = (),
+    ci_prob: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Expected score by the penalty of a wrong answer, one line per cell.
+
+    A model that abstains more falls less. A model below 0 had better not answer at all.
+
+    Parameters
+    ----------
+    scores : xarray.Dataset
+        As `hmetad.measures.measure_trials` returns it with ``abstained=``, dims (cell,), or with
+        draws of `hmetad.measures.resample_trials`, dims (cell, draw): then with intervals.
+    penalty : float, optional
+        Penalty that is marked; the axis ends at three times as much, or at 4.
+    strong : sequence of str, optional
+        Cells with a colour and a place in the legend, at most eight; the others are thin and
+        grey. By default the first eight.
+    ci_prob : float, optional
+        Probability of the intervals, each by itself.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
+
+    Raises
+    ------
+    InputError
+        When `scores` is something else, or `strong` names no cell of it, or more than eight.
+
+    Notes
+    -----
+    With shares R of right and W of wrong answers among all trials, it is R − λW.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hmetad.measures.of_trials import measure_trials
+    >>> trials = pd.DataFrame({"correct": [1, 0, 1, 0], "idk": [0, 0, 0, 1]})
+    >>> expected_score(measure_trials(trials, abstained="idk")).get_xlabel()
+    'penalty λ of a wrong answer'
+    """
+    cells = [str(name) for name in scores["cell"].to_numpy()]
+    told = cells_told(cells, strong, "scores")
+    ax = ax if ax is not None else new_axes(5.6, 3.8)
+    costs = np.linspace(0, max(4.0, 3 * penalty), 81)
+    has_draws = "draw" in scores.dims
+    drawn = scores if has_draws else scores.expand_dims("draw")
+    covered, reliable = (
+        drawn[name].transpose("cell", "draw").to_numpy()[..., None]
+        for name in ("coverage", "effective_reliability")
+    )
+    lines = (covered + reliable - costs * (covered - reliable)) / 2
+    if has_draws:
+        tail = (1 - ci_prob) / 2
+        for place, name in enumerate(told):
+            ends = np.quantile(lines[cells.index(name)], [tail, 1 - tail], axis=0)
+            ax.fill_between(costs, *ends, color=look_of(place)["color"], alpha=0.12, linewidth=0)
+    draw_lines(ax, costs, lines.mean(axis=1), cells, told, {"marker": ""})
+    reference_line(ax, 0.0, vertical=False)
+    reference_line(ax, penalty, vertical=True)
+    ax.set(xlim=(0, costs[-1]))
+    return finish(ax, "penalty λ of a wrong answer", "expected score", grid="y", is_empty=not cells)
+
+
+def cells_told(cells: Sequence[str], strong: Sequence[str], argument: str) -> list[str]:
+    """Cells with a place in the legend: those given, or the first."""
+    for name in strong:
+        if name not in cells:
+            allowed = f"a cell of the {argument}"
+            raise UnknownError("strong", repr(name), allowed, nearest(name, cells))
+    if len(strong) > MOST_TOLD:
+        raise TooManyError("strong", f"{len(strong)} cells", f"at most {MOST_TOLD}")
+    return list(strong) or [*cells[:MOST_TOLD]]
+
+
+def draw_lines(
+    ax: Axes,
+    across: Floats,
+    rows: Floats,
+    cells: Sequence[str],
+    told: Sequence[str],
+    look: dict[str, Any],
+) -> None:
+    """One line a cell: those that are told with a colour and a name, the others grey."""
+    for row, name in zip(rows, cells, strict=True):
+        if name not in told:
+            ax.plot(across, row, color=QUIET, linewidth=1.1, zorder=1)
+    for place, name in enumerate(told):
+        own = look_of(place) | {"markevery": (place % 4, 4)} | look
+        ax.plot(across, rows[cells.index(name)], label=drawable(name), **own)
     if len(told) < len(cells):
         rest = len(cells) - len(told)
         ax.plot([], [], color=QUIET, label=f"{rest} other{'s' * (rest > 1)}")
-    names = "coverage (share of answers given)", "risk (share wrong of those)"
-    return finish(ax, *names, grid="y", is_empty=not cells)
 
 
 def cells_to_draw(result: xr.DataArray | xr.Dataset) -> NDArray[np.str_]:

@@ -112,7 +112,7 @@ REFUSED = {
     "lm-eval lm_eval --limit line=x": "an integer for each limit, as in line=20000",
     "lm-eval lm_eval --confidence-from score": "No such option: --confidence-from",
     "lm-eval lm_eval --workers 0": "--workers",
-    "inspect inspect --grades P=maybe": "true or false",
+    "inspect inspect --grades P=maybe": "true, false or abstained",
     "table t.csv --ratings 4": "--ratings: .*got no column 'confidence'",
     "table t.csv --grades yes=true": "Name it with --columns.",
     "table t.csv --agreement modal": "--agreement: .*got none, for columns",

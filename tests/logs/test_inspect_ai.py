@@ -70,7 +70,7 @@ PARTIAL = {"grades": {"P": True, "N": False}}
 SCORES = {
     True: ["C", 1, True, "correct"],
     False: ["I", 0.0],
-    None: ["P", "N", 0.5, math.nan, [1], None],
+    None: ["P", 0.5, math.nan, [1], None],
 }
 
 
@@ -90,6 +90,17 @@ def test_a_score_is_right_or_wrong_or_counted(value, options, correct, write):
     found = trials["correct"].item()
     assert found is correct if correct is not None else pd.isna(found)
     assert sum(trials.attrs["rejected"].values()) == (correct is None)
+
+
+def test_no_answer_is_an_abstention_and_so_is_a_grade_that_is_said_to_be(write):
+    path = write([sample(1, value="C"), sample(2, value="N"), sample(3, value="P")])
+    trials = read_inspect(path)
+    assert trials["abstained"].tolist() == [False, True, False]
+    assert trials["correct"].isna().tolist() == [False, True, True]
+    assert "abstained" in [one.code for one in frame_notices(trials)]
+    both = read_inspect(path, grades={"p": "abstained"})
+    assert both["abstained"].tolist() == [False, True, True]
+    assert "abstained" not in read_inspect(write([sample()]))
 
 
 def test_a_sample_that_failed_is_kept_without_a_score(write):

@@ -77,6 +77,13 @@ def curves(names, missing):
     return of_each(one, "selective_accuracy", names, missing)
 
 
+def scores(names, missing):
+    trial = trials().assign(idk=np.arange(200) % 7 == 0)
+    one = hmetad.measures.resample_trials(trial, abstained="idk", n=20, seed=1)
+    own = one[["coverage", "effective_reliability"]]
+    return of_each(own, "effective_reliability", names, missing)
+
+
 def predicted(names, missing=False):
     table = counts_of(names, missing).astype(float)
     roc = hmetad.measures.type2_roc(counts_of(names, missing))
@@ -143,6 +150,7 @@ PLOTS = {
     "confusion": (16, lambda n, m, ax: plots.confusion(shares(n, m), ax=ax)),
     "type1_roc": (8, lambda n, m, ax: plots.type1_roc(counts_of(n, m), ax=ax)),
     "type2_roc": (8, lambda n, m, ax: plots.type2_roc(counts_of(n, m), ax=ax)),
+    "expected_score": (100, lambda n, m, ax: plots.expected_score(scores(n, m), ax=ax)),
     "risk_coverage": (100, lambda n, m, ax: plots.risk_coverage(curves(n, m), ax=ax)),
     "calibration_panels": (40, lambda n, m, ax: plots.calibration_panels(
         calibrated(n, m), ax=ax)[0]),

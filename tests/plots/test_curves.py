@@ -10,6 +10,7 @@ from hmetad import norms, plots
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.information import meta_information
+from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import selective_prediction
 from hmetad.measures.type2 import auroc2
 
@@ -98,3 +99,20 @@ def test_the_legend_counts_the_lines_without_a_colour(models, said):
     assert ax.get_legend_handles_labels()[1][-1] == said
     risk = 1 - found["selective_accuracy"].sel(cell="a")
     np.testing.assert_allclose(ax.lines[models - 8].get_ydata(), risk)
+
+
+def test_expected_scores_are_lines_through_accuracy_and_effective_reliability():
+    columns = {"correct": [1, 1, 0, 1, 0, 1], "idk": [0, 0, 0, 1, 0, 0], "model": [*"aaabbb"]}
+    trials = pd.DataFrame(columns)
+    found = measure_trials(trials, by="model", abstained="idk")
+    ax = plots.expected_score(found, penalty=2)
+    costs = ax.lines[0].get_xdata()
+    assert (costs.min(), costs.max()) == (0, 6)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), (2 - costs) / 3)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), (1 - costs) / 3)
+    for penalty in (0.5, 3):
+        at = measure_trials(trials, by="model", abstained="idk", penalty=penalty)["expected_score"]
+        drawn = [np.interp(penalty, costs, line.get_ydata()) for line in ax.lines[:2]]
+        np.testing.assert_allclose(drawn, at)
+    draws = resample_trials(trials, by="model", abstained="idk", n=50, seed=1)
+    assert len(plots.expected_score(draws).collections) == 2

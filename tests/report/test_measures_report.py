@@ -16,7 +16,7 @@ from hmetad import (
     simulate_trials,
 )
 from hmetad.counts.tables import type2_counts
-from hmetad.measures import calibration, resample_trials_interval
+from hmetad.measures import calibration, measure_trials, resample_trials_interval
 from hmetad.report import measures_report
 from hmetad.report.page.blocks import Figure, Table
 
@@ -259,3 +259,23 @@ def test_every_measure_of_counts_is_explained_and_right_and_wrong_alone_say_what
     rows = np.tile([36, 24, 17, 20], (9, 1))
     many = from_nr(rows, rows[:, ::-1], model=list("abcdefghi"))
     assert "**Figure" not in measures_report(many, measure(many)).markdown()
+
+
+@pytest.mark.parametrize("has_confidence", [True, False])
+def test_abstentions_have_scores_first_and_a_curve_by_penalty(trials, has_confidence):
+    silent = (trials["confidence"] < 0.6) & (trials["model"] == "a")
+    own = trials.assign(idk=silent)
+    own = own if has_confidence else own.drop(columns="confidence")
+    report = measures_report(own, **ASKED, abstained="idk", penalty=2)
+    page = report.markdown()
+    assert "Score by penalty" in headings_of(report)
+    assert ("Answers withheld" in headings_of(report)) == has_confidence
+    assert "Penalty of a wrong answer" in page
+    found = measure_trials(own, by=ASKED["by"], abstained="idk", penalty=2)
+    shown = table(report, "coverage")
+    assert len(shown.rows) == found.sizes["cell"]
+    assert best_of(report)["Expected score"] in answer_of(report)
+    captions = [x.caption for x in report.blocks if getattr(x, "name", "") == "expected-score"]
+    right = (found["coverage"] * found["accuracy"]).sel(cell=found["set"] == "x")
+    first = str(right["model"].values[right.to_numpy().argmax()])
+    assert f"By the estimates {first} scores most up to a penalty of" in captions[0]

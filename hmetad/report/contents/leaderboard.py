@@ -40,8 +40,8 @@ from hmetad.text.names import heading, in_percent, symbol
 type Floats = NDArray[np.float64]
 
 # Measures that a model is chosen by, of trials with confidence as it is and of counts of ratings.
-OF_TRIALS = ("accuracy", "auroc2", "aurc", "ece_debiased", "brier")
-OF_COUNTS = ("share_right", "dprime", "auroc2", "m_ratio", "rmi")
+OF_TRIALS = ("expected_score", "accuracy", "auroc2", "aurc", "ece_debiased", "brier")
+OF_COUNTS = ("expected_score", "share_right", "dprime", "auroc2", "m_ratio", "rmi")
 DRAWN = ("cell", "draw")
 # Names of the share of right answers, which errors of confidence do not touch.
 SHARES_RIGHT = ("accuracy", "share_right")
@@ -195,8 +195,9 @@ class Evidence:
 
     @property
     def order(self) -> list[str]:
-        """All levels, those of the first stratum by their AUROC2, undefined ones last."""
-        values = self.first.estimates["auroc2"]
+        """All levels, those of the first stratum by their AUROC2, or score; undefined ones last."""
+        name = "auroc2" if "auroc2" in self.first.estimates else self.measures[0].name
+        values = self.first.estimates[name]
         places = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")
         best_first = [self.first.levels[place] for place in places]
         return list(dict.fromkeys([*best_first, *(x for one in self.strata for x in one.levels)]))

@@ -5,15 +5,18 @@ DataFrame of trials → Report.
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.base.errors import ChoiceError, SourceError, nearest
 from hmetad.base.notice import notices
 from hmetad.base.notice_registry import short_words
+from hmetad.counts.abstained import reasons_of
 from hmetad.counts.columns import several_columns, text_columns
 from hmetad.counts.items import columns_beside_items
 from hmetad.counts.noticed import add_notices
@@ -50,8 +53,9 @@ from hmetad.text.names import heading, in_percent
 # Options of the measures, with those of the report.
 OPTIONS = (
     *("by", "correct", "confidence", "missing", "cluster", "n", "kind", "bins", "ci_prob", "seed"),
-    *("at_coverage", "tolerance"),
+    *("at_coverage", "tolerance", "abstained", "forced_correct", "penalty"),
 )
+OF_COLUMNS = ("correct", "confidence", "abstained", "forced_correct")
 CHOICE = (
     "Which {over} should be chosen? It depends on the use: for right answers, {uses}confidence "
     "that tells right from wrong{last}."
@@ -59,6 +63,10 @@ CHOICE = (
 AS_PROBABILITY = ", or for confidence that is read as a probability"
 ALONE = "How good are the answers, and what does the stated confidence say about them?"
 TABLES = {
+    "Answers and abstentions": (
+        *("coverage", "accuracy", "expected_score", "effective_reliability"),
+        *("forced_accuracy", "abstain_accuracy", "abstention_dprime", "abstention_c"),
+    ),
     "Right answers, and how well confidence orders them": (
         *("accuracy", "auroc2", "gamma_pairs", "aurc", "selective_accuracy", "tolerated_coverage"),
     ),
@@ -79,6 +87,11 @@ CALIBRATED = (
 WITHHELD = (
     "If only the most confident answers are given (coverage, to the left), how many of them are "
     "wrong (risk)? A lower line is better at that coverage. AURC is the mean height of a line."
+)
+SCORED = (
+    "A correct answer scores 1, an abstention 0, and a wrong answer costs the penalty. A line "
+    "falls with the proportion of all questions that are answered incorrectly; below 0, not "
+    "answering at all scores more. Bands are intervals of single lines."
 )
 KINDS = {
     "bootstrap": "as many as there were, with replacement (bootstrap)",
@@ -151,12 +164,20 @@ def trials_report(
     frame = columns_in_use(trials, asked)
     found = evidence_of_trials(frame, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
+    answered = frame
+    if asked.get("abstained") is not None:
+        answered = frame[reasons_of(frame[asked["abstained"]]) == ""]
     attrs = found.draws.attrs
     unit, number = attrs["cluster"].replace(", ", " and "), f"{attrs['n']:,}"
     drawn = f"{number} draws by {unit}" if unit else f"{number} draws of answers"
     blocks = [
         *leaderboard(found, [question_of(found)], drawn),
-        *drawings(found, frame, plain, asked.get("bins", 10)),
+        *scores_by_penalty(found),
+        *(
+            drawings(found, answered, plain, asked.get("bins", 10))
+            if "auroc2" in found.draws
+            else []
+        ),
         Prose("Numbers with intervals", ()),
         *interval_tables(found),
         Prose("How it was computed", method(found, command)),
@@ -167,8 +188,10 @@ def trials_report(
         name.replace("_", " ").capitalize(): f"{len(set(found.draws[name].values.tolist())):,}"
         for name in compared_columns(found.draws)
     }
-    answered = f"{int(found.estimates['trials'].sum()):,}"
-    meta = {"Answers": answered, **levels, "Draws": number, "hmetad": version("hmetad")}
+    meta = {"Answers": f"{int(found.estimates['trials'].sum()):,}", **levels, "Draws": number}
+    penalty = found.draws.attrs.get("penalty")
+    meta |= {} if penalty is None else {"Penalty of a wrong answer": f"{penalty:g}"}
+    meta["hmetad"] = version("hmetad")
     return Report(title, tuple(blocks), meta=tuple(meta.items()))
 
 
@@ -176,6 +199,7 @@ def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
     """Trials in memory: the columns that are used or named like items."""
     grouping = text_columns(asked.get("by", ()))
     roles = [asked.get(name, name) for name in ("correct", "confidence")]
+    roles += [column for name in OF_COLUMNS[2:] if (column := asked.get(name)) is not None]
     rows = rows_of(trials, text=grouping)
     used = {*grouping, *roles, *several_columns(asked.get("cluster"), rows.columns)}
     rows = rows.spelled(used)
@@ -195,7 +219,7 @@ def evidence_of_trials(
 ) -> Evidence:
     """Estimates, draws and standings of trials; draws are made where none are given."""
     ci_prob = asked.get("ci_prob", 0.95)
-    named = ("by", "correct", "confidence", "missing", "bins", "at_coverage", "tolerance")
+    named = ("by", *OF_COLUMNS, "missing", "bins", "at_coverage", "tolerance", "penalty")
     shared = {k: asked[k] for k in named if k in asked} | {"over": over}
     if draws is None:
         options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
@@ -228,6 +252,56 @@ def question_of(found: Evidence) -> str:
         return ALONE
     uses, last = ("for ", AS_PROBABILITY) if "brier" in found.draws else ("or for ", "")
     return CHOICE.format(over=found.over, uses=uses, last=last)
+
+
+def scores_by_penalty(found: Evidence) -> list[Block]:
+    """Which level scores most at which penalty, in words and as a figure for each stratum."""
+    if "expected_score" not in found.draws:
+        return []
+    blocks: list[Block] = [Prose("Score by penalty", (SCORED,))]
+    names = ["coverage", "effective_reliability"]
+    for stratum in found.single[:MOST_FIGURES]:
+        draws = xr.Dataset(
+            {name: (("cell", "draw"), stratum.draws[name]) for name in names},
+            {"cell": [*stratum.levels]},
+        )
+        covered, reliable = (stratum.estimates[name] for name in names)
+        best = best_by_penalty((covered + reliable) / 2, (covered - reliable) / 2, stratum.levels)
+        where = f", {stratum.name}" if stratum.name else ""
+        caption = f"Expected score by the penalty of a wrong answer{where}. {best}"
+        told = [level for level in found.order if level in stratum.levels][:MOST_CURVES]
+        penalty = max(float(found.draws.attrs["penalty"]), 0.1)
+        drawn = curves.expected_score(draws, penalty=penalty, strong=told, ci_prob=found.ci_prob)
+        blocks.append(Figure(caption, caption, drawn.figure, "expected-score"))
+    return blocks
+
+
+def best_by_penalty(right: NDArray[Any], wrong: NDArray[Any], levels: Sequence[str]) -> str:
+    """Sentences that name the level with the highest estimate at each penalty from 0.
+
+    Examples
+    --------
+    >>> best_by_penalty(np.array([0.7, 0.6]), np.array([0.3, 0.1]), ["a", "b"])
+    'By the estimates a scores most up to a penalty of 0.5, then b up to 6, then not answering.'
+    """
+    right, wrong, named = np.append(right, 0.0), np.append(wrong, 0.0), [*levels, "not answering"]
+    at, place, parts = 0.0, int(np.lexsort((wrong, -right))[0]), []
+    while True:
+        less = wrong < wrong[place]
+        if not less.any():
+            parts.append(named[place])
+            break
+        meets = np.full(len(right), np.inf)
+        meets[less] = (right[place] - right[less]) / (wrong[place] - wrong[less])
+        # Of those that meet at once the one that falls least goes on.
+        at, before = meets.min(), place
+        place = int(np.lexsort((wrong, meets))[0])
+        words = "a penalty of " if not parts else ""
+        parts.append(f"{named[before]} up to {words}{at:.2g}")
+    first, *rest = parts
+    first = first.replace(" up to", " scores most up to") if rest else f"{first} scores most"
+    said = "".join(f", then {part}" for part in rest)
+    return f"By the estimates {first}{said}" + ("." if rest else " at every penalty.")
 
 
 def drawings(
@@ -300,6 +374,9 @@ def interval_tables(found: Evidence) -> list[Block]:
     blocks: list[Block] = []
     several = len(found.single) > 1
     for caption, names in TABLES.items():
+        # Without abstentions accuracy stands in the next table.
+        if "coverage" in names and "coverage" not in found.draws:
+            continue
         shown = {x: heading(x, "measure_trials") for x in names if x in found.draws}
         if not shown:
             continue
@@ -315,6 +392,8 @@ def interval_tables(found: Evidence) -> list[Block]:
             *shown.values(),
         )
         note = f"{in_percent(found.ci_prob)} equal-tailed intervals of the draws."
+        if "expected_score" in shown:
+            note += f" A wrong answer costs {found.draws.attrs['penalty']:g} in the expected score."
         if "ece" in shown:
             bins = found.estimates.attrs["bins"]
             note += f" ECE: {bins} bins of about equal numbers of answers."
@@ -334,7 +413,9 @@ def method(found: Evidence, command: str) -> tuple[str, ...]:
         "Confidence is taken as it is: no ratings were made. All measures were computed again in "
         f"each of {attrs['n']:,} draws of the data, {KINDS[attrs['kind']]}, seed {attrs['seed']}. "
         f"{how.format(unit=unit) if unit else SINGLE}",
-        "Accuracy, as all measures here, is that of answers with a confidence.",
+        "Accuracy, as all measures here, is that of answers with a confidence."
+        if "expected_score" not in found.draws
+        else "Accuracy is that of the trials that were answered; coverage and scores are of all.",
         f"Intervals are the quantiles of the draws. {said}",
         BEST_ONLY,
         *([f"To run it again: {command}"] if command else []),
@@ -349,8 +430,7 @@ def meaning(found: Evidence) -> Block:
             "Meaning": found.draws[name].attrs.get("long_name", ""),
             "Source": found.draws[name].attrs.get("source", ""),
         }
-        for names in TABLES.values()
-        for name in names
+        for name in dict.fromkeys(chain(*TABLES.values()))
         if name in found.draws
     ]
     return table_from_frame(pd.DataFrame(rows), "What the measures mean.", name="meaning")
