@@ -391,4 +391,4 @@ COLUMNS = (
     *("task", "model", "log", "id", "epoch", "item", "target", "answer", "score", "correct"),
     *("confidence", "option_probabilities"),
 )
-FORMAT = Format("inspect", log_paths, log_of, COLUMNS, record_of, GRADES, "completion")
+FORMAT = Format("inspect", log_paths, log_of, COLUMNS, record_of, MEANINGS, "completion")
