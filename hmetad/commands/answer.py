@@ -6,9 +6,7 @@ checked before the work begins.
 
 import os
 import platform
-import re
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,10 +42,6 @@ Output = Annotated[Path | None, typer.Option("--output", "-o")]
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
 SEVERITIES = ("error", "warning", "info")
-# So few notices are said whole on a terminal, unless a command does; a line has so many characters.
-FEW_NOTICES, LINE = 2, 100
-UNDEFINED = "undefined-"
-EXPLAINED = "hmetad notices CODE. In full: --json, or a report."
 
 
 @dataclass(frozen=True)
@@ -164,85 +158,14 @@ class PrintOptions(Options):
 
 
 def say_notices(answer: Answer) -> None:
-    """Say notices, the worst first; on a terminal in a line each cause.
-
-    Whole, where they are few and no command says them whole.
-    """
-    told = answer.notices if answer.said is None else answer.said
+    """Say notices, the worst first, and how many more a command says."""
     # What concerns all is worse than what concerns some cells.
-    found = sorted(joined(told), key=lambda x: (SEVERITIES.index(x.severity), bool(x.cells)))
-    is_short = sys.stderr.isatty() and (len(found) > FEW_NOTICES or bool(found and answer.whole))
-    for group in causes(found) if is_short else ():
-        say(cause_line(group, min(LINE, shutil.get_terminal_size((LINE, 24)).columns)))
-    for notice in () if is_short else found:
+    told = joined(answer.notices if answer.said is None else answer.said)
+    for notice in sorted(told, key=lambda x: (SEVERITIES.index(x.severity), bool(x.cells))):
         say(str(replace(notice, next_step=notice.shell_step or notice.next_step)))
-    left = len(joined(answer.notices)) - len(found)
-    rest = [f"{left} more that bear{'s' * (left == 1)} on no verdict here"] if left else []
-    meant = ["what they mean and what to do"] if is_short else []
-    said = "; ".join([*meant, *rest])
-    if is_short or (answer.whole and said):
-        say(f"{said[0].upper()}{said[1:]}: {answer.whole or EXPLAINED}")
-
-
-def causes(notices: Iterable["Notice"]) -> list[list["Notice"]]:
-    """Notices, the worst first, in groups that a terminal has a line for.
-
-    Those of a code, what is undefined, and remarks of severity info.
-
-    Examples
-    --------
-    >>> from hmetad.base.notice import Notice
-    >>> codes = ("rhat", "ess", "undefined-rmi", "rhat", "undefined-zroc")
-    >>> found = causes([Notice(code, "warning", "") for code in codes])
-    >>> [[one.code for one in group] for group in found]
-    [['rhat', 'rhat'], ['ess'], ['undefined-rmi', 'undefined-zroc']]
-    """
-    groups: dict[str, list[Notice]] = {}
-    for one in notices:
-        kind = UNDEFINED if one.code.startswith(UNDEFINED) else one.code
-        is_remark = one.severity == "info" and kind not in groups
-        groups.setdefault(one.severity if is_remark else kind, []).append(one)
-    return [*groups.values()]
-
-
-def cause_line(group: Sequence["Notice"], width: int = LINE) -> str:
-    """Notices of one cause in a line: the first sentence, how many cells, and the code.
-
-    Where some are less severe, "4 + 2 cells" are four of the severity named and two others.
-
-    Examples
-    --------
-    >>> from hmetad.base.notice import Notice
-    >>> few = Notice("few-trials", "warning", "12 trials. So M is rough.", ("a", "b"))
-    >>> cause_line([few])
-    'warning: 12 trials (2 cells) [few-trials]'
-    >>> cause_line([replace(few, severity="error"), replace(few, cells=("c",))])
-    'error: 12 trials (2 + 1 cells) [few-trials]'
-    >>> cause_line([few, replace(few, code="ess", cells=("c",))])
-    'warning: few-trials (2), ess (1)'
-    """
-    first = group[0]
-    cells = {
-        one.code: {cell for x in group if x.code == one.code for cell in x.cells} for one in group
-    }
-    if len(cells) > 1:
-        listed = [f"{code} ({len(own)})" if own else code for code, own in cells.items()]
-        return shortened(f"{first.severity}: {', '.join(listed)}", width)
-    alike = [one for one in group if one.severity == first.severity]
-    worst = {cell for one in alike for cell in one.cells}
-    numbers = [str(len(part)) for part in (worst, cells[first.code] - worst) if part]
-    noun = "cell" if numbers == ["1"] else "cells"
-    counted = [f"{' + '.join(numbers)} {noun}"] if numbers else []
-    counted += [f"{len(alike)} notices"] if len(alike) > 1 else []
-    number = f" ({'; '.join(counted)})" if counted else ""
-    end = f"{number} [{first.code}]"
-    sentence = re.split(r"(?<=[\w′)])[.:;] ", first.message, maxsplit=1)[0].removesuffix(".")
-    return f"{shortened(f'{first.severity}: {sentence}', width - len(end))}{end}"
-
-
-def shortened(text: str, width: int) -> str:
-    """Text that is cut at a word where it is too wide."""
-    return text if len(text) <= width else f"{text[: width - 1].rsplit(' ', 1)[0]}…"
+    left = len(joined(answer.notices)) - len(told)
+    if left and answer.whole:
+        say(f"{left} more that bear{'s' * (left == 1)} on no verdict here: {answer.whole}")
 
 
 def joined(notices: Iterable["Notice"]) -> list["Notice"]:

@@ -4,6 +4,7 @@ Fits and a question → decisions, on the terminal, as a table or as a report.
 """
 
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +46,6 @@ from hmetad.commands.fits import (
     judged_quantity,
     levels_of,
     named_fits,
-    notices_command,
     read_fits,
 )
 from hmetad.commands.gate import KINDS, asked_gates, judge_gate, with_outcomes
@@ -202,13 +202,12 @@ def compare(asked: CompareOptions) -> int:
         answer = with_others(answer, others)
     answer = with_sources(answer, fits, paths, asked)
     made = {(str(asked.var), limits): decisions}
-    outcomes = []
     for gate in gates:
-        key = gate.quantity, gate.rope
-        if key not in made:
+        if (gate.quantity, gate.rope) not in made:
+            of_gate = replace(asked, var=gate.quantity)
             with options_named({"var": gate.place}):
-                made[key] = decided(fits, replace(asked, var=gate.quantity), own, gate.rope)[1]
-        outcomes.append(judge_gate(gate, made[key], fits))
+                made[gate.quantity, gate.rope] = decided(fits, of_gate, own, gate.rope)[1]
+    outcomes = [judge_gate(one, made[one.quantity, one.rope], fits) for one in gates]
     if outcomes:
         answer = with_outcomes(answer, outcomes)
 
@@ -417,21 +416,16 @@ def decisions_answer(decisions: "Decisions") -> Answer:
     low, high = decisions.rope
     kind = record.get("kind", "value").replace("_", " ")
     of = "" if kind == "value" else " in"
+    is_separate = record.get("pairing") == "independent"
     remarks = (
         f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}",
         correction_words(decisions.comparisons, len(rows)),
-        *remarks_on(record),
+        pool_words(record),
+        "separate fits, as if independent" * is_separate,
     )
     columns = headings(rows, "terminal", f"{decisions.null:g}")
     listing = Listing(rows, columns, "; ".join(filter(None, remarks)))
     return Answer((listing,), hmetad.notices(decisions.results), more=record)
-
-
-def remarks_on(said: Mapping[str, Any]) -> list[str]:
-    """Parts of a title: what is pooled, and whether fits are separate."""
-    is_separate = said.get("pairing") == "independent"
-    remarks = (pool_words(said), "separate fits, as if independent" * is_separate)
-    return [*filter(None, remarks)]
 
 
 def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
@@ -499,7 +493,7 @@ def with_sources(
     rows = [*answer.rows, *more.get("ranks", ())]
     withheld = [str(row.get("withheld", "")) for row in rows]
     said = bearing_notices(found, fits, str(asked.var), withheld)
-    whole = notices_command(paths.values())
+    whole = shlex.join(["hmetad", "notices", *map(str, paths.values())])
     return replace(answer, listings=listings, notices=found, more=more, said=said, whole=whole)
 
 

@@ -5,7 +5,6 @@ File and a model card or formula → file of the fit, and estimates by cell or o
 
 import os
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -22,7 +21,7 @@ from hmetad.base.errors import FormulaError, ModelError, NumberError, OutputErro
 from hmetad.base.files import write_together
 from hmetad.base.untrusted import read_attr
 from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
-from hmetad.commands.fits import DRAWS_FILE, fits_otherwise, notices_command
+from hmetad.commands.fits import DRAWS_FILE, fits_otherwise
 from hmetad.commands.options import Chains, Seed, given_options, sampling_options
 from hmetad.commands.trials import CellOptions, cell_heading, count_file, parse_by
 from hmetad.report.terminal import csv_table, say
@@ -181,15 +180,12 @@ def fit(asked: FitOptions) -> None:
     answer = answer.adding(moved=moved, seconds=seconds)
     if asked.cells and asked.format == "csv" and not answer.more["about"]:
         answer = replace(answer, listings=answer.listings[::-1])
-    asked.give(replace(answer, whole=notices_command([path])), [path])
+    asked.give(answer, [path])
     hidden = result["posterior"].sizes["cell"] if len(answer.listings) == 1 else 0
     if asked.format == "table" and answer.more["population"] and hidden:
         say(f"{hidden:,} cells are not printed: --cells prints them, and --json has them.")
     for sentence in (*answer.more["about"], *moved, *answer.more["among_published"]):
         say(sentence)
-    if asked.format == "table" and sys.stderr.isatty():
-        for one in (x for x in answer.notices if x.code == "design"):
-            say(one.message)
     if answer.more["about"]:
         say(f"The fit took {seconds:.0f} seconds.")
     for file in of_items:
@@ -366,7 +362,6 @@ def estimates(asked: EstimatesOptions) -> None:
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),
         said,
-        whole=notices_command(written),
     )
     asked.give(answer, written)
 

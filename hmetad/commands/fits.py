@@ -5,7 +5,6 @@ Paths → fits by name; fits → draws to compare, their notices, seeds and vers
 
 import contextlib
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -94,16 +93,19 @@ def judged_quantity(fits: Fits) -> str:
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
     """Seed and model, where there is one fit, and the settings and versions of each."""
-    records = {
-        name: {"file": str(paths[name]), **(about_draws(fit) if are_resampled(fit) else about(fit))}
-        for name, fit in fits.items()
-    }
+    records = {name: {"file": str(paths[name]), **about(fit)} for name, fit in fits.items()}
     one: dict[str, Any] = next(iter(records.values())) if len(records) == 1 else {}
     return {"seed": one.get("seed"), "model": one.get("model"), "fits": records}
 
 
 def about(fit: "xr.DataTree") -> dict[str, Any]:
-    """Settings, versions and convergence of a fit."""
+    """Settings, versions and convergence of a fit; of draws how they were resampled."""
+    if are_resampled(fit):
+        said = {name: fit.attrs.get(name) for name in ("kind", "cluster")}
+        said |= {x: fit.attrs[x] for x in ("formula", "link", "source") if x in fit.attrs}
+        sizes = fit["posterior"].sizes
+        number = {"draws": sizes["draw"] * sizes["chain"]}
+        return {**said, **number, "seed": as_seed(fit.attrs.get("seed"))}
     return {
         "model": fit.attrs["model"],
         "seed": as_seed(fit.attrs["seed"]),
@@ -111,15 +113,6 @@ def about(fit: "xr.DataTree") -> dict[str, Any]:
         "versions": read_attr(fit.attrs, "versions"),
         "convergence": hmetad.report.convergence_record(fit),
     }
-
-
-def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
-    """How draws were resampled."""
-    said = {name: draws.attrs.get(name) for name in ("kind", "cluster")}
-    said |= {x: draws.attrs[x] for x in ("formula", "link", "source") if x in draws.attrs}
-    sizes = draws["posterior"].sizes
-    number = {"draws": sizes["draw"] * sizes["chain"]}
-    return {**said, **number, "seed": as_seed(draws.attrs.get("seed"))}
 
 
 def are_conditions(fits: Fits, levels: Sequence[str]) -> bool:
@@ -137,11 +130,6 @@ def fit_notices(fits: Fits) -> list["Notice"]:
         for name, fit in fits.items()
         for one in hmetad.notices(fit)
     ]
-
-
-def notices_command(paths: Iterable[Path]) -> str:
-    """Command that says the notices of fits whole."""
-    return shlex.join(["hmetad", "notices", *map(str, paths)])
 
 
 def bearing_notices(

@@ -77,7 +77,11 @@ def estimate_table(
         wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
         return summary_table(sampled[[name for name in wanted if name in sampled]], ci_prob)
     if {"chain", "draw", "cell"} <= set(results.dims):
-        return predicted_table(results, ci_prob)
+        if isinstance(results, xr.DataArray):
+            results = results.to_dataset(name=results.name or "value")
+        names = [name for name, x in results.items() if set(x.dims) == {*SAMPLED}]
+        kept = results[names]
+        return summary_table(kept.drop_dims([x for x in kept.dims if x not in SAMPLED]), ci_prob)
     return measure_table(results)
 
 
@@ -113,15 +117,6 @@ def cells_withheld(fit: xr.DataTree) -> dict[str, list[str]]:
         if notice.severity == "error" and notice.cells:
             found.setdefault(notice.code, []).extend(notice.cells)
     return found
-
-
-def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:
-    """Means and intervals of predictions, one row per cell."""
-    if isinstance(draws, xr.DataArray):
-        draws = draws.to_dataset(name=draws.name or "value")
-    names = [name for name, x in draws.items() if set(x.dims) == {"chain", "draw", "cell"}]
-    kept = draws[names]
-    return summary_table(kept.drop_dims([x for x in kept.dims if x not in SAMPLED]), ci_prob)
 
 
 def summary_table(posterior: xr.Dataset, ci_prob: float) -> pd.DataFrame:

@@ -174,12 +174,16 @@ def pair_sentences(decisions: Mapping[str, Decisions]) -> list[str]:
     over = decisions["dprime"].results.attrs.get("over", "")
     word = "of" if over.casefold() in JUDGES else "on"
     held = held_equal(decisions["dprime"])
-    return [
-        "".join(f"{tables['dprime'][k][name]}: " for name in held)
-        + pair_in_words(tables["dprime"][k], tables["c"][k], word)
-        + (rate_in_words(tables["pass_rate"][k]) if "pass_rate" in tables else "")
-        for k in range(len(tables["dprime"]))
-    ]
+    sentences = []
+    for k, row in enumerate(tables["dprime"]):
+        equal = "".join(f"{row[name]}: " for name in held)
+        sentences.append(equal + pair_in_words(row, tables["c"][k], word))
+        if "pass_rate" in tables:
+            rate = tables["pass_rate"][k]
+            size = interval_cell([rate["mean"], rate["lower"], rate["upper"]], "+z.2f")
+            pair = f"{rate['left']} less that of {rate['right']}"
+            sentences[-1] += f" Pass rate of {pair}: {size}, {rate['verdict']}."
+    return sentences
 
 
 def pair_in_words(d: Mapping[Any, Any], c: Mapping[Any, Any], word: str) -> str:
@@ -216,12 +220,6 @@ def pair_in_words(d: Mapping[Any, Any], c: Mapping[Any, Any], word: str) -> str:
     text = text[0].upper() + text[1:]
     pair = f"{d['verdict']}, {c['verdict']}"
     return f"{text} {ADVICE.get(pair, '')}".strip()
-
-
-def rate_in_words(row: Mapping[Any, Any]) -> str:
-    """Contrast of pass rates, in a sentence that follows another."""
-    size = interval_cell([row["mean"], row["lower"], row["upper"]], "+z.2f")
-    return f" Pass rate of {row['left']} less that of {row['right']}: {size}, {row['verdict']}."
 
 
 def rate_table(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float) -> Table:

@@ -83,6 +83,8 @@ def selection_report(
     Report
     """
     one = selection
+    columns = ("Model", "Card", "Confidence", "M-ratio")
+    said = tuple((x.title, x.card, x.means, x.m_ratio) for x in one.models)
     blocks: list[Block] = [
         Prose("Which process made these ratings?", tuple(conclusion(one))),
         comparison_table(one),
@@ -98,7 +100,7 @@ def selection_report(
         ),
         Prose("What this does not say", LIMITS),
         people_table(one),
-        models_table(one),
+        Table("What each model says.", columns, said, name="meanings"),
         *([Prose("", (f"To run it again: {command}",))] if command else []),
     ]
     trials = int(one.counts.sum())
@@ -187,13 +189,6 @@ def people_table(selection: Selection) -> Block:
     frame.insert(0, selection.subject, evidence[selection.subject].values)
     caption = "Evidence of each person: by how many nats a model is worse than the person's best."
     return table_from_frame(frame, caption, formats=dict.fromkeys(titles, ".1f"), name="people")
-
-
-def models_table(selection: Selection) -> Block:
-    """What each model says, and what it would mean for M-ratio."""
-    rows = tuple((one.title, one.card, one.means, one.m_ratio) for one in selection.models)
-    columns = ("Model", "Card", "Confidence", "M-ratio")
-    return Table("What each model says.", columns, rows, name="meanings")
 
 
 def figures(selection: Selection) -> list[Block]:
