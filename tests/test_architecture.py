@@ -63,7 +63,7 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1674,
     "bayes": 5900,
-    "commands": 2775,
+    "commands": 2722,
     "compare": 2068,
     "counts": 3599,
     "likelihood": 3836,
@@ -71,7 +71,7 @@ MOST_LINES = {
     "measures": 2926,
     "mle": 2407,
     "plots": 1762,
-    "report": 3843,
+    "report": 3840,
     "rows": 1479,
     "simulate": 1284,
     "specs": 1957,
