@@ -79,8 +79,7 @@ MOST_LINES = {
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}
-PART_OF |= {"text": "report", "tool_metrics": "logs", "lm_eval_tasks": "logs"}
-PART_OF |= {"inspect_plugin": "logs"}
+PART_OF |= {"text": "report"}
 
 
 def lines_of_code(path):
