@@ -318,7 +318,7 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
     is_complete = ~empty.to_numpy().any(axis=1)
     silent = silent[is_complete]
     kinds, n, dropped = complete_rows(kinds, n, empty)
-    graded_kinds = kinds[correct].notna().to_numpy()
+    graded_kinds = kinds[correct].notna().to_numpy() & (silent == ANSWERED)
     is_right = np.zeros(len(kinds), dtype=np.int64)
     is_right[graded_kinds], labels = right_trials(kinds[graded_kinds], n[graded_kinds], correct)
     index, cells = cells_of(kinds, by, [])
@@ -382,7 +382,7 @@ def read_trials(graded: GradedTrials) -> tuple[pd.DataFrame, Rows, ItemNames, li
 
 
 def with_silence(trials: pd.DataFrame, graded: GradedTrials) -> pd.DataFrame:
-    """Trials with a column of what was abstained from, whose answers and confidence are missing."""
+    """Trials with a column of what was abstained from, whose confidence is missing."""
     if graded.abstained is None:
         return trials
     is_silent = reasons_of(trials[graded.abstained]) != ""
@@ -394,8 +394,8 @@ def with_silence(trials: pd.DataFrame, graded: GradedTrials) -> pd.DataFrame:
         right, _ = right_trials(pd.DataFrame({forced.name: levels}), times, graded.forced_correct)
         known = np.append(np.where(right == 1, FORCED_RIGHT, FORCED_WRONG), UNFORCED)[place]
         silent = np.where(is_silent, known, ANSWERED)
-    masked = {name: trials[name].mask(is_silent) for name in graded.columns.values()}
-    return trials.assign(**masked, **{SILENT: silent})
+    confidence = trials[graded.confidence].mask(is_silent)
+    return trials.assign(**{graded.confidence: confidence}).assign(**{SILENT: silent})
 
 
 def count_forecasts(by_cell: CellTrials) -> Forecasts:
