@@ -252,9 +252,9 @@ def frequencies_of(values: Iterable[Any], n: Ints) -> Counter[Any]:
     return frequencies
 
 
-def with_trials(times: Mapping[Any, int], most: int = 10) -> str:
+def with_trials(times: Mapping[Any, int], most: int = 10, unit: str = "trials") -> str:
     """Values with their numbers of trials, for a message."""
-    return ", ".join(f"{value!r} ({n} trials)" for value, n in [*times.items()][:most])
+    return ", ".join(f"{value!r} ({n} {unit})" for value, n in [*times.items()][:most])
 
 
 def as_text(value: object) -> str:

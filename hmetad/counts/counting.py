@@ -550,7 +550,10 @@ def refuse_one_rated_response(
 
 
 def complete_rows(
-    groups: pd.DataFrame, n: Ints, empty: pd.DataFrame | None = None
+    groups: pd.DataFrame,
+    n: Ints,
+    empty: pd.DataFrame | None = None,
+    code: str = "rows-dropped.trials",
 ) -> tuple[pd.DataFrame, Ints, list[Notice]]:
     """Rows without a missing value that matters, and a notice of what was dropped and why."""
     missing = (groups.isna() if empty is None else empty).to_numpy()
@@ -570,5 +573,5 @@ def complete_rows(
     ]
     where = f" No row is left of {first_few(gone, ', ')}." if gone else ""
     named = {"dropped": dropped, "total": total, "columns": columns, "gone": where}
-    said = notice_of("rows-dropped.trials", **named)
+    said = notice_of(code, **named)
     return kept, n[~incomplete], [said]

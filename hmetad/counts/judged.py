@@ -127,8 +127,8 @@ def count_judged(
     ------
     InputError
         If there are no labels, or of one class only; if a label or verdict means neither good nor
-        bad; if a score contradicts verdict and threshold, or is reversed; if an output occurs
-        twice, or has two labels and no column in `by` says whose they are.
+        bad; if a score contradicts verdict and threshold, or is reversed in all cells; if an output
+        occurs twice, or has two labels and no column in `by` says whose they are.
 
     Notes
     -----
@@ -165,7 +165,8 @@ def count_judged(
     frame = rows.frame([*names, *roles.values(), *beside]).reset_index(drop=True)
     may_lack = [label, *beside, *([label_probability] if label_probability else [])]
     empty = frame.isna().assign(**dict.fromkeys(may_lack, False))
-    kept, _, dropped = complete_rows(frame, np.ones(len(frame), dtype=np.int64), empty)
+    number = np.ones(len(frame), dtype=np.int64)
+    kept, _, dropped = complete_rows(frame, number, empty, "rows-dropped.outputs")
     groups = kept[[name for name in names if not is_item_name(name)]]
     group = group_numbers(groups)
     check_good(good, kept, [x for x in (label, verdict) if x is not None])
@@ -173,9 +174,11 @@ def count_judged(
     values = None if score is None else finite_numbers(kept[score])
     passes, verdicts = verdicts_of(kept, verdict, values, threshold, good)
     rating, rule = np.ones(len(kept), dtype=np.int64), "no score"
+    is_reversed: dict[int, str] = {}
     if values is not None and score is not None:
-        check_direction(values, place, groups, score)
+        is_reversed = reversed_scores(values, place, groups, score)
         rating, rule = verdict_ratings(values, passes, group, ratings, score)
+        rating[np.isin(group, [*is_reversed])] = 1
     outcome = (place, passes.astype(np.int64), rating - 1)
     index, cells = cells_of(kept, names, [])
     attrs = {"labels": labels, "verdicts": verdicts, "by": names, "covariates": []}
@@ -185,6 +188,8 @@ def count_judged(
     table = table_of_outputs((index, *outcome), cells, attrs, weights)
     said = [*trial_notices(trials), *rows.notices, *dropped, *few_labels(table)]
     said += score_notices(values, passes, group, score)
+    if is_reversed:
+        said.append(notice_of("reversed-score", listed=first_few(is_reversed.values())))
     item = next(filter(is_item_name, [*names, *beside]), None)
     if item is not None:
         said += shared_errors(pd.factorize(kept[item])[0], groups, place, passes)
@@ -269,7 +274,7 @@ def good_rows(column: pd.Series, role: str, good: Good) -> tuple[Bools, list[Lab
         meaning |= dict.fromkeys(bad) if len(bad) > 1 else {}
     unclear = {value: times[value] for value in sorted(meaning) if meaning[value] is None}
     if unclear:
-        got = f"values that mean neither: {with_trials(unclear, 5)}"
+        got = f"values that mean neither: {with_trials(unclear, 5, 'outputs')}"
         raise LabelError(argument, got, "two values, good and bad", BOTH, IN_SHELL)
     sides = [[x for x in sorted(meaning) if meaning[x] is side] for side in (False, True)]
     plain = {as_text(x): x for x in column.drop_duplicates().tolist()}
@@ -322,25 +327,28 @@ def verdicts_of(
     return passes, verdicts
 
 
-def check_direction(
+def reversed_scores(
     values: NDArray[np.float64], place: Ints, groups: pd.DataFrame, score: str
-) -> None:
-    """Refuse a score that is lower for good outputs than for bad ones, in any group."""
-    group = group_numbers(groups)
-    for number in np.unique(group):
+) -> dict[int, str]:
+    """Groups whose score is lower for good outputs than for bad ones; refuse a table of these."""
+    group, found, measured = group_numbers(groups), dict[int, str](), 0
+    for number in np.unique(group).tolist():
         own = (group == number) & (place < 2)
         good, ranks = place[own] == 1, rankdata(values[own])
         n = np.array([(~good).sum(), good.sum()])
         if n.min() == 0:
             continue
         area = (ranks[good].sum() - n[1] * (n[1] + 1) / 2) / n.prod()
+        measured += 1
         if (area - 0.5) / np.sqrt((n.sum() + 1) / (12 * n.prod())) < -CHANCE_Z:
             where = " | ".join(map(as_text, groups.to_numpy(dtype=object)[group == number][0]))
-            got = f"scores that are lower for good outputs (AUROC {area:.2f})"
-            got += f" in {where!r}" if where else ""
-            step = f"Reverse it: trials.assign({score}=-trials[{score!r}])."
-            shell = f"Reverse the column: {score} = -{score}."
-            raise NumberError(f"score column {score!r}", got, "larger for better", step, shell)
+            found[number] = f"{where or 'all'} (AUROC {area:.2f})"
+    if found and len(found) == measured:
+        got = f"scores that are lower for good outputs: {first_few(found.values())}"
+        step = f"Reverse it: trials.assign({score}=-trials[{score!r}])."
+        shell = f"Reverse the column: {score} = -{score}."
+        raise NumberError(f"score column {score!r}", got, "larger for better", step, shell)
+    return found
 
 
 def verdict_ratings(

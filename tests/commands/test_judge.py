@@ -92,7 +92,16 @@ def test_sentences_and_errors_name_the_domain(outputs, tmp_path):
     is_reversed = (trials["judge"] == "new") & (trials["domain"] == "code")
     trials["score"] = trials["score"].where(~is_reversed, -trials["score"])
     trials.to_csv(tmp_path / "outputs.csv", index=False)
-    assert "in 'new | code'" in refused(tmp_path, f"{ask} --score score")
+    answer = run(tmp_path, f"{ask} --score score --json").answer
+    (said,) = [one for one in answer["notices"] if one["code"] == "reversed-score"]
+    assert "good outputs: new | code (AUROC 0." in said["message"]
+    rows = {row["cell"]: row for row in answer["rows"]}
+    assert rows["new | code"]["r2_gain"] == 1
+    assert rows["new | code"]["s"] is None
+    assert rows["new | prose"]["r2_gain"] > 1
+    trials["score"] = -trials["score"].where(~is_reversed, -trials["score"])
+    trials.to_csv(tmp_path / "outputs.csv", index=False)
+    assert "lower for good outputs" in refused(tmp_path, f"{ask} --score score")
 
 
 @pytest.mark.parametrize(

@@ -196,11 +196,11 @@ def test_labels_of_a_single_annotator_are_his():
 BAD = {
     "no label": ({"human": [None] * 8}, {}, "no label"),
     "one class": ({"human": [1] * 6 + [None] * 2}, {}, "the single label 1"),
-    "three labels": ({"human": ["a", "b", "c", "a", "b", "c", None, None]}, {}, "'c' (2 trials)"),
+    "three labels": ({"human": ["a", "b", "c", "a", "b", "c", None, None]}, {}, "'c' (2 outputs)"),
     "unparsed verdict": (
         {"verdict": ["pass", "fail", "VERDICT: 7", "fail", "pass", "fail", "pass", "fail"]},
         {},
-        "'VERDICT: 7' (1 trials)",
+        "'VERDICT: 7' (1 outputs)",
     ),
     "unknown good": ({}, {"good": "fine"}, "'fine'"),
     "contradicts": ({}, {"score": "score", "threshold": 0.75}, "2 rows"),

@@ -13,6 +13,7 @@ from report.made_fit import made_fit
 import hmetad
 from hmetad import InputError
 from hmetad.base.notice import notice_of, with_notices
+from hmetad.base.variable_roles import Identity
 from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.likelihood import load_likelihood, register
@@ -25,6 +26,7 @@ from hmetad.report import (
     results_paragraph,
 )
 from hmetad.report.contents.paragraph import probability_text
+from hmetad.report.contents.tables import empty_names, formulas_text, model_table, prior_table
 from hmetad.report.page.blocks import Table
 from hmetad.text.escape import visible
 
@@ -240,6 +242,18 @@ def of_people():
     trials.loc[[0, 5], "confidence"] = np.nan
     counts = hmetad.count_trials(trials, by=["subject", "group"], ratings=4)
     return {n: hmetad.fit(counts, "group", draws=n, **QUIET) for n in (1000, 50)}
+
+
+def test_formulas_and_priors_of_criteria_are_left_out_without_ratings():
+    spec = hmetad.load_model("judge_group")
+    roles = Identity("coefficient", "log_gap", "judge").attrs
+    gaps = xr.DataArray(np.zeros((1, 2, 3, 2, 0)), dims=["chain", "draw", "judge_dim", "r", "k"])
+    posterior = xr.Dataset({"log_gap_judge": gaps.assign_attrs(roles)})
+    empty = empty_names(xr.DataTree.from_dict({"posterior": posterior}))
+    assert empty == {"log_gap", "log_gap_judge"}
+    assert not any("log_gap" in str(row[0]) for row in model_table(spec, empty).rows)
+    assert "log_gap" not in formulas_text(spec, empty)
+    assert "log_gap_judge" not in [row[0] for row in prior_table(spec, empty).rows]
 
 
 def test_people_rows_left_out_and_low_m_are_counted(of_people):

@@ -39,10 +39,13 @@ OF_VERDICT = {"r2_verdict": "R² of the verdict", "kappa": "κ", "rogan_gladen":
 OF_SCORE = {"r2_ratings": "R² of the ratings", "r2_gain": "gain", "auroc": "AUROC"}
 OF_SCORE |= {"a_z": "A_z", "d_a": "d_a", "s": "s"}
 CURVE_NOTE = (
-    "R²: share of the variance of the labels that the verdict explains, or verdict and score "
-    "together (the ratings); gain: their quotient. s: SD of the evidence of bad outputs over that "
-    "of good ones. Labels: how many random labels give a pass rate to ± {half:g}, with these "
-    "verdicts (–: there are too few outputs) and without. Rogan–Gladen: the rate that others print."
+    "R²: proportion of the variance of the labels that the verdict explains{ratings}. Labels: "
+    "number of random labels for a pass rate to ± {half:g}, with these verdicts (–: there are too "
+    "few outputs) and without. Rogan–Gladen: the rate that others print."
+)
+OF_RATINGS = (
+    ", or verdict and score together (the ratings); gain: their quotient. s: SD of the evidence of "
+    "bad outputs over that of good ones"
 )
 # By the verdicts on d′ and on c.
 ADVICE = {
@@ -244,7 +247,8 @@ def rate_table(found: xr.Dataset, rates: xr.DataArray | None, ci_prob: float) ->
 def curve_table(found: xr.Dataset, rates: xr.DataArray | None) -> Table:
     """What verdict and ratings explain, the curve of the ratings, and labels that verdicts save."""
     # Without a score all of these follow from the verdict.
-    shown = OF_VERDICT | (OF_SCORE if found["a_z"].notnull().any() else {})
+    has_score = bool(found["a_z"].notnull().any())
+    shown = OF_VERDICT | (OF_SCORE if has_score else {})
     base = found["base_rate"] if rates is None else rates.mean(("chain", "draw"))
     rows = []
     for k, cell in enumerate(found["cell"].to_numpy().tolist()):
@@ -258,7 +262,7 @@ def curve_table(found: xr.Dataset, rates: xr.DataArray | None) -> Table:
         "What verdicts and scores explain of the labels.",
         columns,
         tuple(rows),
-        CURVE_NOTE.format(half=HALF_WIDTH),
+        CURVE_NOTE.format(half=HALF_WIDTH, ratings=OF_RATINGS if has_score else ""),
         "explained",
     )
 

@@ -4,7 +4,7 @@ Decisions, or fits → Table, Figure, Alerts or Prose.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.base.notice_registry import limit, short_words
 from hmetad.base.untrusted import read_attr
+from hmetad.base.variable_roles import identity_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.words import correction_words, headings
 from hmetad.plots import intervals
@@ -227,8 +228,8 @@ def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str, text: str = "
         session.append(f"To run it again: {command}")
     return [
         Prose("Method", tuple(filter(None, (text or method_text(fit, spec), spec.record.limits)))),
-        model_table(spec),
-        prior_table(spec),
+        model_table(spec, empty_names(fit)),
+        prior_table(spec, empty_names(fit)),
         convergence_table({fit.attrs["model"]: fit}),
         Prose("Session", tuple(session)),
     ]
@@ -250,16 +251,24 @@ def method_text(fit: xr.DataTree, spec: ModelSpec) -> str:
         card=f"{spec.name!r} ({spec.title})" if spec.title else repr(spec.name),
         version=f" {versions['hmetad']}" if "hmetad" in versions else "",
         method=method_of(spec),
-        formulas=formulas_text(spec),
+        formulas=formulas_text(spec, empty_names(fit)),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
     )
 
 
-def formulas_text(spec: ModelSpec) -> str:
+def empty_names(fit: xr.DataTree) -> set[str]:
+    """Parameters that the data lack, and their variables: gaps of criteria without ratings."""
+    empty = {str(k): x for k, x in fit["posterior"].data_vars.items() if not x.size}
+    owners = (identity_of(x.attrs) for x in empty.values())
+    return {*empty, *(one.parameter for one in owners if one is not None)}
+
+
+def formulas_text(spec: ModelSpec, empty: Collection[str]) -> str:
     """Formulas of the parameters in a sentence, each formula once; empty where there are none."""
     by_formula: dict[str, list[str]] = {}
     for name, text in spec.formula.items():
-        by_formula.setdefault(text, []).append(symbol(name))
+        if name not in empty:
+            by_formula.setdefault(text, []).append(symbol(name))
     told = [f"{', '.join(names)} ~ {text}" for text, names in by_formula.items()]
     return f" Formulas: {'; '.join(told)}." if told else ""
 
@@ -272,7 +281,7 @@ def method_of(spec: ModelSpec) -> str:
     return said
 
 
-def model_table(spec: ModelSpec) -> Table:
+def model_table(spec: ModelSpec, empty: Collection[str]) -> Table:
     """Choices of the model card, and its formulas."""
     rows = [("Likelihood", spec.likelihood)]
     rows += [(choice.description, spec.choices[choice.name]) for choice in spec.record.choices]
@@ -280,16 +289,19 @@ def model_table(spec: ModelSpec) -> Table:
     rows += [
         (f"Formula of {symbol(name)}{means.get(name, '') if symbol(name) == name else ''}", text)
         for name, text in spec.formula.items()
+        if name not in empty
     ]
     rows += [("Reference", spec.reference)] if spec.reference else []
     caption = f"Model card {spec.name}."
     return Table(caption, ("Choice", "Value"), tuple(rows), name="model")
 
 
-def prior_table(spec: ModelSpec) -> Table:
+def prior_table(spec: ModelSpec, empty: Collection[str]) -> Table:
     """Prior of each variable."""
     rows = []
     for name, prior in spec.priors.items():
+        if name in empty:
+            continue
         inside = ", ".join(f"{k} {format_cell(v, '.4g')}" for k, v in prior.parameters.items())
         rows.append((name, f"{prior.dist}({inside})"))
     return Table("Priors.", ("Variable", "Prior"), tuple(rows), name="priors")
