@@ -61,25 +61,26 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1674,
+    "base": 1471,
     "bayes": 5900,
     "commands": 2722,
     "compare": 2068,
     "counts": 3610,
     "likelihood": 3836,
-    "logs": 2609,
+    "logs": 2812,
     "measures": 2926,
     "mle": 2407,
     "plots": 1762,
     "report": 3853,
-    "rows": 1479,
+    "rows": 1483,
     "simulate": 1284,
     "specs": 1957,
     "studies": 1862,
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}
-PART_OF |= {"text": "report"}
+PART_OF |= {"text": "report", "tool_metrics": "logs", "lm_eval_tasks": "logs"}
+PART_OF |= {"inspect_plugin": "logs"}
 
 
 def lines_of_code(path):

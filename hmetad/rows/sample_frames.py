@@ -191,7 +191,11 @@ def graded_trials(
     why = reasons.where(reasons.notna(), "no grade").mask(is_failed, "error")
     rejected = Counter(why.mask(is_partial, "partial credit")[~is_graded].tolist())
     listed = first_few([f"{why} {number:,}" for why, number in rejected.items()])
-    trials = frame.assign(**values)
+    # Columns that the user added stay.
+    new = {"correct", "confidence", "model"}
+    trials = frame.assign(
+        **{name: x for name, x in values.items() if name in new or name not in frame}
+    )
     trials.attrs = {**frame.attrs, "rejected": dict(rejected)}
     return trials, [notice_of("samples-read", tool=tool, read=read, reasons=listed or "none")]
 

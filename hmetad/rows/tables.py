@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.base.errors import KindError, RepeatError
+from hmetad.base.errors import ChoiceError, KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, refuse_nested, shared
 from hmetad.rows.files import are_paths, scan_table
 from hmetad.rows.queries import Rows, Source
@@ -71,9 +71,11 @@ def rows_of(trials: TableLike, *, text: Sequence[str] = ()) -> Rows:
     tool = tool_of(rows.columns) if "correct" not in rows.columns else None
     if tool is None or tool == "uqlm":
         return rows
-    graded = graded_rows(rows.frame(rows.cheap_columns), tool)
-    frame, found = graded_trials(graded, tool)
-    return Rows((*frame.columns,), FrameSource(frame), notices=(*rows.notices, *found))
+    # Where there is a choice, the table stays as it is: errors of columns name `trials_of`.
+    with suppress(ChoiceError):
+        frame, found = graded_trials(graded_rows(rows.frame(rows.cheap_columns), tool), tool)
+        return Rows((*frame.columns,), FrameSource(frame), notices=(*rows.notices, *found))
+    return rows
 
 
 def plain_rows(trials: TableLike, text: Sequence[str] = ()) -> Rows:

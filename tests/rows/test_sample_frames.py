@@ -83,6 +83,17 @@ def test_a_frame_goes_in_as_it_is(inspect_frame):
     assert codes[0] == "samples-read"
 
 
+def test_a_frame_with_a_choice_stays_as_it_is(inspect_frame):
+    frame = inspect_frame.assign(score_human=["C", "I"] * 6, own=[1, 0] * 6, abstained=[0, 1] * 6)
+    named = {"correct": "own", "confidence": "metadata_confidence"}
+    assert hmetad.measures.measure_trials(frame, **named)["trials"].item() == 12
+    judged = hmetad.count_judged(frame, by=(), label="own", verdict="abstained")
+    assert judged.sum().item() == 12
+    with pytest.raises(hmetad.InputError, match=r"Of a frame of Inspect, hmetad\.logs\.trials_of"):
+        hmetad.measures.measure_trials(frame)
+    assert trials_of(frame, scorer="human")["abstained"].tolist() == [0, 1] * 6
+
+
 def test_commands_take_the_file_of_a_frame(inspect_frame, tmp_path):
     file = tmp_path / "samples.parquet"
     inspect_frame.drop(columns="score_match_metadata").to_parquet(file)
