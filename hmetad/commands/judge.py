@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -142,7 +142,7 @@ def judge(asked: JudgeOptions) -> None:
         by |= {name: name for name in items}
     else:
         by = [*by, *(name for name in items if name not in by)]
-    with options_named({"labels='known'": "--labels known"}):
+    with options_named({f"labels={x!r}": f"--labels {x}" for x in get_args(Design)}):
         judged = hmetad.count_judged(
             hmetad.logs.scan_table(asked.file, text=columns_of(asked.by)),
             by=by,
@@ -258,5 +258,6 @@ def judge_answer(
     sources = [estimates, rates, *(one.results for one in decisions.values())]
     found = [x for one in sources if one is not None for x in hmetad.notices(one)]
     unique = [*{str(one): one for one in found}.values()]
-    more = {name: rows_of(one.table()) for name, one in decisions.items()}
+    more: dict[str, Any] = {name: rows_of(one.table()) for name, one in decisions.items()}
+    more["correction"] = estimates.attrs["correction"]
     return Answer(tuple(listings), unique, seed, more=more)

@@ -120,8 +120,9 @@ def pass_rate(
     """
     require_judged(judged, "pass_rate", cluster)
     if labels == "known" and "weight" not in judged.coords:
-        step = "Count with label_probability=, the column that has them."
-        raise NeedError("labels='known'", "probabilities of being labelled", next_step=step)
+        ways = ("Count with label_probability=", "Give --label-probability")
+        steps = (f"{way}, the column that has them." for way in ways)
+        raise NeedError("labels='known'", "probabilities of being labelled", "", *steps)
     if target == "pool" and (cluster or labels in ("known", "elsewhere")):
         raise ConflictError("target='pool'", "cluster" if cluster else f"labels={labels!r}")
     table = clusters_of(judged, cluster).pooled if cluster else judged
@@ -227,9 +228,10 @@ def check_labels(counts: Floats, table: xr.DataArray, labels: Labels) -> None:
     if lacks.any():
         cell = str(table["cell"].to_numpy()[lacks.any(axis=1)][0])
         got = f"{'a rating of ' * is_by_rating}cell {cell!r} without a label"
-        step = "Label some of its outputs"
-        step += ", or count with fewer ratings." if is_by_rating else ", or set labels='elsewhere'."
-        raise TooFewError(f"labels={labels!r}", got, "labels of each", step)
+        ways = ("set labels='elsewhere'", "give --labels elsewhere")
+        ways = ("count with fewer ratings",) * 2 if is_by_rating else ways
+        steps = (f"Label some of its outputs, or {way}." for way in ways)
+        raise TooFewError(f"labels={labels!r}", got, "labels of each", *steps)
 
 
 # Labels from elsewhere: what a label says of the rating is carried over
@@ -242,8 +244,10 @@ def by_curves(
     has_pool = counts[:, 2].sum(axis=-1) > 0
     if not has_pool.any():
         got = "a table of which all outputs are labelled"
-        step = "Take labels='random': what is asked is known, up to the error of the outputs."
-        raise TooFewError("labels='elsewhere'", got, "outputs without a label", step)
+        steps = (
+            f"Take {x}: the labels are the answer." for x in ("labels='random'", "--labels random")
+        )
+        raise TooFewError("labels='elsewhere'", got, "outputs without a label", *steps)
     judges = table["judge"].to_numpy() if "judge" in table["cell"].coords else np.zeros(len(counts))
     has_both = (counts[:, :2].sum(axis=-1) > 0).all(axis=1)
     rates = post_stratified(counts, drawn, rng, "population")

@@ -141,7 +141,7 @@ def test_four_outcomes_of_two_versions_have_their_advice(d, c, said):
         ("--against old", "--against.*--rope"),
         ("--against older --rope=-1,1", "older.*old"),
         ("--rope=1,-1", "--rope"),
-        ("--labels known --pass-rate", "--labels known"),
+        ("--labels known --pass-rate", "--labels known.*--label-probability"),
         ("--score nothing", "nothing"),
         ("--good bad,good", "labels of both classes"),
         ("--good goood", "--good.*'good'"),
@@ -165,7 +165,10 @@ def test_a_judge_without_dprime_has_the_one_of_a_correction_in_the_table_and_no_
     answer = run(tmp_path, f"{ASK} --correction loglinear --json").answer
     H, F = 30.5 / 31, 5.5 / 31
     assert answer["rows"][0]["dprime"] == pytest.approx(norm.ppf(H) - norm.ppf(F))
-    assert answer["rows"][0]["hit_rate"] == 1
+    assert (answer["rows"][0]["hit_rate"], answer["correction"]) == (1, "loglinear")
+    error = refused(tmp_path, f"{ASK} --labels elsewhere --pass-rate")
+    assert "--labels elsewhere" in error
+    assert "labels='" not in error
     (said,) = [one for one in answer["notices"] if one["code"] == "undefined-dprime"]
     assert said["cells"] == ["lax"]
     assert "depend on the correction" in said["message"]
