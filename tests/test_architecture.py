@@ -72,7 +72,7 @@ MOST_LINES = {
     "mle": 2407,
     "plots": 1762,
     "report": 3853,
-    "rows": 1483,
+    "rows": 1482,
     "simulate": 1284,
     "specs": 1957,
     "studies": 1862,

@@ -183,19 +183,18 @@ def graded_trials(
     values |= {"correct": grades.astype("boolean") if are_truths else grades}
     values |= {"abstained": reasons} if reasons.notna().any() else {}
     read = f"correct from {source!r}"
-    for name in [name for name, found in places.items() if found.notna().any()][:1]:
-        values["confidence"], read = (
-            places[name].infer_objects(),
-            f"{read}, confidence from {name!r}",
-        )
+    place = next((name for name, found in places.items() if found.notna().any()), None)
+    if place is not None:
+        numbers = pd.to_numeric(places[place], errors="coerce")
+        has_texts = numbers.notna().sum() < places[place].notna().sum()
+        values["confidence"] = places[place] if has_texts else numbers
+        read += f", confidence from {place!r}"
     why = reasons.where(reasons.notna(), "no grade").mask(is_failed, "error")
     rejected = Counter(why.mask(is_partial, "partial credit")[~is_graded].tolist())
     listed = first_few([f"{why} {number:,}" for why, number in rejected.items()])
-    # Columns that the user added stay.
-    new = {"correct", "confidence", "model"}
-    trials = frame.assign(
-        **{name: x for name, x in values.items() if name in new or name not in frame}
-    )
+    # A user's own columns of items, tasks and abstentions stay.
+    kept = {"item", "task", "abstained"} & {*frame}
+    trials = frame.assign(**{name: x for name, x in values.items() if name not in kept})
     trials.attrs = {**frame.attrs, "rejected": dict(rejected)}
     return trials, [notice_of("samples-read", tool=tool, read=read, reasons=listed or "none")]
 
@@ -285,7 +284,7 @@ def instance_rows(frame: pd.DataFrame, scorer: str | None) -> Graded:
     correct = under_key(evaluation, "is_correct")
     places = {
         "evaluation.confidence": under_key(evaluation, "confidence"),
-        "metadata.confidence": pd.to_numeric(under_key(metadata[kept], "confidence")),
+        "metadata.confidence": under_key(metadata[kept], "confidence"),
     }
     reasons = pd.Series(None, frame.index, dtype=object)
     grades = correct.mask(score.map(is_between), score)

@@ -114,8 +114,12 @@ def test_instances_count_each_answer_once_and_partial_credit_as_missing():
     assert trials["correct"].tolist() == [True, False, pd.NA, pd.NA]
     assert trials["confidence"].tolist() == pytest.approx([0.8, 0.7, 0.6, 0.5])
     assert trials.attrs["rejected"] == {"partial credit": 1, "error": 1}
-    without = trials_of(instances("match:accuracy", confidence=False))
-    assert "confidence" not in without
+    without = instances("match:accuracy", confidence=False)
+    assert "confidence" not in trials_of(without)
+    # The schema has texts in metadata.
+    for said, read in (("0.5", 0.5), ("85%", "85%")):
+        stated = without.assign(metadata=[{"confidence": said}] * 4)
+        assert trials_of(stated)["confidence"].tolist() == [read] * 4
 
 
 def test_instances_of_a_file_of_lines_go_in_as_they_are(tmp_path):
