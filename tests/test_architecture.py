@@ -65,7 +65,7 @@ MOST_LINES = {
     "bayes": 5900,
     "commands": 2723,
     "compare": 2068,
-    "counts": 3610,
+    "counts": 3615,
     "likelihood": 3836,
     "logs": 2812,
     "measures": 2930,

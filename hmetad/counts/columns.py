@@ -210,9 +210,14 @@ def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> N
 def refuse_absent(argument: str, name: object, columns: Sequence[object]) -> None:
     """Refuse the name of a column that is not there, and suggest the nearest."""
     if not isinstance(name, Hashable) or name not in columns:
-        step, tool = nearest(str(name), map(str, columns)), tool_of(columns)
-        more = f" Of a frame of {tool}, hmetad.logs.trials_of(frame) makes trials." if tool else ""
-        raise ColumnError(argument, repr(name), "a column of the trials", step + more)
+        steps = [nearest(str(name), map(str, columns))]
+        if (tool := tool_of(columns)) is not None:
+            ways = (
+                "hmetad.logs.trials_of(frame, model=, scorer=, failed=)",
+                "import its log, hmetad import LOG --scorer NAME -o trials.csv",
+            )
+            steps = [f"This is a frame of {tool}. Choose what is read of it: {x}." for x in ways]
+        raise ColumnError(argument, repr(name), "a column of the trials", *steps)
 
 
 # Values as they are read, written and seen
