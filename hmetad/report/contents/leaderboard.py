@@ -18,6 +18,7 @@ from hmetad.base.monte_carlo import INDEPENDENT, too_undefined, undefined_share
 from hmetad.base.notice import Notice, notices
 from hmetad.base.notice_registry import short_words
 from hmetad.base.results import about, find_result, shown_in
+from hmetad.compare.cells import coordinates_of_cells
 from hmetad.compare.comparability import are_unlike, traits_of
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.words import headings, ranked_words
@@ -440,14 +441,9 @@ def evidence_of(
     return Evidence(estimates, draws, over, ci_prob, tuple(measures), tuple(strata), standings)
 
 
-def compared_columns(draws: xr.Dataset) -> list[str]:
-    """Grouping columns of the cells."""
-    return [str(k) for k, v in draws.coords.items() if v.dims == ("cell",) and k != "cell"]
-
-
 def over_column(draws: xr.Dataset, over: str | None) -> str:
     """Column whose levels are compared: by default the first."""
-    columns = compared_columns(draws)
+    columns = coordinates_of_cells(draws)
     if over is not None and over not in columns:
         raise ColumnError("over", repr(over), "a grouping column", nearest(over, columns))
     return over or columns[0]
@@ -455,7 +451,7 @@ def over_column(draws: xr.Dataset, over: str | None) -> str:
 
 def cells_apart(draws: xr.Dataset, over: str) -> list[tuple[str, list[int]]]:
     """Names of the levels of the other columns, and places of the cells that have them."""
-    others = [draws[name].to_numpy().tolist() for name in compared_columns(draws) if name != over]
+    others = [draws[x].to_numpy().tolist() for x in coordinates_of_cells(draws) if x != over]
     places: dict[tuple[object, ...], list[int]] = {}
     for place in range(draws.sizes["cell"]):
         places.setdefault(tuple(column[place] for column in others), []).append(place)
@@ -502,7 +498,7 @@ def measure_strata(
         )
         for name, own in cells_apart(draws, over)
     ]
-    others = [name for name in compared_columns(draws) if name != over]
+    others = [name for name in coordinates_of_cells(draws) if name != over]
     return [*mean_stratum(strata, others), *strata]
 
 

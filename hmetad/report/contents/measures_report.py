@@ -16,6 +16,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ConflictError, KindError, SourceError
 from hmetad.base.notice import Notice, with_notices
 from hmetad.base.results import results
+from hmetad.compare.cells import coordinates_of_cells
 from hmetad.counts.checks import refuse_no_counts
 from hmetad.mle.measure import measure
 from hmetad.plots import curves
@@ -23,7 +24,6 @@ from hmetad.plots.curves import MOST_CELLS
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.leaderboard import (
     OF_COUNTS,
-    compared_columns,
     evidence_of,
     leaderboard,
     measure_named,
@@ -177,7 +177,7 @@ def chosen_by(
     if "draw" not in draws.dims or not np.array_equal(measures["cell"], draws.get("cell", [])):
         allowed = "what resample gave for these measures"
         raise SourceError("draws", "other cells than measures", allowed)
-    if over is not None or compared_columns(draws):
+    if over is not None or coordinates_of_cells(draws):
         over = over_column(draws, over)
     if over is None or "auroc2" not in draws:
         return []

@@ -211,24 +211,19 @@ def population_sentences(table: pd.DataFrame) -> Iterator[str]:
     values = table[table["kind"] == "population"]
     for quantity, rows in values.groupby("quantity", sort=False):
         if len(rows) <= MOST:
-            told = "; ".join(f"{estimate(row)}{of_term(marked_term(row))}" for row in records(rows))
-            yield f"In the population, {quantity} was {told}."
+            found = [f"{estimate(x)}{of_term(marked_term(x))}" for x in rows.to_dict("records")]
+            yield f"In the population, {quantity} was {'; '.join(found)}."
     for kind in ("effect", "sd", "correlation"):
         rows = table[table["kind"] == kind]
         if 0 < len(rows) <= MOST:
             is_share = kind == "correlation"
             listed = [
                 f"{row['quantity']}{of_term(marked_term(row))} = {estimate(row, is_share=is_share)}"
-                for row in records(rows)
+                for row in rows.to_dict("records")
             ]
             # Within a sentence words begin small, but for SD.
             rest = [x if x.startswith("SD ") else x[0].lower() + x[1:] for x in listed[1:]]
             yield f"{'; '.join([listed[0], *rest])}."
-
-
-def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table by the names of its columns."""
-    return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
 
 
 def of_term(term: object) -> str:
@@ -236,7 +231,7 @@ def of_term(term: object) -> str:
     return f" ({term})" if term else ""
 
 
-def estimate(row: Mapping[str, Any], *, is_share: bool = False, level: str = "95% CrI") -> str:
+def estimate(row: Mapping[Any, Any], *, is_share: bool = False, level: str = "95% CrI") -> str:
     """Mean and interval of a row."""
     mean, lower, upper = (number(row[x], is_share=is_share) for x in ("mean", "lower", "upper"))
     return f"{mean}, {level} [{lower}, {upper}]"
@@ -276,7 +271,7 @@ def decision_sentences(decisions: Decisions) -> Iterator[str]:
         told = ", ".join(f"{count} {verdict}" for verdict, count in counted.items())
         yield f"Of {len(table)} comparisons, the verdicts were: {told}."
         return
-    for row, reason in zip(records(table), reasons_withheld(decisions), strict=True):
+    for row, reason in zip(table.to_dict("records"), reasons_withheld(decisions), strict=True):
         value, verdict = estimate(row, level=level), str(row["verdict"])
         if row.get("undefined"):
             value += f" ({row['undefined']:.1%} of the draws are undefined)"
@@ -286,7 +281,7 @@ def decision_sentences(decisions: Decisions) -> Iterator[str]:
             yield f"{row['label']}: {value}, without a verdict{of_term(reason)}."
 
 
-def shares(row: Mapping[str, Any]) -> str:
+def shares(row: Mapping[Any, Any]) -> str:
     """Probability of the sign and share in the ROPE; of an estimate with a standard error, p."""
     if "p_value" in row:
         return f"p {probability_text(row['p_value'])}"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import ChoiceError, SourceError, nearest
 from hmetad.base.notice import notices
 from hmetad.base.notice_registry import short_words
+from hmetad.compare.cells import coordinates_of_cells
 from hmetad.counts.abstained import reasons_of
 from hmetad.counts.columns import several_columns, text_columns
 from hmetad.counts.items import columns_beside_items
@@ -27,7 +28,6 @@ from hmetad.report.contents.leaderboard import (
     OF_TRIALS,
     Evidence,
     cells_by_stratum,
-    compared_columns,
     evidence_of,
     in_a_row,
     leaderboard,
@@ -186,7 +186,7 @@ def trials_report(
     ]
     levels = {
         name.replace("_", " ").capitalize(): f"{len(set(found.draws[name].values.tolist())):,}"
-        for name in compared_columns(found.draws)
+        for name in coordinates_of_cells(found.draws)
     }
     meta = {"Answers": f"{int(found.estimates['trials'].sum()):,}", **levels, "Draws": number}
     penalty = found.draws.attrs.get("penalty")
@@ -228,7 +228,7 @@ def evidence_of_trials(
     estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **shared)
     if not np.array_equal(draws["cell"], estimates["cell"]):
         raise SourceError("draws", "other cells than trials", "what resample_trials gave for them")
-    if not compared_columns(draws):
+    if not coordinates_of_cells(draws):
         draws, estimates = (one.assign_coords(all=("cell", ["all"])) for one in (draws, estimates))
     measures = [measure_named(name, "measure_trials") for name in OF_TRIALS if name in draws]
     over = over_column(draws, over)

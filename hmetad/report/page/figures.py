@@ -93,21 +93,22 @@ def figure_pdf(figure: Figure) -> bytes | None:
 
 def figure_png(figure: Figure) -> bytes | None:
     """PNG of a figure, for programs that draw no SVG; None where it came as SVG text."""
-    if isinstance(figure.draw, str):
-        return None
-    content = io.BytesIO()
-    with steady(figure), laid_out(figure.draw) as drawn:
-        drawn.savefig(content, format="png", facecolor="white", dpi=DOTS)
-    return content.getvalue()
+    return None if isinstance(figure.draw, str) else drawn_as("png", figure, dpi=DOTS)
 
 
 def svg_text(figure: Figure, facecolor: str) -> str:
     """SVG document of a figure, as matplotlib writes it or as it came."""
     if isinstance(figure.draw, str):
         return figure.draw
-    content = io.StringIO()
+    made = drawn_as("svg", figure, facecolor=facecolor, metadata={"Date": None})
+    return made.decode("utf-8")
+
+
+def drawn_as(form: str, figure: Figure, facecolor: str = "white", **options: Any) -> bytes:
+    """Image file of a matplotlib figure."""
+    content = io.BytesIO()
     with steady(figure), laid_out(figure.draw) as drawn:
-        drawn.savefig(content, format="svg", facecolor=facecolor, metadata={"Date": None})
+        drawn.savefig(content, format=form, facecolor=facecolor, **options)
     return content.getvalue()
 
 
