@@ -71,7 +71,7 @@ MOST_LINES = {
     "measures": 2930,
     "mle": 2407,
     "plots": 1762,
-    "report": 3853,
+    "report": 3848,
     "rows": 1482,
     "simulate": 1284,
     "specs": 1957,
