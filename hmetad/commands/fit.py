@@ -22,7 +22,14 @@ from hmetad.base.files import write_together
 from hmetad.base.untrusted import read_attr
 from hmetad.commands.answer import Answer, Listing, PrintOptions, as_seed, output_file, rows_of
 from hmetad.commands.fits import DRAWS_FILE, fits_otherwise
-from hmetad.commands.options import Chains, Seed, given_options, sampling_options
+from hmetad.commands.options import (
+    Chains,
+    Seed,
+    given_options,
+    option_name,
+    options_named,
+    sampling_options,
+)
 from hmetad.commands.trials import CellOptions, cell_heading, count_file, parse_by
 from hmetad.report.terminal import csv_table, say
 from hmetad.text.names import symbol
@@ -159,7 +166,9 @@ def fit(asked: FitOptions) -> None:
     of_items = output_file(asked.items, [".csv"], asked.file, option="--items")
     # A card that is not there is said before trials are read.
     named = hmetad.load_model(asked.model) if asked.model else None
-    counts = count_file(asked, asked.by, asked.covariates, asked.correct)
+    grouping = [x for x in ("by", "conditions", "groups", "correlated") if x in asked.typed]
+    with options_named({"by": " or ".join(map(option_name, grouping)) or "--by"}):
+        counts = count_file(asked, asked.by, asked.covariates, asked.correct)
     spec = hmetad.bayes.model_of(counts, named)
     formulas = None
     if asked.formula:

@@ -149,8 +149,9 @@ class GroupPlanOptions(PlanOptions):
     Parameters
     ----------
     question : WHAT
-        The mean of a group; the difference between two groups, or two tasks of the same
-        participants; the correlation between tasks; the slope on a covariate.
+        The mean of a group; the difference between two groups (--groups of hmetad fit), or two
+        tasks of the same participants (--conditions); the correlation between tasks (--correlated);
+        the slope on a covariate (--predictors).
     effect : E
         True difference in log M, correlation or slope; a mean has none.
     subjects : N,…

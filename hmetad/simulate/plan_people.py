@@ -139,7 +139,8 @@ def plan_groups(
         What is judged: the mean of log M in one population (card group); the difference in log M
         between two groups of people (group_comparison), or between two tasks of the same people
         (multitask); the correlation of log M between two tasks (multitask); the change of log M
-        for one standard deviation of a covariate of the people (regression).
+        for one standard deviation of a covariate of the people (regression). In `fit` these are
+        ``groups``, ``conditions``, ``correlated`` and ``predictors``.
     subjects : sequence of int, shape (numbers,)
         People of a study; of two groups, half are in each. At least 2, of a correlation or slope 3,
         of two groups 4.

@@ -396,10 +396,10 @@ def check_between(column: str, design: Design, cells: pd.DataFrame) -> None:
         got = f"several levels of {column} in {number} {who}, as in {block.groups[several][0]}"
         made = f"{who}=trials.{column}.astype(str) + '-' + trials.{who}.astype(str)"
         same, same_shell = listed_both("conditions", [column])
-        python = f"trials.assign({made})", "formula=", f"model='group' with {same}"
-        shell = "in the file", "--formula", f"--model group with {same_shell}"
+        python = f", trials.assign({made})", "formula=", f"model='group' with {same}"
+        shell = " in the file", "--formula", f"--model group with {same_shell}"
         steps = (
-            f"If equal ids stand for different people, make them unique, {unique}, or write "
+            f"If equal ids stand for different people, make them unique{unique}, or write "
             f"(1 | {who}:{column}) in {formula}. If they are the same people, take {words}."
             for unique, formula, words in (python, shell)
         )

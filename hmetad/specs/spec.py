@@ -306,8 +306,9 @@ def formulas_of(given: str | Sequence[str] | Mapping[str, str], spec: ModelSpec)
         named[name] = formula
     every = named.pop("all", None)
     if every is not None and spec.record.parameter_of_interest not in spec.formula_parameters:
-        allowed = f"those of {', '.join(spec.formula_parameters) or 'no parameter'}, each by name"
-        raise CardError("formula", f"{every!r} for all of {spec.name!r}", allowed)
+        focus, own = spec.record.parameter_of_interest, ", ".join(spec.formula_parameters)
+        got = f"{every!r} for all parameters, and {focus} of {spec.name!r} has no formula"
+        raise CardError("formula", got, f"formulas by name, of {own}" if own else "none")
     return {**({} if every is None else dict.fromkeys(spec.formula_parameters, every)), **named}
 
 

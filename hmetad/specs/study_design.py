@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.base.errors import ConflictError, KindError, ModelError, listed_both
+from hmetad.base.errors import KindError, ModelError, RepeatError, listed_both
 from hmetad.base.notice import Notice, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
 from hmetad.specs.design import (
@@ -31,6 +31,7 @@ type Term = tuple[str, ...]
 type Columns = str | Sequence[str]
 
 LEVELS, WITHIN = "levels, as text such as 'level 1'", "a column that varies within people"
+MOST_CODES = 10
 ROLES = ("conditions", "groups", "predictors", "correlated")
 
 
@@ -102,7 +103,8 @@ class Study:
             for name in term:
                 if found.setdefault(name, role) != role and number == 1:
                     step = f"Name {name!r} alone in one of them."
-                    raise ConflictError(found[name], f"{role}: {name!r} is in both", next_step=step)
+                    got = f"{name!r} among {found[name]} and {role}"
+                    raise RepeatError(role, got, "one role for each column", step)
         return found
 
     @cached_property
@@ -147,8 +149,8 @@ class Study:
         left = self.several(levels).any().drop([*levels, "options"], errors="ignore")
         if not self.people and (left.any() or self.spec.formula):
             got = f"{self.spec.name!r} for cells that differ in {', '.join(left.index[left])} too"
-            cards = "such as group, or pda_group for pda"
-            steps = (f"Write {option}=CARD, {cards}." for option in ("model", "--model"))
+            cards = "a card such as group, or pda_group for pda"
+            steps = (f"Use {option} with {cards}." for option in ("fit", "hmetad fit --model"))
             raise ModelError("model", got, "a card with effects of people", *steps)
 
     def refuse_column(self, name: str, role: str) -> None:
@@ -156,8 +158,10 @@ class Study:
         values, varies = self.cells[name], bool(self.several(self.people)[name].any())
         numbers = pd.to_numeric(values, errors="coerce")
         is_text = values.dtype.kind == "b" or bool(numbers.isna().any())
-        # Columns that a file is grouped by are text: whole numbers there may be codes.
-        is_number = not is_text and (values.dtype.kind in "iuf" or bool((numbers % 1 > 0).any()))
+        # Columns that a file is grouped by are text: a few whole numbers there may be codes.
+        is_coded = values.dtype.kind not in "iuf" and bool((numbers % 1 == 0).all())
+        most = MOST_CODES if varies else len(self.several(self.people)) / 2
+        is_number = not is_text and not (is_coded and values.nunique() <= most)
         by_role = "conditions" if varies else "groups"
         one = f"{name!r}, of which each {':'.join(self.people)} has one level"
         checks = [

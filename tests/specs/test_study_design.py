@@ -86,6 +86,12 @@ def test_three_levels_and_people_who_lack_one_have_sum_contrasts():
     assert "1 of 6 subject have one level of task. Their effect of it" in said[-1]
 
 
+def test_a_few_whole_numbers_as_text_are_codes():
+    counts = table(("1", "2"), diagnosis=np.repeat(["0", "1"], 6))
+    spec = with_design("group", counts, conditions="task", groups="diagnosis")
+    assert spec.formula["c"] == "1 + S(task) + S(diagnosis) + (1 + S(task) || subject)"
+
+
 def test_a_predictor_that_varies_within_people_has_a_slope_for_each():
     counts = table(contrast=np.tile([0.1, 0.4], 6))
     spec = with_design("group", counts, predictors="contrast")
@@ -121,20 +127,20 @@ def test_one_observer_has_effects_without_a_population():
         ({"conditions": "tusk"}, "conditions: Did you mean 'task'.*'tusk'"),
         ({"conditions": "age"}, r"conditions: .*predictors=\['age'\].*numbers"),
         ({"groups": "age"}, r"groups: .*predictors=\['age'\]"),
+        ({"conditions": "dose"}, r"conditions: .*predictors=\['dose'\].*numbers"),
+        ({"groups": "years"}, r"groups: .*predictors=\['years'\].*numbers"),
         ({"predictors": "task"}, r"predictors: .*conditions=\['task'\].*text"),
         ({"groups": "task"}, r"groups: .*conditions=\['task'\].*6 of 6 subject"),
         ({"conditions": "diagnosis"}, r"conditions: .*groups=\['diagnosis'\]"),
         ({"conditions": "same"}, "conditions: .*one value"),
         ({"predictors": "flat"}, "predictors: .*one value"),
-        (
-            {"conditions": "task", "groups": "task"},
-            "conditions does not go with groups: 'task' is in both",
-        ),
+        ({"conditions": "task", "groups": "task"}, "groups: .*'task' among conditions and groups"),
         ({"conditions": "task", "correlated": "diagnosis", "groups": "diagnosis"}, "diagnosis"),
     ],
 )
 def test_a_column_that_is_not_what_words_say_is_refused_with_what_to_do(words, message):
-    counts = table(same=np.full(12, "x"), flat=np.full(12, 1.0))
+    counts = table(same=np.full(12, "x"), flat=np.full(12, 1.0), dose=np.tile(["0.1", "0.5"], 6))
+    counts = counts.assign_coords(years=("cell", np.repeat([*"345678"], 2)))
     with pytest.raises(InputError, match=message):
         build_model(counts, with_design("group", counts, **words))
 
@@ -169,5 +175,5 @@ def test_a_named_formula_goes_before_that_of_all():
     for given in ({"log_gap": "1", "all": "1 + task"}, ["log_gap=1", "1 + task"]):
         spec = with_changes(load_model("group"), formula=given)
         assert (spec.formula["log_gap"], spec.formula["c"]) == ("1", "1 + task")
-    with pytest.raises(InputError, match=r"formula: .*dprime.*by name"):
+    with pytest.raises(InputError, match=r"formula: .*by name, of dprime.*meta_d.*no formula"):
         load_model("hmetad_single", formula="1")
