@@ -61,20 +61,20 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1471,
+    "base": 1674,
     "bayes": 5900,
-    "commands": 2723,
+    "commands": 2732,
     "compare": 2068,
     "counts": 3615,
     "likelihood": 3836,
-    "logs": 2812,
+    "logs": 2609,
     "measures": 2930,
     "mle": 2407,
     "plots": 1762,
     "report": 3848,
     "rows": 1482,
     "simulate": 1284,
-    "specs": 1957,
+    "specs": 1962,
     "studies": 1862,
 }
 # Public modules and small folders that count as part of a room.
