@@ -211,6 +211,66 @@ def test_numbers_in_the_log_of_inspect_are_those_of_its_samples(beside, tmp_path
     assert logged["m_ratio"] == pytest.approx(hmetad.fit_mle(counts)["m_ratio"].item(), rel=1e-6)
 
 
+LETTERS = """
+import json
+import math
+import random
+
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatCompletionChoice, ChatMessageAssistant, Logprob, Logprobs, ModelOutput, ModelUsage,
+    TopLogprob, get_model,
+)
+from inspect_ai.scorer import choice
+from inspect_ai.solver import multiple_choice
+
+from hmetad import inspect_plugin as hm
+
+
+def said(messages, *others):
+    lines = [x for x in messages[-1].text.splitlines() if x[1:3] == ") "]
+    draw = random.Random(lines[0][3:])
+    weights = {x[0]: draw.random() + 0.4 * x.endswith("right") for x in lines}
+    chances = {letter: x / sum(weights.values()) for letter, x in weights.items()}
+    best = max(chances, key=chances.get)
+    top = [TopLogprob(token=letter, logprob=math.log(p)) for letter, p in chances.items()]
+    letter = Logprob(token=best, logprob=math.log(chances[best]), top_logprobs=top)
+    tokens = Logprobs(content=[Logprob(token="ANSWER: ", logprob=0.0), letter])
+    message = ChatMessageAssistant(content=f"ANSWER: {best}")
+    made = ChatCompletionChoice(message=message, logprobs=tokens)
+    usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return ModelOutput(model="mockllm/model", choices=[made], usage=usage)
+
+
+samples = []
+for i in range(120):
+    options = [f"{i} {word}" for word in ("a", "b", "c")]
+    options.insert(i % 4, f"{i} right")
+    samples.append(Sample(id=i, input="Which?", choices=options, target="ABCD"[i % 4]))
+task = Task(
+    dataset=MemoryDataset(samples),
+    solver=multiple_choice(shuffle=random.Random(1)),
+    scorer=hm.with_confidence(choice(), source="logprobs"),
+    metrics=[hm.auroc2(), hm.brier(), hm.criterion()],
+)
+model = get_model("mockllm/model", custom_outputs=said)
+[log] = eval(task, model=model, display="none", log_dir="logs", score_display=False)
+print(json.dumps({k: x.value for score in log.results.scores for k, x in score.metrics.items()}))
+"""
+
+
+@pytest.mark.integration
+def test_probabilities_of_shuffled_letters_are_those_of_the_log(beside, tmp_path):
+    (tmp_path / "letters.py").write_text(LETTERS, encoding="utf-8")
+    logged = json.loads(beside(INSPECT, "python", "letters.py").splitlines()[-1])
+    measured = hmetad.measures.measure_trials(hmetad.logs.read_inspect(tmp_path / "logs"))
+    assert measured["trials"].item() == 120
+    for name in ("auroc2", "brier"):
+        assert logged[name] == pytest.approx(measured[name].item(), rel=1e-12)
+    assert set(logged) == {"auroc2", "brier", *"ABCD"}
+
+
 UTILS = """
 from hmetad.lm_eval_tasks import auroc2, brier, choice_results, coverage, dprime, stated_results
 
