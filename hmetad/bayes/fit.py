@@ -99,8 +99,10 @@ def fit(
     conditions, groups, predictors : str or sequence of str, optional
         Columns of the cells that every parameter depends on. Conditions vary within people, and
         have an effect in each; groups vary between people; both are coded so that effects sum to 0.
-        Predictors are numbers, and are standardised. ``"task*difficulty"`` has the interaction too,
-        ``["task", "difficulty"]`` not. Details: `hmetad.bayes.with_design`.
+        Predictors are numbers, and are standardised; one that varies within people has a slope in
+        each. ``"task*difficulty"`` has the interaction too, ``["task", "difficulty"]`` not; a
+        product may name a column of another role. Terms are added to the formulas of a card of
+        people; what the card says of a column stays as it is, and so do its priors.
     correlated : str, optional
         Condition, such as task, of which people have a value at each level, correlated over people.
     formula : str, sequence of str, or mapping of str to str, optional
