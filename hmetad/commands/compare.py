@@ -51,7 +51,13 @@ from hmetad.commands.fits import (
 from hmetad.commands.gate import KINDS, asked_gates, judge_gate, with_outcomes
 from hmetad.commands.options import options_named, parse_limits
 from hmetad.compare.cells import refuse_covariate
-from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
+from hmetad.compare.words import (
+    COLUMNS,
+    correction_words,
+    headings,
+    ranked_words,
+    setting_words,
+)
 from hmetad.report.terminal import say
 from hmetad.text.names import column_name
 
@@ -420,7 +426,7 @@ def decisions_answer(decisions: "Decisions") -> Answer:
     remarks = (
         f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}",
         correction_words(decisions.comparisons, len(rows)),
-        pool_words(record),
+        setting_words(record),
         "separate fits, as if independent" * is_separate,
     )
     columns = headings(rows, "terminal", f"{decisions.null:g}")
@@ -441,7 +447,7 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     first = "largest" if ranks.attrs["largest_first"] else "smallest"
     number = ranked_words(ranks["mean_rank"].values.tolist())
     named = f"Ranks{number} in {ranks.attrs['quantity']}, the {first} first"
-    title = "; ".join(filter(None, (named, pool_words(ranks.attrs))))
+    title = "; ".join(filter(None, (named, setting_words(ranks.attrs))))
     reasons = {column.name for column in COLUMNS if column.is_reason}
     columns |= {k: text for k, text in headings(rows, "terminal").items() if k in reasons}
     listing = Listing(rows, columns, title)

@@ -185,7 +185,9 @@ def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcom
         relation: Any = gate.relation
         rows = hmetad.compare.relation_table(decisions, gate.level, relation, gate.other)
     is_open, broken = rows["shown"].isna(), rows["shown"] == (not gate.must_hold)
-    said, also = f"{gate.text} in {decisions.quantity}", coverage_words(gate, decisions)
+    penalty = decisions.results.attrs.get("penalty")
+    at = "" if penalty is None else f" at penalty {penalty:g}"
+    said, also = f"{gate.text} in {decisions.quantity}{at}", coverage_words(gate, decisions)
     if is_open.any() and not broken.any():
         labels = "; ".join(rows["label"][is_open])
         text = f"{said}: no verdict on {labels}{why(rows, decisions)}.{also}"

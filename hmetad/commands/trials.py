@@ -152,7 +152,7 @@ def correct_column(rows: "Rows", asked: TrialOptions, correct: str | None) -> st
     has_some = {asked.stimulus.casefold(), asked.response.casefold()} & columns
     if correct is not None or has_some or "correct" not in columns:
         return correct
-    if not options_of(asked):
+    if not options_of(asked) and getattr(asked, "abstained", None) is None:
         step = "If trials have only correct or incorrect: --correct correct, for M --options 4 too."
         raise ColumnError("--stimulus", repr(asked.stimulus), "a column of the trials", step)
     return "correct"

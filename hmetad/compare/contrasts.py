@@ -396,6 +396,10 @@ def labelled_contrasts(
     attrs = {"quantity": str(values.name), "kind": kind}
     if values.attrs.get("units") and kind == "difference":
         attrs["units"] = values.attrs["units"]
-    attrs |= {name: values.attrs[name] for name in (*INDEPENDENT, "link") if name in values.attrs}
+    attrs |= {
+        name: values.attrs[name]
+        for name in (*INDEPENDENT, "link", "penalty")
+        if name in values.attrs
+    }
     name = f"log ratio of {values.name}" if kind == "log_ratio" else values.name
     return xr.DataArray(data, coords, (*SAMPLE_DIMS, "pair"), name, attrs)

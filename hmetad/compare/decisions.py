@@ -15,7 +15,7 @@ import xarray as xr
 from hmetad.base.errors import one_line
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices
-from hmetad.compare.words import BROUGHT, COLUMNS, correction_words, headings, pool_words
+from hmetad.compare.words import BROUGHT, COLUMNS, correction_words, headings, setting_words
 
 MOST_ROWS = 60
 
@@ -122,7 +122,7 @@ def short_form(decisions: Decisions) -> tuple[str, pd.DataFrame, list[str]]:
         f"null {decisions.null:g}",
         f"{level:.4g} % intervals ({decisions.ci_kind})",
         correction_words(decisions.comparisons, number),
-        pool_words(decisions.attrs),
+        setting_words(decisions.attrs),
     )
     table = decisions.table()
     shown = table[[*headings(table.to_dict("records"), "terminal")]]

@@ -169,6 +169,7 @@ def rank(
     if items is not None and "coverage" not in coords:
         coords["coverage"] = ("cell", shares_of(items))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
+    attrs |= {"penalty": values.attrs["penalty"]} if "penalty" in values.attrs else {}
     attrs |= notice_attrs(found) | pool_attrs(cells.pool, levels)
     result = result.assign_coords({**coords, "withheld": ("cell", reasons)})
     return result.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))

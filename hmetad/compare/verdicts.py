@@ -58,7 +58,7 @@ type Rope = tuple[float, float]
 # Attrs of a contrast that the decisions on it keep.
 CONTRAST_ATTRS = (
     *("quantity", "kind", "over", "within", "matrix"),
-    *("pairing", "pairing_rule", "units", "notices", "reference"),
+    *("pairing", "pairing_rule", "units", "notices", "reference", "penalty"),
     *("pool", "pool_rule", "pool_weights", "pool_levels"),
 )
 FULL_RULE_MARGIN = 0.025

@@ -94,6 +94,18 @@ def ranked_words(ranks: Sequence[float]) -> str:
     return "" if ranked == len(ranks) else f" of {ranked} of {len(ranks)} levels"
 
 
+def setting_words(said: Mapping[Any, Any]) -> str:
+    """The penalty of a score, and over what contrasts are pooled; empty where there is neither.
+
+    Examples
+    --------
+    >>> setting_words({"penalty": 2.0, "pool": ""})
+    'penalty 2'
+    """
+    penalty = f"penalty {said['penalty']:g}" if "penalty" in said else ""
+    return "; ".join(filter(None, (penalty, pool_words(said))))
+
+
 def pool_words(said: Mapping[Any, Any]) -> str:
     """Over what contrasts are pooled, and how levels are weighed; empty where they are not.
 

@@ -4,7 +4,7 @@ Column of abstentions → reasons; rows of trials → those that were answered, 
 carry the number of the others, by cell and reason.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,13 @@ type Texts = NDArray[np.str_]
 # What the column says of a trial that was answered, and of one that was not, without a reason.
 ANSWERED = ("", "0", "0.0", "false", "no", "none", "answered")
 ABSTAINED = ("1", "1.0", "true", "yes", "abstained")
+# Grades of answers, which are no reasons, and what to do with one that means an abstention.
+GRADES = frozenset({"c", "i", "p", "correct", "incorrect", "right", "wrong"})
+OF_GRADES = (
+    "Make a column of them: trials['abstained'] = trials['grade'] == 'N'.",
+    "Say which grade it is, in the column of grades: hmetad import table FILE --columns "
+    "correct=grade --grades C=true,I=false,N=abstained -o trials.csv.",
+)
 # Coordinate of count tables: trials of a cell that were abstained from.
 NAME = "abstained"
 REASON = "reason"
@@ -44,7 +51,7 @@ def reasons_of(column: pd.Series) -> Texts:
     Raises
     ------
     InputError
-        If a number is neither 0 nor 1.
+        If a number is neither 0 nor 1, or words are grades.
 
     Examples
     --------
@@ -54,6 +61,11 @@ def reasons_of(column: pd.Series) -> Texts:
     ['', 'refused', '']
     """
     places, levels = pd.factorize(column)
+    words = {level.strip().lower() for level in levels if isinstance(level, str)}
+    if len(words & GRADES) > 1:
+        got = f"the grades {first_few(sorted(words & GRADES), ', ')}"
+        allowed = "true or false, or reasons why trials were not answered"
+        raise ChoiceError(f"abstained column {column.name!r}", got, allowed, *OF_GRADES)
     reasons = []
     for level in levels.tolist():
         text = as_text(level).strip()
@@ -65,6 +77,14 @@ def reasons_of(column: pd.Series) -> Texts:
         reasons.append("" if text.lower() in ANSWERED else word)
     # A missing value has the last place.
     return np.array([*reasons, ""])[places]
+
+
+def refuse_unused(columns: Iterable[object], abstained: str | None, penalty: float | None) -> None:
+    """Refuse a penalty without abstentions where a column has the name of these."""
+    if penalty is not None and abstained is None and NAME in columns:
+        steps = ("Give abstained='abstained', or drop it.", "Give --abstained abstained.")
+        got = f"{penalty:g}, and a column 'abstained' that is not used"
+        raise ChoiceError("penalty", got, "abstained= as well", *steps)
 
 
 def answered_rows(rows: Rows, abstained: str | None) -> Rows:

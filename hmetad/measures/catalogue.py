@@ -35,12 +35,19 @@ def numbers_of_trials(counts: xr.DataArray, *, penalty: float | None = None) -> 
     right = by_correct.sel(correct="right", drop=True)
     share = right / total.where(total > 0)
     values = {"trials": total.to_numpy(), "share_right": share.to_numpy()}
-    if NAME in counts.coords or penalty is not None:
-        abstained = counts.coords.get(NAME, xr.zeros_like(total)).broadcast_like(total)
-        sides = (total - right, right, abstained.transpose(*total.dims))
-        wrong, known, silent = (side.to_numpy().astype(float) for side in sides)
-        values |= answer_scores(wrong, known, silent, 1.0 if penalty is None else penalty)
-    return described(total.drop_vars(NAME, errors="ignore"), values)
+    like = total.drop_vars(NAME, errors="ignore")
+    if NAME not in counts.coords and penalty is None:
+        return described(like, values)
+    abstained = counts.coords.get(NAME, xr.zeros_like(total)).broadcast_like(total)
+    sides = (total - right, right, abstained.transpose(*total.dims))
+    wrong, known, silent = (side.to_numpy().astype(float) for side in sides)
+    cost = 1.0 if penalty is None else penalty
+    values |= {"trials": wrong + known + silent, **answer_scores(wrong, known, silent, cost)}
+    if total.dtype.kind in "iu":
+        values["trials"] = values["trials"].astype(total.dtype)
+    found = described(like, values)
+    found["expected_score"].attrs["penalty"] = cost
+    return found
 
 
 def measures_of(

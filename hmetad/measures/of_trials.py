@@ -4,7 +4,7 @@ DataFrame of trials → Dataset (cell), or Dataset (cell, draw). Trials of equal
 into a type-2 table (2, confidences) per cell; draws are such tables of weights.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any, Literal, NamedTuple
@@ -32,6 +32,7 @@ from hmetad.base.notice import (
     with_notices,
 )
 from hmetad.base.results import debiased_names, is_raised_by_chance
+from hmetad.counts.abstained import refuse_unused
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.measures.items import By, Units, repeated_items, repeats_in_cells
@@ -57,7 +58,7 @@ from hmetad.measures.stated_confidence import (
     not_probabilities,
     trials_by_cell,
 )
-from hmetad.rows.tables import TableLike
+from hmetad.rows.tables import TableLike, rows_of
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
@@ -490,8 +491,8 @@ class MergedTrials(NamedTuple):
         return together([cell.measures(cell.weights) for cell in self.cells])
 
     def numbers(self) -> Ints:
-        """Trials of each cell."""
-        return np.array([cell.table.sum() for cell in self.cells])
+        """Trials of each cell, those that were abstained from too."""
+        return np.array([cell.trials for cell in self.cells])
 
     def units(self) -> tuple[Ints, list[Ints], int]:
         """Unit of each trial, places of the trials of each cell, and how many units there are."""
@@ -504,6 +505,7 @@ class MergedTrials(NamedTuple):
 
 def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
     """Trials, and those of each cell by confidence."""
+    refuse_unused(rows_of(graded.trials).columns, graded.abstained, options.penalty)
     by_cell = trials_by_cell(graded)
     forecasts = count_forecasts(by_cell.answered())
     value, table = forecasts.value, forecasts.table
@@ -536,6 +538,15 @@ def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
+def scored(merged: MergedTrials, values: Mapping[str, Placed]) -> xr.Dataset:
+    """Measures by cell, with trials; the expected score says its penalty."""
+    result = merged.by_cell.results({**values, "trials": merged.numbers()}, SECTION)
+    if merged.options.penalty is not None:
+        result["expected_score"].attrs["penalty"] = merged.options.penalty
+        result.attrs["penalty"] = merged.options.penalty
+    return result
+
+
 def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
     """What `measure_trials` returns."""
     values, cells = merged.estimates(), merged.cells
@@ -545,7 +556,7 @@ def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
         numbers = np.array([table.sum(axis=-1) for table in stated])
         lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
         values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
-    result = merged.by_cell.results({**values, "trials": merged.numbers()}, SECTION)
+    result = scored(merged, values)
     result.attrs |= merged.options.attrs(ci_prob)
     said = [*merged.by_cell.found, *repeats_in_cells(merged.graded.trials, merged.graded.by)]
     said += cell_notices(result, merged)
@@ -558,7 +569,7 @@ def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
 
 def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> xr.Dataset:
     """What `resample_trials` returns."""
-    graded, by_cell, cells, options = merged
+    graded, by_cell, cells, _ = merged
     found = [
         together([cell.measures(part) for part in parts])
         for cell, parts in zip(cells, drawn_tables(merged, n, kind, entropy), strict=True)
@@ -571,11 +582,9 @@ def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> x
         mean = ratio(np.where(known, drawn[name], 0).sum(axis=1), known.sum(axis=1))
         drawn[name] = drawn[name] - (mean - estimates[name])[:, None]
     values: dict[str, Placed] = {name: ("draw", x) for name, x in drawn.items()}
-    result = by_cell.results({**values, "trials": merged.numbers()}, SECTION)
-    result = result.assign_coords(draw=np.arange(n))
+    result = scored(merged, values).assign_coords(draw=np.arange(n))
     result = result.assign({name: result[name].assign_attrs(INDEPENDENT) for name in drawn})
     result.attrs |= {"kind": kind, "cluster": by_cell.unit, "n": n, "seed": str(entropy)}
-    result.attrs |= {} if options.penalty is None else {"penalty": options.penalty}
     repeated = repeated_items(graded.trials, by=graded.by, cluster=graded.cluster)
     beside = {
         name: is_beside(drawn[name], result["trials"].copy(data=estimate))
@@ -595,7 +604,7 @@ def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
     Least and greatest of a cell as it is, and with a share of an outcome that may have gone unseen:
     right or wrong trials of the lowest or the highest confidence.
     """
-    number = np.array([cell.trials for cell in merged.cells])
+    number = merged.numbers()
     if merged.by_cell.unit:
         unit, places, _ = merged.units()
         number = np.array([len(np.unique(unit[own])) for own in places])

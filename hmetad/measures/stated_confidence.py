@@ -339,6 +339,9 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
         return whole
     every = told_of_items(trials, item, kept, cell, np.zeros(len(cell)), cells, graded.over)
     whole = whole._replace(silent=silent[kind], of_items=every)
+    # What cells abstain from has its own notice.
+    has_all = not any(one.code == "unequal-items" for one in every[0])
+    found = [one for one in found if not (has_all and one.code == "unequal-items")]
     return whole._replace(found=[*found, *silence_notices(trials[kept], whole, graded)])
 
 

@@ -87,8 +87,9 @@ def test_measures_of_confidence_are_those_of_the_answered_trials():
     found = measure_trials(trials, by="model", abstained="reason")
     kept = trials[trials["reason"].isna()]
     alone = measure_trials(kept, by="model")
-    for name in alone.data_vars:
+    for name in {*alone.data_vars} - {"trials"}:
         np.testing.assert_array_equal(found[name], alone[name])
+    np.testing.assert_allclose(found["trials"] * found["coverage"], alone["trials"])
     own = kept[kept["model"] == "b"]
     area = roc_auc_score(own["correct"], own["confidence"])
     assert found["auroc2"].sel(cell="b").item() == pytest.approx(area, abs=1e-12)
@@ -184,7 +185,7 @@ def test_draws_by_item_have_the_spread_of_a_paired_difference():
 def test_comparisons_know_what_each_measure_was_measured_on():
     trials = answers()
     draws = resample_trials(trials, by="model", abstained="reason", cluster="item", n=20, seed=1)
-    assert "unequal-items" in codes(draws["accuracy"])
+    assert "abstained" in codes(draws["accuracy"])
     assert "abstained" in codes(draws["auroc2"])
     for name in PRESENTED:
         assert not {"unequal-items", "abstained"} & {*codes(draws[name])}
@@ -293,7 +294,7 @@ def test_curves_of_selective_prediction_are_of_confidence_alone():
 def test_the_command_gives_scores_with_intervals_and_says_the_coverage(tmp_path):
     trials = answers(columns=["confidence", "abstained", "forced"])
     trials.to_csv(tmp_path / "answers.csv", index=False)
-    line = "measures answers.csv --by model --correct correct --abstained reason --penalty 2"
+    line = "measures answers.csv --by model --abstained reason --penalty 2"
     said = run(tmp_path, f"{line} --cluster item --json")
     rows = said.answer["rows"]
     expected = measure_trials(trials, by="model", abstained="reason", penalty=2)
@@ -305,3 +306,44 @@ def test_the_command_gives_scores_with_intervals_and_says_the_coverage(tmp_path)
     common = run(tmp_path, f"{line.removesuffix(' --penalty 2')} --common-items --json")
     numbers = {row["trials"] for row in common.answer["rows"]}
     assert numbers == {int((trials["reason"].isna() & (trials["model"] == "b")).sum())}
+
+
+def test_a_penalty_is_said_wherever_a_score_is_compared(tmp_path):
+    answers(columns=["abstained", "forced"]).to_csv(tmp_path / "answers.csv", index=False)
+    line = "measures answers.csv --by model --abstained reason --penalty 4 --cluster item"
+    run(tmp_path, f"{line} --seed 1 --draws 200 -o draws.nc")
+    compare = "compare draws.nc --var expected_score --over model --rope=-0.02,0.02"
+    said = run(tmp_path, f"{compare} --rank --fail-unless 'b better than a' -o page.md")
+    assert said.stdout.count("penalty 4") == 2
+    assert "in expected_score at penalty 4" in said.stderr
+    assert "trials: b 300, a 300" in said.stderr
+    assert run(tmp_path, f"{compare} --json").answer["penalty"] == 4
+    assert "at a penalty of 4" in (tmp_path / "page.md").read_text()
+
+
+def test_a_penalty_without_the_abstentions_of_the_table_is_refused(tmp_path):
+    trials = answers(columns=["reason", "forced"])
+    with pytest.raises(InputError, match=r"penalty: .*Give abstained='abstained'"):
+        measure_trials(trials, by="model", penalty=2)
+    trials.to_csv(tmp_path / "answers.csv", index=False)
+    line = "measures answers.csv --by model --correct correct --penalty 2"
+    assert "Give --abstained abstained" in run(tmp_path, line, status=2).stderr
+    assert (
+        "--penalty"
+        in run(tmp_path, f"{line} --abstained abstained --common-items", status=2).stderr
+    )
+
+
+def test_grades_are_no_reasons():
+    trials = answers().assign(grade=lambda t: t["correct"].map({1: "C", 0: "I"}))
+    with pytest.raises(InputError, match=r"abstained column 'grade': .*got the grades c, i"):
+        measure_trials(trials, by="model", abstained="grade")
+
+
+def test_items_that_only_abstaining_makes_unequal_are_told_once():
+    trials = answers()
+    found = codes(measure_trials(trials, by="model", abstained="reason"))
+    assert "unequal-items" not in found
+    assert "abstained" in found
+    lacking = trials.drop(index=range(250, 300))
+    assert "unequal-items" in codes(measure_trials(lacking, by="model", abstained="reason"))

@@ -275,7 +275,10 @@ def test_abstentions_have_scores_first_and_a_curve_by_penalty(trials, has_confid
     shown = table(report, "coverage")
     assert len(shown.rows) == found.sizes["cell"]
     assert best_of(report)["Expected score"] in answer_of(report)
-    captions = [x.caption for x in report.blocks if getattr(x, "name", "") == "expected-score"]
+    words = next(x for x in report.blocks if getattr(x, "heading", "") == "Score by penalty")
     right = (found["coverage"] * found["accuracy"]).sel(cell=found["set"] == "x")
     first = str(right["model"].values[right.to_numpy().argmax()])
-    assert f"By the estimates {first} scores most up to a penalty of" in captions[0]
+    assert words.paragraphs[1].startswith(
+        f"x: By the estimates {first} scores most up to a penalty"
+    )
+    assert ("Confidence is taken as it is" in page) == has_confidence

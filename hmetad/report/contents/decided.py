@@ -142,6 +142,8 @@ def decision_blocks(
     pooling = f"Contrasts are {pooled}. {SAME_LEVELS}" if pooled else ""
     remarks = tuple(filter(None, (pooling, remark)))
     caption = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
+    penalty = decisions.results.attrs.get("penalty")
+    caption += "" if penalty is None else f" at a penalty of {penalty:g}"
     table = decision_table(decisions, f"{caption}.", name=name)
     ranked = [] if ranks is None else [ranking_table(ranks, name=f"{name}-ranks")]
     if decisions.results["verdict"].size > MOST_CONTRASTS:

@@ -61,6 +61,7 @@ CHOICE = (
     "that tells right from wrong{last}."
 )
 AS_PROBABILITY = ", or for confidence that is read as a probability"
+SCORES = "Which {over} should answer, if an error costs {penalty} and an abstention nothing?"
 ALONE = "How good are the answers, and what does the stated confidence say about them?"
 TABLES = {
     "Answers and abstentions": (
@@ -111,6 +112,7 @@ BEST_ONLY = (
     "about how large a difference is. To judge differences against what is negligible, use "
     "contrast and decide, or hmetad compare with a region of practical equivalence."
 )
+AS_IT_IS = "Confidence is taken as it is: no ratings were made. "
 NO_PROBABILITY = (
     "Confidence is not from 0 to 1 everywhere, so that there are no ECE and Brier score."
 )
@@ -188,7 +190,8 @@ def trials_report(
         name.replace("_", " ").capitalize(): f"{len(set(found.draws[name].values.tolist())):,}"
         for name in coordinates_of_cells(found.draws)
     }
-    meta = {"Answers": f"{int(found.estimates['trials'].sum()):,}", **levels, "Draws": number}
+    of = "Answers" if found.draws.attrs.get("penalty") is None else "Trials"
+    meta = {of: f"{int(found.estimates['trials'].sum()):,}", **levels, "Draws": number}
     penalty = found.draws.attrs.get("penalty")
     meta |= {} if penalty is None else {"Penalty of a wrong answer": f"{penalty:g}"}
     meta["hmetad"] = version("hmetad")
@@ -250,6 +253,9 @@ def question_of(found: Evidence) -> str:
     """Question of the choice, with the uses that the measures at hand answer for."""
     if len(found.first.levels) < 2:
         return ALONE
+    if "auroc2" not in found.draws:
+        penalty = f"{found.draws.attrs['penalty']:g}"
+        return SCORES.format(over=found.over, penalty=penalty)
     uses, last = ("for ", AS_PROBABILITY) if "brier" in found.draws else ("or for ", "")
     return CHOICE.format(over=found.over, uses=uses, last=last)
 
@@ -258,7 +264,7 @@ def scores_by_penalty(found: Evidence) -> list[Block]:
     """Which level scores most at which penalty, in words and as a figure for each stratum."""
     if "expected_score" not in found.draws:
         return []
-    blocks: list[Block] = [Prose("Score by penalty", (SCORED,))]
+    paragraphs, figures = [SCORED], list[Block]()
     names = ["coverage", "effective_reliability"]
     for stratum in found.single[:MOST_FIGURES]:
         draws = xr.Dataset(
@@ -268,12 +274,15 @@ def scores_by_penalty(found: Evidence) -> list[Block]:
         covered, reliable = (stratum.estimates[name] for name in names)
         best = best_by_penalty((covered + reliable) / 2, (covered - reliable) / 2, stratum.levels)
         where = f", {stratum.name}" if stratum.name else ""
-        caption = f"Expected score by the penalty of a wrong answer{where}. {best}"
+        caption = f"Expected score by the penalty of a wrong answer{where}."
+        paragraphs.append(f"{stratum.name}: {best}" if stratum.name else best)
         told = [level for level in found.order if level in stratum.levels][:MOST_CURVES]
         penalty = max(float(found.draws.attrs["penalty"]), 0.1)
+        if (stratum.estimates["expected_score"] < 0).all():
+            paragraphs[-1] += " At the given penalty all scores are below 0: none should answer."
         drawn = curves.expected_score(draws, penalty=penalty, strong=told, ci_prob=found.ci_prob)
-        blocks.append(Figure(caption, caption, drawn.figure, "expected-score"))
-    return blocks
+        figures.append(Figure(caption, f"{caption} {best}", drawn.figure, "expected-score"))
+    return [Prose("Score by penalty", tuple(paragraphs)), *figures]
 
 
 def best_by_penalty(right: NDArray[Any], wrong: NDArray[Any], levels: Sequence[str]) -> str:
@@ -374,10 +383,13 @@ def interval_tables(found: Evidence) -> list[Block]:
     blocks: list[Block] = []
     several = len(found.single) > 1
     for caption, names in TABLES.items():
-        # Without abstentions accuracy stands in the next table.
+        # Accuracy stands in one table: the first with abstentions, else the next.
         if "coverage" in names and "coverage" not in found.draws:
             continue
-        shown = {x: heading(x, "measure_trials") for x in names if x in found.draws}
+        done = {"accuracy"} if "coverage" in found.draws and "coverage" not in names else set[str]()
+        shown = {
+            x: heading(x, "measure_trials") for x in names if x in found.draws and x not in done
+        }
         if not shown:
             continue
         rows: list[tuple[Cell, ...]] = []
@@ -409,14 +421,15 @@ def method(found: Evidence, command: str) -> tuple[str, ...]:
     are_apart = any(one.code == "different-items" for one in notices(found.draws))
     how = PAIRED if "coverage" in attrs or not are_apart else NOT_PAIRED
     said = OF_ECE.format(bins=found.estimates.attrs["bins"]) if has_ece else NO_PROBABILITY
+    said = said if "auroc2" in found.draws else ""
     return (
-        "Confidence is taken as it is: no ratings were made. All measures were computed again in "
+        f"{AS_IT_IS if 'auroc2' in found.draws else ''}All measures were computed again in "
         f"each of {attrs['n']:,} draws of the data, {KINDS[attrs['kind']]}, seed {attrs['seed']}. "
         f"{how.format(unit=unit) if unit else SINGLE}",
         "Accuracy, as all measures here, is that of answers with a confidence."
         if "expected_score" not in found.draws
         else "Accuracy is that of the trials that were answered; coverage and scores are of all.",
-        f"Intervals are the quantiles of the draws. {said}",
+        f"Intervals are the quantiles of the draws. {said}".strip(),
         BEST_ONLY,
         *([f"To run it again: {command}"] if command else []),
     )
