@@ -393,14 +393,9 @@ def models(asked: PrintOptions) -> None:
     hmetad models --json | jq '.rows[].model'
     """
     specs = map(hmetad.load_model, hmetad.bayes.card_names())
+    texts = ("title", "question", "reference")
     cards = [
-        {
-            "model": spec.name,
-            "title": spec.title,
-            "question": spec.question,
-            "reference": spec.reference,
-            "formula": dict(spec.formula),
-        }
+        {"model": spec.name, **{x: getattr(spec, x) for x in texts}, "formula": dict(spec.formula)}
         for spec in specs
     ]
     asked.give(Answer((Listing(cards, CARDS),)))

@@ -160,8 +160,8 @@ def by_difficulty(
         steps = (f"{step}counts.sel(...).", f"{step}omit the other rows of the file.")
         raise ChoiceError("counts", got, "one cell for each", *steps)
     level, group = None if difficulty is None else quote(difficulty), quote(subject)
-    names = [p.name for p in spec.record.parameters if p.has_formula]
-    has_people, formula = cells[subject].nunique() > 1, dict[str, str]()
+    names, formula = spec.formula_parameters, dict[str, str]()
+    has_people = cells[subject].nunique() > 1
     if pooled and has_people:
         formula = dict.fromkeys(names, f"1 + (1 | {group})")
         if level:

@@ -177,8 +177,8 @@ class Study:
 
     def text_of(self, term: Term) -> str:
         """A term as formulas have it."""
-        functions = {name: "scale" if self.roles[name] == "predictors" else "S" for name in term}
-        return "*".join(f"{function}({quote(name)})" for name, function in functions.items())
+        scaled = {name for name in term if self.roles[name] == "predictors"}
+        return "*".join(f"{'scale' if x in scaled else 'S'}({quote(x)})" for x in term)
 
     @cached_property
     def model(self) -> ModelSpec:

@@ -33,6 +33,7 @@ REFUSED = {
     "compare fit.nc --rope=-1,1 --kind log_ratio": f"--kind {IDLE}",
     "fit nofile.csv": "In that folder: ",
     "fit trials.csv --formula a --formula b": "--formula",
+    "fit trials.csv --by model --model group --conditions tusk": "--by or --conditions",
     "fit trials.csv --quantiles 4 --quantiles-within modl": "--quantiles-within: .*got 'modl'",
     "fit trials.csv --quantiles-within model": f"--quantiles-within {IDLE}",
     "fit trials.csv -o fit.csv": "a name that ends in .nc",
