@@ -61,13 +61,13 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1471,
+    "base": 1674,
     "bayes": 5900,
-    "commands": 2743,
+    "commands": 2738,
     "compare": 2076,
     "counts": 3631,
     "likelihood": 3836,
-    "logs": 2812,
+    "logs": 2609,
     "measures": 2945,
     "mle": 2407,
     "plots": 1762,
