@@ -61,13 +61,13 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1674,
+    "base": 1471,
     "bayes": 5900,
     "commands": 2738,
     "compare": 2076,
     "counts": 3631,
     "likelihood": 3836,
-    "logs": 2609,
+    "logs": 2812,
     "measures": 2945,
     "mle": 2407,
     "plots": 1762,
