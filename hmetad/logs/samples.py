@@ -282,7 +282,11 @@ def trial_frame(
     for name in dict.fromkeys(name for one in trials for name in one.scores):
         frame[name] = typed([one.scores.get(name) for one in trials])
     silent = [ABSTAINED in one.reasons for one in trials]
-    frame = frame.assign(**({ABSTAINED: silent} if any(silent) else {}))
+    known = {**(form.grades or {}), **(choices.grades or {})}
+    # Where all scores are columns, none says what was abstained from.
+    is_graded = not trials or not all(one.scores for one in trials)
+    if any(silent) or (ABSTAINED in known.values() and is_graded):
+        frame[ABSTAINED] = silent
     found += silence_notices(silent)
     if len(frame) and (not form.text or choices.wording is None):
         of_two = (one is not None and len(one) == 2 for one in frame["option_probabilities"])

@@ -126,7 +126,10 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
         grades = [verdict(score, *rule) for score in scores]
         correct = pd.Series([grade for grade, _ in grades], trials.index, dtype="boolean")
         silent = [why == ABSTAINED for _, why in grades]
-        trials = trials.assign(correct=correct, **({ABSTAINED: silent} if any(silent) else {}))
+        trials = trials.assign(correct=correct)
+        is_named = ABSTAINED in (choices.grades or {}).values() and ABSTAINED not in trials
+        if any(silent) or is_named:
+            trials[ABSTAINED] = silent
         missing = [*missing, *silence_notices(silent)]
         whys = (f"correct: {why}" for _, why in grades if why not in ("", ABSTAINED))
         attrs["rejected"] = dict(Counter(whys))

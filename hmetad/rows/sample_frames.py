@@ -90,8 +90,9 @@ def trials_of(
     -------
     DataFrame
         The columns of the frame and ``model``, ``item`` (text) and ``correct`` (missing for partial
-        credit and without a grade); if there are values, also ``task``, ``epoch``, ``confidence``
-        and ``abstained`` (the reason, such as "no answer"; missing for other trials). Attrs:
+        credit and without a grade); if there are values, also ``task``, ``epoch`` and
+        ``confidence``; of Inspect and Every Eval Ever also ``abstained`` (the reason, such as
+        "no answer"; missing for other trials, which may be all). Attrs:
         ``rejected`` (samples without a grade, per reason), and ``notices``, of which one names
         the columns that were read.
 
@@ -181,7 +182,9 @@ def graded_trials(
     values = {new: frame[old] for new, old in names.items()}
     values |= {"item": values["item"].astype(str)}
     values |= {"correct": grades.astype("boolean") if are_truths else grades}
-    values |= {"abstained": reasons} if reasons.notna().any() else {}
+    # The column is there where nobody abstained too: programs name it before they see a log.
+    if tool != "uqlm" or reasons.notna().any():
+        values["abstained"] = reasons
     read = f"correct from {source!r}"
     place = next((name for name, found in places.items() if found.notna().any()), None)
     if place is not None:

@@ -15,6 +15,7 @@ from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_correct
 from hmetad.counts.noticed import frame_notices
 from hmetad.logs.inspect_ai import read_inspect
+from hmetad.measures.of_trials import measure_trials
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "house/one"}}
 
@@ -100,7 +101,15 @@ def test_no_answer_is_an_abstention_and_so_is_a_grade_that_is_said_to_be(write):
     assert "abstained" in [one.code for one in frame_notices(trials)]
     both = read_inspect(path, grades={"p": "abstained"})
     assert both["abstained"].tolist() == [False, True, True]
-    assert "abstained" not in read_inspect(write([sample()]))
+
+
+def test_the_column_of_abstentions_is_there_where_nobody_abstained(write):
+    trials = read_inspect(write([sample(1), sample(2, value="I")]), field="confidence")
+    assert trials["abstained"].tolist() == [False, False]
+    assert measure_trials(trials, abstained="abstained")["coverage"].item() == 1
+    assert "abstained" not in [one.code for one in frame_notices(trials)]
+    # No score of several says what was abstained from.
+    assert "abstained" not in read_inspect(write([sample()]), scorer="all")
 
 
 def test_a_sample_that_failed_is_kept_without_a_score(write):

@@ -52,6 +52,13 @@ def test_a_table_is_read_renamed_and_parsed(tmp_path):
     assert trials.attrs["examples"][0]["said"] == "?"
 
 
+@pytest.mark.parametrize(("own", "expected"), [("abstained", ["no idea", "no"]), ("why", [0, 0])])
+def test_a_grade_that_means_abstained_adds_the_column_where_no_row_has_it(own, expected, tmp_path):
+    (tmp_path / "t.csv").write_text(f"correct,{own}\n1,no idea\n-1,no\n", encoding="utf-8")
+    grades = {"1": True, "-1": False, "0": "abstained"}
+    assert read_trials(tmp_path / "t.csv", grades=grades)["abstained"].tolist() == expected
+
+
 @pytest.mark.parametrize(("column", "named"), [("model", "of small"), ("item", "of the table")])
 def test_a_scale_that_spoils_numbers_from_0_to_1_is_refused(tmp_path, column, named):
     rows = {column: ["small"] * 12 + ["large"] * 12, "correct": [1, 0] * 12}

@@ -83,6 +83,14 @@ def test_a_frame_goes_in_as_it_is(inspect_frame):
     assert codes[0] == "samples-read"
 
 
+def test_nobody_abstained_is_a_coverage_of_all(inspect_frame):
+    frame = inspect_frame.iloc[:2].drop(columns="limit")
+    assert trials_of(frame)["abstained"].tolist() == [None, None]
+    for table in (frame, instances("acc")):
+        measured = hmetad.measures.measure_trials(table, abstained="abstained", penalty=2)
+        assert measured["coverage"].item() == 1
+
+
 def test_a_frame_with_a_choice_stays_as_it_is(inspect_frame):
     frame = inspect_frame.assign(score_human=["C", "I"] * 6, own=[1, 0] * 6, abstained=[0, 1] * 6)
     named = {"correct": "own", "confidence": "metadata_confidence"}
@@ -182,5 +190,5 @@ def test_headline_scores_of_the_evaluation_are_no_scorers(inspect_frame):
 
 def test_half_failed_is_read_where_the_user_says_how(inspect_frame):
     frame = inspect_frame.assign(error="boom")
-    assert "abstained" not in trials_of(frame, failed="missing")
+    assert trials_of(frame, failed="missing")["abstained"].isna().all()
     assert trials_of(frame, failed="abstained")["abstained"].tolist() == ["error"] * 12
