@@ -269,8 +269,9 @@ def in_cells(rows: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     keys = list(range(cells.shape[1]))
     if not keys:
         return rows.assign(cell=0)
-    numbered = cells.set_axis(keys, axis=1).assign(cell=np.arange(len(cells)))
-    return rows.merge(numbered, on=keys)
+    # Numbers of options are numbers in cells, also where the file has them as text.
+    alike = cells.set_axis(keys, axis=1).astype({key: rows[key].dtype for key in keys})
+    return rows.merge(alike.assign(cell=np.arange(len(cells))), on=keys)
 
 
 def groups_alike(shown: NDArray[np.bool_]) -> list[list[int]]:

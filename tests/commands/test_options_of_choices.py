@@ -45,6 +45,14 @@ def test_measures_of_right_and_wrong_have_m(choices, options):
     assert "M-ratio" in run(choices, f"measures right.csv --by model --options {options}").stdout
 
 
+def test_items_are_found_where_a_file_has_numbers_of_options_as_text(choices):
+    trials = pd.read_csv(choices / "right.csv")
+    items = np.arange(len(trials)) % 100
+    trials.assign(item=items, time=np.arange(len(trials)) // 100).to_csv(choices / "items.csv")
+    answer = run(choices, "measures items.csv --by model --options number --json").answer
+    assert "mixed-items" in {one["code"] for one in answer["notices"]}
+
+
 @pytest.mark.parametrize("options", ["3", "A,B,C"])
 def test_letters_make_the_full_table(choices, options):
     rows = run(choices, f"measures letters.csv --options {options} --json").answer["rows"]
