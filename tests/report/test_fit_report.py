@@ -234,13 +234,15 @@ def test_numbers_of_the_paragraph_are_those_of_the_decisions_and_of_the_sampling
 
 @pytest.fixture(scope="module")
 def of_people():
-    """Twelve people, of whom one has confidence that runs backward; of two trials no rating."""
+    """Twelve people, one with confidence that runs backward; 2 trials unrated, 40 unanswered."""
     who = {"subject": [f"p{i:02d}" for i in range(12)], "group": ["x", "y"] * 6}
     m_ratio = [0.8] * 11 + [-0.6]
     trials = hmetad.simulate_trials([1.5] * 12, m_ratio=m_ratio, trials=300, coords=who, seed=1)
     trials = trials.astype({"confidence": float})
     trials.loc[[0, 5], "confidence"] = np.nan
-    counts = hmetad.count_trials(trials, by=["subject", "group"], ratings=4)
+    trials = trials.loc[[*trials.index, *range(40)]].reset_index(drop=True)
+    trials["idk"] = trials.index >= 3600
+    counts = hmetad.count_trials(trials, by=["subject", "group"], ratings=4, abstained="idk")
     return {n: hmetad.fit(counts, "group", draws=n, **QUIET) for n in (1000, 50)}
 
 
@@ -260,6 +262,7 @@ def test_people_rows_left_out_and_low_m_are_counted(of_people):
     text = results_paragraph(of_people[1000], labels={"subject": "Person"})
     assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
     assert "2 of 3,600 rows dropped for a missing value, in confidence (2)." in text
+    assert "40 of 3,638 trials were abstained from (" in text
     assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
     assert "M was not judged in 1 of 12 cells: M ≤ 0 in p11 | y." in text
     assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')}: " in text

@@ -38,7 +38,7 @@ PEOPLE = dict.fromkeys(
     ("subject", "participant", "person", "observer", "subject_id", "participant_id"), "people"
 )
 OF_SAMPLING = ("divergences", "rhat", "ess", "one-chain", "pareto-k")
-LEFT_OUT = ("rows-dropped", "confidence-missing", "abstained-left-out")
+LEFT_OUT = ("rows-dropped", "confidence-missing", "abstained")
 ESS = (("ess_bulk", "bulk"), ("ess_tail", "tails"))
 VERDICTS = {
     "different": "the interval lies outside the region of practical equivalence",
