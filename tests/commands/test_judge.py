@@ -66,12 +66,14 @@ def test_judges_are_compared_with_one_and_draws_are_those_of_compare(outputs):
 
 
 def test_the_page_answers_first(outputs):
-    run(outputs, f"{ASK} --score score {RATES} --against old --rope=-1,1 --seed 1 -o page.md")
+    ropes = "--rope=-1,1 --rate-rope=-0.05,0.05"
+    run(outputs, f"{ASK} --score score {RATES} --against old {ropes} --seed 1 -o page.md")
     text = (outputs / "page.md").read_text()
     first = text.split("## Answer")[1].split("\n\n")[1]
     assert first.startswith(
         "Verdicts of new tell good outputs from bad ones as well as those of old"
     )
+    assert "Pass rate of new minus the pass rate of old: " in first
     assert "Pass rate: 0." in text
     assert "R² of the ratings" in text
     assert text.count("less than half of the variance of the labels") == 1

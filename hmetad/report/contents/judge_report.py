@@ -184,7 +184,7 @@ def pair_sentences(decisions: Mapping[str, Decisions]) -> list[str]:
         if "pass_rate" in tables:
             rate = tables["pass_rate"][k]
             size = interval_cell([rate["mean"], rate["lower"], rate["upper"]], "+z.2f")
-            pair = f"{rate['left']} less that of {rate['right']}"
+            pair = f"{rate['left']} minus the pass rate of {rate['right']}"
             sentences[-1] += f" Pass rate of {pair}: {size}, {rate['verdict']}."
     return sentences
 
