@@ -6,8 +6,6 @@ Source: inspect-ai 0.3.285.
 """
 
 from collections.abc import Callable, Mapping
-from logging import getLogger
-from math import nan
 from typing import Any, Literal
 
 import pandas as pd
@@ -16,15 +14,13 @@ from inspect_ai.analysis import Column, EvalModel, EvalTask, SampleScores, Sampl
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
-from hmetad.base.errors import InputError
 from hmetad.logs.inspect_ai import letter_values
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.statements import as_number, stated_wording
 from hmetad.logs.trials import verdict
 from hmetad.rows.sample_frames import GRADES, WITHHELD
-from hmetad.tool_metrics import metric_of, stated_confidence
+from hmetad.tool_metrics import metric_of, refuse_unknown, stated_confidence
 
-LOGGER = getLogger(__name__)
 # Metadata of a score: what a scorer of this module adds.
 CONFIDENCE, UNREAD, TARGET, OPTIONS = "confidence", "confidence_unread", "target", "options"
 
@@ -33,15 +29,10 @@ def metric_named(name: str) -> Callable[..., Metric]:
     """Metric of this package, registered with Inspect, of the scores of all samples and epochs."""
 
     def create(**options: float) -> Metric:
+        refuse_unknown(name, options)
+
         def compute(scores: list[SampleScore]) -> scoring.Value:
-            if not scores:
-                return nan
-            try:
-                return metric_of(name, trials_of_scores(scores), **options)
-            except InputError as error:
-                # The evaluation is paid for: its log is written without this number.
-                LOGGER.warning("hmetad/%s is not a number: %s", name, error)
-                return nan
+            return metric_of(name, trials_of_scores(scores), **options)
 
         return compute
 
@@ -136,6 +127,8 @@ def trials_of_scores(scores: list[SampleScore]) -> pd.DataFrame:
                 OPTIONS: own.get(OPTIONS),
             }
         )
+    if not rows:
+        return pd.DataFrame()
     trials = pd.DataFrame(rows).astype({"correct": "boolean"})
     if any(isinstance(one, str) for one in trials["confidence"]):
         trials["confidence"] = parse_confidence(trials["confidence"])["confidence"]

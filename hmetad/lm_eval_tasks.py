@@ -14,7 +14,7 @@ from hmetad.logs.answer_options import option_confidence
 from hmetad.logs.inspect_ai import LETTERS
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import compile_pattern, fold_word, in_pattern, stated_wording
-from hmetad.tool_metrics import metric_of, stated_confidence
+from hmetad.tool_metrics import metric_of, refuse_unknown, stated_confidence
 
 type Results = Callable[[Mapping[str, Any], Sequence[Any]], dict[str, Any]]
 
@@ -24,6 +24,9 @@ USUAL = ("auroc2", "ece_debiased", "brier")
 def aggregation_named(name: str, **options: float) -> Callable[[Sequence[Mapping[str, Any]]], Any]:
     """Aggregation of the harness: a metric of what `choice_results` or `stated_results` gave.
 
+    It is NaN, with a warning, if the metric cannot be computed; an unknown name is an error at
+    once.
+
     Examples
     --------
     >>> item = {"correct": True, "confidence": 0.9, "abstained": None}
@@ -31,6 +34,7 @@ def aggregation_named(name: str, **options: float) -> Callable[[Sequence[Mapping
     >>> aggregation_named("expected_score", penalty=2.0)([item, item, *errors])
     -0.5
     """
+    refuse_unknown(name, options)
 
     def aggregate(items: Sequence[Mapping[str, Any]]) -> Any:
         return metric_of(name, pd.DataFrame([*items]), **options)

@@ -1,27 +1,57 @@
 """One number of trials, by the name of a metric inside an evaluation tool.
 
-Name and DataFrame of trials → number, or a number for each answer option.
+Name and DataFrame of trials → number, or a number for each answer option; NaN and a warning where
+there is none, for the evaluation is paid for.
 """
 
+from collections.abc import Iterable
+from logging import getLogger
 from math import nan
 from typing import Any
 
 import pandas as pd
 
 import hmetad
+from hmetad.base.errors import InputError, UnknownError, nearest
+from hmetad.base.results import names_of
 from hmetad.logs.inspect_ai import LETTERS
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Wording, fold_word, read_statement
 
 OF_ABSTENTIONS = ("coverage", "expected_score")
 OF_CHOICES = ("dprime", "criterion", "m_ratio")
+# Measures of trials that need more than correct and confidence.
+OF_MORE = ("selective_accuracy", "tolerated_coverage", "effective_reliability", "forced_accuracy",
+           "abstain_accuracy", "abstention_dprime", "abstention_c")  # fmt: skip
 # Ratings of confidence, by its quantiles, for metrics that need ratings.
 RATINGS = 4
 OPEN_SCALE = "a bare number, whose scale is open (scale=)"
+LOGGER = getLogger(__name__)
+# Metrics and kinds of errors of which a warning was given: tools compute metrics again and again.
+WARNED: set[tuple[str, str]] = set()
+
+
+def refuse_unknown(name: str, options: Iterable[str] = ()) -> None:
+    """Refuse a metric, or an option of one, that does not exist, before an evaluation begins.
+
+    Examples
+    --------
+    >>> refuse_unknown("auroc")
+    Traceback (most recent call last):
+    hmetad.InputError: metric: Did you mean 'auroc2'? Expected a metric, got 'auroc'.
+    """
+    of_trials = (one for one in names_of("measure_trials") if one not in OF_MORE)
+    known = [*OF_ABSTENTIONS, *OF_CHOICES, "meta_i", *of_trials]
+    if name not in known:
+        raise UnknownError("metric", repr(name), "a metric", nearest(name, known))
+    for option in options:
+        if (name, option) != ("expected_score", "penalty"):
+            got = f"an option of {name!r}"
+            raise UnknownError(option, got, "no option but penalty, of 'expected_score'")
 
 
 def metric_of(name: str, trials: pd.DataFrame, **options: Any) -> float | dict[str, float]:
-    """A metric of trials; NaN if no trial has what it needs.
+    """A metric of trials; NaN if no trial has what it needs, or, with a warning, for an error.
 
     Parameters
     ----------
@@ -39,17 +69,25 @@ def metric_of(name: str, trials: pd.DataFrame, **options: Any) -> float | dict[s
     float or dict of str to float
         The number; for the criterion of more than two options the bias of each.
 
-    Raises
-    ------
-    InputError
-        If the trials cannot be measured.
-
     Examples
     --------
     >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})
     >>> metric_of("auroc2", trials)
     0.875
     """
+    if trials.empty:
+        return nan
+    try:
+        return measured(name, trials, **options)
+    except InputError as error:
+        if (name, error.code) not in WARNED:
+            WARNED.add((name, error.code))
+            LOGGER.warning("hmetad: %s is not a number: %s", name, error)
+        return nan
+
+
+def measured(name: str, trials: pd.DataFrame, **options: Any) -> float | dict[str, float]:
+    """A metric of trials, or the error that says why they cannot be measured."""
     if name in OF_ABSTENTIONS:
         found = hmetad.measures.measure_trials(trials, abstained="abstained", **options)
         return float(found[name].item())

@@ -67,7 +67,7 @@ MOST_LINES = {
     "compare": 2076,
     "counts": 3631,
     "likelihood": 3836,
-    "logs": 2818,
+    "logs": 2839,
     "measures": 2945,
     "mle": 2407,
     "plots": 1762,

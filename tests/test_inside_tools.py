@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hmetad
-from hmetad.lm_eval_tasks import auroc2, choice_results, coverage, stated_results
+from hmetad.lm_eval_tasks import aggregation_named, auroc2, choice_results, coverage, stated_results
 from hmetad.tool_metrics import metric_of, stated_confidence
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +96,30 @@ def test_abstentions_count_for_coverage_and_not_as_errors():
 def test_without_confidence_or_targets_a_metric_is_nan(name):
     trials = choices_of(2).assign(confidence=None, target=None)
     assert math.isnan(metric_of(name, trials))
+
+
+@pytest.mark.filterwarnings("ignore:Equal or too few values")
+def test_a_metric_that_cannot_be_computed_is_nan_and_warns_once(caplog, monkeypatch):
+    monkeypatch.setattr("hmetad.tool_metrics.WARNED", set())
+    m_ratio = aggregation_named("m_ratio")
+    assert math.isnan(m_ratio([]))
+    items = choices_of(2).assign(confidence=0.8).to_dict("records")
+    assert all(math.isnan(m_ratio(items)) for _ in range(2))
+    (warning,) = (one for one in caplog.records if "m_ratio" in one.getMessage())
+    assert "one rating" in warning.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("auroc", {}, "'auroc2'"),
+        ("selective_accuracy", {}, "metric"),
+        ("auroc2", {"penalty": 2.0}, "penalty"),
+    ],
+)
+def test_an_unknown_metric_is_refused_when_the_task_is_loaded(name, options, says):
+    with pytest.raises(hmetad.InputError, match=says):
+        aggregation_named(name, **options)
 
 
 def test_the_scale_of_a_bare_number_is_not_guessed():
