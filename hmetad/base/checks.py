@@ -115,6 +115,7 @@ seed_or_none = check_that(is_seed, "None or a whole number of at least 0")
 share_or_none = check_that(
     lambda x: x is None or (is_number(x) and 0 < x <= 1), "None or a share above 0 and up to 1"
 )
+cost = check_that(lambda x: is_number(x) and 0 <= x < np.inf, "a finite number ≥ 0")
 cost_or_none = check_that(
     lambda x: x is None or (is_number(x) and 0 <= x < np.inf), "None or a finite number ≥ 0"
 )

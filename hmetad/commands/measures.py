@@ -14,6 +14,7 @@ import typer
 import hmetad
 from hmetad.base.errors import ColumnError, OutputError
 from hmetad.base.lazy import import_on_call
+from hmetad.base.notice import first_few
 from hmetad.base.results import results
 from hmetad.commands.answer import (
     DATA_FILES,
@@ -212,16 +213,27 @@ def measures(options: MeasuresOptions) -> None:
     asked = requested(options)
     options.refuse_idle(**needs_of_options(asked))
     if options.common_items:
-        shared = {**asked.compared, **asked.answered, "item": options.cluster}
-        table = hmetad.measures.common_items(**shared)
-        none = {} if options.abstained is None else {options.abstained: 0}
-        asked = replace(asked, table=table.assign(**none))
+        asked = replace(asked, table=common_table(asked))
     if options.suffix == DRAWS_FILE and not asked.has_draws:
         got = f"{str(options.output)!r} without --interval"
         raise OutputError("--output", got, "draws", "Add --interval.")
     measured = measured_exactly(asked) if asked.is_exact else measured_counts(asked)
     answer = measures_answer(asked, measured)
     options.deliver(answer, written, partial(save, asked=asked, measured=measured))
+
+
+def common_table(asked: Request) -> "pd.DataFrame":
+    """Trials of the items that all levels answered, none of which was abstained from."""
+    options, over = asked.options, asked.options.over or next(iter(asked.trials.by), None)
+    shared = {**asked.compared, **asked.answered, "item": options.cluster}
+    table: pd.DataFrame = hmetad.measures.common_items(**shared)
+    levels = asked.trials.rows.distinct([str(over)])[0][over].dropna()
+    lost = sorted({*map(str, levels)} - {*map(str, table[over])})
+    if lost:
+        step = "Exclude it, or omit --common-items."
+        got = f"{first_few(lost, ', ')} answered nothing"
+        raise ColumnError("--common-items", got, "levels that all answered some items", step)
+    return table.assign(**({} if options.abstained is None else {options.abstained: 0}))
 
 
 def requested(options: MeasuresOptions) -> Request:
@@ -256,14 +268,13 @@ def needs_of_options(asked: Request) -> dict[str, str]:
     of_stimulus = "without --correct" if options.correct is not None else ""
     lacks_d = of_stimulus and not options.options
     counts_all = options.missing == "drop"
+    of_forced = "with --abstained, --correct and confidence as numbers"
     exact = "with confidence as numbers and --correct, without --quantiles and --ratings"
     return {
         "missing": "" if asked.is_exact or counts_all else exact,
         "common_items": "" if counts_all else "without --missing wrong",
         "penalty": "without --common-items" if options.common_items else "",
-        "forced_correct": ""
-        if asked.is_exact and options.abstained
-        else f"{exact}, and --abstained",
+        "forced_correct": "" if asked.is_exact and options.abstained else of_forced,
         "meta_d": "with --options, the number of options, or with a stimulus" if lacks_d else "",
         **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(OF_STIMULUS, of_stimulus),

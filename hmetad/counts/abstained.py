@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.base.errors import ChoiceError, ColumnError, TooFewError
+from hmetad.base.errors import ChoiceError, ColumnError, TakenError, TooFewError
 from hmetad.base.notice import Notice, first_few, notice_of
 from hmetad.base.notice_registry import limit
 from hmetad.base.untrusted import read_attr
@@ -25,14 +25,14 @@ from hmetad.counts.columns import (
 )
 from hmetad.counts.tables import cell_labels
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.queries import Rows, Tally
+from hmetad.rows.queries import Rows, Tally, plain_value
 
 type Ints = NDArray[np.int64]
 type Texts = NDArray[np.str_]
 
-# What the column says of a trial that was answered, and of one that was not, without a reason.
-ANSWERED = ("", "0", "0.0", "false", "no", "none", "answered")
-ABSTAINED = ("1", "1.0", "true", "yes", "abstained")
+# What the column says of a trial that was answered, but for 0, and of one that was not, but for 1.
+ANSWERED = ("", "false", "f", "no", "n", "none", "na", "n/a", "nan", "null", "-", ".", "answered")
+ABSTAINED = ("true", "t", "yes", "y", "abstained")
 # Grades of answers, which are no reasons, and what to do with one that means an abstention.
 GRADES = frozenset({"c", "i", "p", "correct", "incorrect", "right", "wrong"})
 OF_GRADES = (
@@ -40,9 +40,12 @@ OF_GRADES = (
     "Say which grade it is, in the column of grades: hmetad import table FILE --columns "
     "correct=grade --grades C=true,I=false,N=abstained -o trials.csv.",
 )
-# Coordinate of count tables: trials of a cell that were abstained from.
+# Coordinate of count tables: trials of a cell that were abstained from. It is no factor, whose
+# levels are compared, and no column of the user's that has this name.
 NAME = "abstained"
-REASON = "reason"
+ATTRS = {"role": "covariate", "abstentions": 1}
+# Column of reasons, under a name that nobody gives.
+REASON = "\x1freason"
 
 
 def reasons_of(column: pd.Series) -> Texts:
@@ -61,22 +64,27 @@ def reasons_of(column: pd.Series) -> Texts:
     ['', 'refused', '']
     """
     places, levels = pd.factorize(column)
-    words = {level.strip().lower() for level in levels if isinstance(level, str)}
-    if len(words & GRADES) > 1:
-        got = f"the grades {first_few(sorted(words & GRADES), ', ')}"
+    values = [plain_value(level) for level in levels.tolist()]
+    grades = sorted({value for value in values if isinstance(value, str)} & GRADES)
+    argument = f"abstained column {column.name!r}"
+    if grades:
+        got = f"the grades {first_few(grades, ', ')}"
         allowed = "true or false, or reasons why trials were not answered"
-        raise ChoiceError(f"abstained column {column.name!r}", got, allowed, *OF_GRADES)
+        raise ChoiceError(argument, got, allowed, *OF_GRADES)
     reasons = []
-    for level in levels.tolist():
-        text = as_text(level).strip()
-        is_known = text.lower() in (*ANSWERED, *ABSTAINED)
-        if not isinstance(level, str) and not is_known:
-            got, allowed = repr(level), "True or False, 1 or 0, or reasons in words"
-            raise ChoiceError(f"abstained column {column.name!r}", got, allowed)
-        word = "abstained" if text.lower() in ABSTAINED else text
-        reasons.append("" if text.lower() in ANSWERED else word)
+    for level, value in zip(levels.tolist(), values, strict=True):
+        if isinstance(value, float) and value not in (0, 1):
+            raise ChoiceError(argument, repr(level), "True or False, 1 or 0, or reasons in words")
+        word = "abstained" if value == 1 or value in ABSTAINED else as_text(level).strip()
+        reasons.append("" if value == 0 or value in ANSWERED else word)
     # A missing value has the last place.
     return np.array([*reasons, ""])[places]
+
+
+def abstentions_of(counts: xr.DataArray) -> xr.DataArray | None:
+    """Trials of each cell that were abstained from, if the table carries them."""
+    found = counts.coords.get(NAME)
+    return found if found is not None and "abstentions" in found.attrs else None
 
 
 def refuse_unused(columns: Iterable[object], abstained: str | None, penalty: float | None) -> None:
@@ -84,7 +92,7 @@ def refuse_unused(columns: Iterable[object], abstained: str | None, penalty: flo
     if penalty is not None and abstained is None and NAME in columns:
         steps = ("Give abstained='abstained', or drop it.", "Give --abstained abstained.")
         got = f"{penalty:g}, and a column 'abstained' that is not used"
-        raise ChoiceError("penalty", got, "abstained= as well", *steps)
+        raise ChoiceError("penalty", got, "a penalty with the column of abstentions", *steps)
 
 
 def answered_rows(rows: Rows, abstained: str | None) -> Rows:
@@ -106,9 +114,12 @@ def answered_trials(trials: Trials, abstained: str | None) -> Trials:
     if abstained in trials.used:
         step = "Name a column that only says whether trials were answered."
         raise ColumnError("abstained", repr(abstained), "a column without another role", step)
+    if NAME in [*trials.by, *trials.covariates]:
+        step = "Rename the column 'abstained'."
+        raise TakenError("by", "'abstained'", "another name", step)
     groups, n = trials.rows.distinct([*trials.by, *trials.covariates, abstained], trials.n)
     reason = reasons_of(groups.pop(abstained))
-    is_silent = (reason != "") & groups.notna().all(axis=1).to_numpy()
+    is_silent = reason != ""
     if not (reason == "").any():
         got = f"abstentions in all {int(n.sum()):,} trials"
         raise TooFewError(f"abstained column {abstained!r}", got, "at least one answered trial")
@@ -120,7 +131,7 @@ def with_silent_rows(groups: pd.DataFrame, n: Ints, trials: Trials) -> tuple[pd.
     """Distinct answered rows, then one for each group and reason of the others, of no trial."""
     if trials.silent is None:
         return groups, n
-    silent = trials.silent[0].drop(columns=REASON).reset_index(drop=True)
+    silent = trials.silent[0].drop(columns=REASON).dropna().reset_index(drop=True)
     like = groups.iloc[np.zeros(len(silent), dtype=int)].reset_index(drop=True)
     both = pd.concat([groups, like.assign(**silent)], ignore_index=True)
     return both, np.append(n, np.zeros(len(silent), dtype=np.int64))
@@ -128,21 +139,22 @@ def with_silent_rows(groups: pd.DataFrame, n: Ints, trials: Trials) -> tuple[pd.
 
 def folded(counts: xr.DataArray) -> xr.DataArray:
     """Table whose abstentions, if it carries any, are one more rating of its first outcome."""
-    if NAME not in counts.coords:
+    abstained = abstentions_of(counts)
+    if abstained is None:
         return counts
     like = counts.isel(rating=[-1])
     first = xr.zeros_like(like[0], dtype=np.int64).compute()
     first[(0,) * first.ndim] = 1
-    table = xr.concat([counts, like * 0 + first * counts[NAME]], "rating")
+    table = xr.concat([counts, like * 0 + first * abstained], "rating")
     return table.transpose(*counts.dims)
 
 
 def unfolded(values: NDArray[Any], coords: Mapping[Any, Any], dims: Sequence[Any]) -> xr.DataArray:
     """Drawn tables (cell, draw, ...) with these coords, of values drawn of `folded` ones."""
     known = dict(coords)
-    if NAME in known:
-        known[NAME] = ("cell", "draw"), values[..., -1].sum(axis=tuple(range(2, values.ndim - 1)))
-        values = values[..., :-1]
+    if values.shape[-1] > len(known["rating"]):
+        silent = values[..., -1].sum(axis=tuple(range(2, values.ndim - 1)))
+        known[NAME], values = (("cell", "draw"), silent, ATTRS), values[..., :-1]
     return xr.DataArray(values, known, ("cell", "draw", *dims), name="counts")
 
 
@@ -156,18 +168,20 @@ def with_abstentions(
     if silent is None:
         return counts, []
     groups, n = silent
+    is_known = groups.drop(columns=REASON).notna().all(axis=1).to_numpy()
+    lost, groups, n = int(n[~is_known].sum()), groups[is_known], n[is_known]
     number = np.zeros(counts.sizes["cell"], dtype=np.int64)
     np.add.at(number, index[len(index) - len(n) :], n)
     times = frequencies_of(groups[REASON].tolist(), n)
-    # No factor, whose levels are compared.
-    table = counts.assign_coords({NAME: ("cell", number, {"role": "covariate"})})
+    table = counts.assign_coords({NAME: ("cell", number, ATTRS)})
     own = [name for name in read_attr(counts.attrs, "by") if not is_item_name(name)]
     columns = pd.DataFrame({name: counts[name].to_numpy() for name in own}, range(len(number)))
     index = group_numbers(columns)
     answered = counts.sum([dim for dim in counts.dims if dim != "cell"]).to_numpy()
     labels = cell_labels(columns.groupby(index).first())
     both = (np.bincount(index, answered), np.bincount(index, number))
-    return table, abstention_notices(both, times, labels)
+    found = abstention_notices(both, times, labels)
+    return table, [*found, *([notice_of("abstained.lost", number=f"{lost:,}")] if lost else [])]
 
 
 def abstention_notices(

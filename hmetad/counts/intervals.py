@@ -19,7 +19,7 @@ from hmetad.base.checks import probability, seed_or_none
 from hmetad.base.errors import ConflictError, SourceError
 from hmetad.base.notice import Notice, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.counts.abstained import NAME, folded, unfolded
+from hmetad.counts.abstained import abstentions_of, folded, unfolded
 from hmetad.counts.checks import table_dims
 from hmetad.counts.resample import (
     Clusters,
@@ -254,7 +254,7 @@ def unseen_limits(source: Source, estimate: xr.DataArray, tail: float) -> Floats
     share = 1 - tail ** (1 / np.maximum(number, 1))
     tables = counts * (1 - share * one.sum(stratum)) + share * counts.sum(stratum) * one
     tables = tables.transpose(..., "draw", *dims)
-    if NAME in source.table.coords:
+    if abstentions_of(source.table) is not None:
         tables = unfolded(tables.to_numpy(), source.table.coords, dims)
     moved = as_dataset(source.statistic(tables))[estimate.name]
     values = moved.transpose(*estimate.dims, "draw").to_numpy()

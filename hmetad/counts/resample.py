@@ -38,7 +38,7 @@ from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import Notice, notice_of, notice_where, notices, notices_but_m, with_notices
 from hmetad.base.notice_registry import limit
 from hmetad.base.results import about, depends_on_ratings
-from hmetad.counts.abstained import NAME, folded, unfolded
+from hmetad.counts.abstained import NAME, abstentions_of, folded, unfolded
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims
 from hmetad.counts.columns import group_numbers, several_columns
 from hmetad.counts.items import apart_notices
@@ -150,9 +150,13 @@ def resample(
     if "cell" not in table.coords:
         table = table.assign_coords(cell=[str(i + 1) for i in range(table.sizes["cell"])])
     refuse_undrawable(table, kind)
+    if hold == "stimulus" and abstentions_of(table) is not None:
+        raise ChoiceError("hold", "'stimulus'", "'none' for a table with abstentions")
     if not cluster:
         draw = partial(draw_tables, n=n, kind=kind, hold=hold)
-        result = by_trials(table, statistic, n, draw, entropy)
+        # Ratings are permuted among the trials that were answered.
+        values = table if kind == "permutation" else folded(table)
+        result = by_trials(table, values, statistic, n, draw, entropy)
     else:
         clusters = clusters_of(table, cluster)
         table = clusters.pooled
@@ -255,18 +259,25 @@ class Job(NamedTuple):
 
 
 def by_trials(
-    table: xr.DataArray, statistic: Statistic, n: int, draw: Draw, entropy: int
+    table: xr.DataArray,
+    values: xr.DataArray,
+    statistic: Statistic,
+    n: int,
+    draw: Draw,
+    entropy: int,
 ) -> xr.Dataset:
-    """Statistic over draws of trials, cell by cell; lazily where the table is."""
+    """Statistic over draws of trials, cell by cell; lazily where the table is.
+
+    `values` is what is drawn of the table, with its abstentions.
+    """
     dims = tuple(map(str, table.dims[1:]))
     form, coords = form_of(statistic, table), table.coords.to_dataset().compute()
     job = Job(statistic, form, coords, dims, n, draw, entropy)
     positions = xr.DataArray(np.arange(table.sizes["cell"]), dims="cell")
     if table.chunks is not None:
-        table = table.chunk(dict.fromkeys(dims, -1))
-        positions = positions.chunk({"cell": table.chunksizes["cell"]})
+        values = values.chunk(dict.fromkeys(dims, -1))
+        positions = positions.chunk({"cell": values.chunksizes["cell"]})
     sizes = {dim: form.sizes[dim] for dim in form.dims if dim not in ("cell", "draw")}
-    values = folded(table)
     arrays = xr.apply_ufunc(
         draws_of_cells,
         values.drop_vars(values.coords),
@@ -534,7 +545,7 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
     pooled = pooled.drop_vars([name for name in own if name not in by])
     # Counts next to the table, such as those of outputs without a label, are summed as it is.
     for other, beside in counts.coords.items():
-        if "cell" in beside.dims and (beside.ndim > 1 or other == NAME):
+        if "cell" in beside.dims and (beside.ndim > 1 or "abstentions" in beside.attrs):
             sums = sums_by(beside, by)[0]
             pooled = pooled.assign_coords({other: (beside.dims, sums, beside.attrs)})
     # Notices of single units do not apply to their sum.
@@ -548,8 +559,9 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
 
 
 def cell_columns(counts: xr.DataArray) -> list[str]:
-    """Coordinates of the cells, apart from their labels and numbers of trials."""
-    return [str(name) for name in counts["cell"].coords if name not in ("cell", NAME)]
+    """Coordinates of the cells, apart from their labels and abstentions."""
+    own = {"cell"} | ({NAME} if abstentions_of(counts) is not None else set())
+    return [str(name) for name in counts["cell"].coords if name not in own]
 
 
 def weighted_tables(

@@ -15,7 +15,7 @@ import xarray as xr
 from hmetad.base.labels import check_same_names
 from hmetad.base.notice import notices, with_notices
 from hmetad.base.results import Result, results
-from hmetad.counts.abstained import NAME
+from hmetad.counts.abstained import NAME, abstentions_of
 from hmetad.counts.checks import TYPE2_DIMS, has_more_options, table_dims
 from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import type2_counts
@@ -35,10 +35,12 @@ def numbers_of_trials(counts: xr.DataArray, *, penalty: float | None = None) -> 
     right = by_correct.sel(correct="right", drop=True)
     share = right / total.where(total > 0)
     values = {"trials": total.to_numpy(), "share_right": share.to_numpy()}
-    like = total.drop_vars(NAME, errors="ignore")
-    if NAME not in counts.coords and penalty is None:
-        return described(like, values)
-    abstained = counts.coords.get(NAME, xr.zeros_like(total)).broadcast_like(total)
+    silent_trials = abstentions_of(counts)
+    if silent_trials is None and penalty is None:
+        return described(total, values)
+    like = total if silent_trials is None else total.drop_vars(NAME)
+    abstained = xr.zeros_like(total) if silent_trials is None else silent_trials
+    abstained = abstained.broadcast_like(total)
     sides = (total - right, right, abstained.transpose(*total.dims))
     wrong, known, silent = (side.to_numpy().astype(float) for side in sides)
     cost = 1.0 if penalty is None else penalty
@@ -79,7 +81,7 @@ def measures_of(
         known |= {str(name): values for name, values in part.data_vars.items()}
         parts.append(part.drop_vars(twice).assign_attrs(notices="[]"))
     merged = xr.merge(parts, combine_attrs="drop_conflicts", compat="equals", join="exact")
-    merged = merged.drop_vars(NAME, errors="ignore")
+    merged = merged if abstentions_of(counts) is None else merged.drop_vars(NAME, errors="ignore")
     return with_scale_notices(with_notices(merged, said), counts)
 
 

@@ -32,7 +32,6 @@ from hmetad.base.notice import (
     with_notices,
 )
 from hmetad.base.results import debiased_names, is_raised_by_chance
-from hmetad.counts.abstained import refuse_unused
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.measures.items import By, Units, repeated_items, repeats_in_cells
@@ -58,7 +57,7 @@ from hmetad.measures.stated_confidence import (
     not_probabilities,
     trials_by_cell,
 )
-from hmetad.rows.tables import TableLike, rows_of
+from hmetad.rows.tables import TableLike
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
@@ -221,7 +220,7 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    of_answers = (cluster, missing, over, abstained, forced_correct)
+    of_answers = (cluster, missing, over, abstained, forced_correct, penalty)
     graded = GradedTrials(trials, by, correct, confidence, *of_answers)
     merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance, penalty))
     return observed_measures(merged, ci_prob)
@@ -300,7 +299,7 @@ def resample_trials(
     >>> bool(abs(draws["auroc2"].std() - measure_trials(trials)["auroc2_se"]) < 0.003)
     True
     """
-    of_answers = (cluster, missing, over, abstained, forced_correct)
+    of_answers = (cluster, missing, over, abstained, forced_correct, penalty)
     graded = GradedTrials(trials, by, correct, confidence, *of_answers)
     merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance, penalty))
     return drawn_measures(merged, n, kind, seed_entropy(seed))
@@ -339,8 +338,8 @@ def resample_trials_interval(
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
     draws : Dataset, optional
-        What `resample_trials` gave for these trials, where they are at hand: cluster, n, kind and
-        seed are then those of the draws.
+        What `resample_trials` gave for these trials, where they are at hand: cluster, n, kind,
+        seed and penalty are then those of the draws.
 
     Returns
     -------
@@ -364,10 +363,11 @@ def resample_trials_interval(
     >>> found["auroc2"].sel(cell="all").round(2).values
     array([0.88, 0.84, 0.91])
     """
-    of_answers = (cluster, missing, over, abstained, forced_correct)
+    of_answers = (cluster, missing, over, abstained, forced_correct, penalty)
     graded = GradedTrials(trials, by, correct, confidence, *of_answers)
     if draws is not None:
         graded = replace(graded, cluster=str(draws.attrs["cluster"]) or None)
+        penalty = draws.attrs.get("penalty", penalty)
     merged = merged_trials(graded, ScoreOptions(bins, at_coverage, tolerance, penalty))
     if draws is None:
         draws = drawn_measures(merged, n, kind, seed_entropy(seed))
@@ -375,12 +375,14 @@ def resample_trials_interval(
     if not np.array_equal(draws["cell"], estimates["cell"]):
         raise SourceError("draws", "other cells than trials", "what resample_trials gave for them")
     names = [str(name) for name in draws.data_vars if name != "trials"]
+    if not {*names} <= {*map(str, estimates)}:
+        raise SourceError("draws", "other measures", "what resample_trials gave for these options")
     drawn = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}
     ends: dict[str, Floats] = {}
     if any(x.any() for x in alike.values()):
         ends = limits_at_edge(merged, (1 - ci_prob) / 2)
-        if graded.cluster is None:
+        if graded.cluster is None and merged.options.has_confidence:
             area = [estimates[f"auroc2_{end}"] for end in ("lower", "upper")]
             ends["auroc2"] = np.stack(area, axis=1)
     coords = {**estimates.coords, "summary": ["estimate", "lower", "upper"]}
@@ -505,7 +507,6 @@ class MergedTrials(NamedTuple):
 
 def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
     """Trials, and those of each cell by confidence."""
-    refuse_unused(rows_of(graded.trials).columns, graded.abstained, options.penalty)
     by_cell = trials_by_cell(graded)
     forecasts = count_forecasts(by_cell.answered())
     value, table = forecasts.value, forecasts.table
@@ -522,14 +523,12 @@ def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
     options = options._replace(**flags)
     cells = []
     for part, own in zip(forecasts.parts(), silent, strict=True):
-        if part.start == part.stop:
-            # Nothing was answered.
-            none = np.zeros((2, 1), dtype=np.int64)
-            bin_of = None if bins is None else none[0]
-            cells.append(Cell(np.full(1, np.nan), none, own, bin_of, options))
-        else:
-            bin_of = None if bins is None else bins[part]
-            cells.append(Cell(value[part], table[:, part], own, bin_of, options))
+        # A cell that answered nothing has one confidence, a missing one, of no trial.
+        is_empty = part.start == part.stop
+        confidence = np.full(1, np.nan) if is_empty else value[part]
+        counted = np.zeros((2, 1), dtype=np.int64) if is_empty else table[:, part]
+        bin_of = None if bins is None else (counted[0] if is_empty else bins[part])
+        cells.append(Cell(confidence, counted, own, bin_of, options))
     return MergedTrials(graded, by_cell, cells, options)
 
 

@@ -21,7 +21,7 @@ from hmetad.base.coverage import Items, coverage_attrs
 from hmetad.base.errors import KindError, NeedError, NumberError, ShapeError
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.counts.abstained import abstention_notices, reasons_of
+from hmetad.counts.abstained import abstention_notices, reasons_of, refuse_unused
 from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
@@ -90,6 +90,7 @@ class GradedTrials:
     over: str | None = None
     abstained: str | None = None
     forced_correct: str | None = None
+    penalty: float | None = None
 
     @property
     def columns(self) -> dict[str, str]:
@@ -372,6 +373,7 @@ def read_trials(graded: GradedTrials) -> tuple[pd.DataFrame, Rows, ItemNames, li
     rows = rows_of(graded.trials, text=text_columns(graded.by))
     rows = named_rows(rows, graded.columns.values(), of_abstention.values(), graded.by)
     rows = rows.spelled(text_columns(graded.cluster))
+    refuse_unused(rows.columns, graded.abstained, graded.penalty)
     by = column_names("by", graded.by)
     units = units_of(rows, by, graded.cluster)
     drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import positive, with_variables
+from hmetad.base.checks import cost, probability, with_variables
 from hmetad.base.errors import ShapeError, SourceError, TooManyError, UnknownError, nearest
 from hmetad.counts.checks import require_stimulus
 from hmetad.measures import type2
@@ -341,7 +341,8 @@ def risk_coverage(
 
 @check_inputs(
     scores=with_variables("effective_reliability", dim="cell", made_by="measure_trials"),
-    penalty=positive,
+    penalty=cost,
+    ci_prob=probability,
 )
 def expected_score(
     scores: xr.Dataset,
@@ -353,7 +354,7 @@ def expected_score(
 ) -> Axes:
     """Expected score by the penalty of a wrong answer, one line per cell.
 
-    A model that abstains more falls less. A model below 0 had better not answer at all.
+    A model that makes fewer errors falls less. A model below 0 scores more by never answering.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ as taking codes for missing ones, is done to the different ones that it finds.
 
 from __future__ import annotations
 
+import string
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -88,7 +89,7 @@ class Source(ABC):
 
 
 class PartSource(Source):
-    """Rows of another source in which a column is missing, or one of some words."""
+    """Rows of another source in which a column is missing, 0, or one of some words."""
 
     def __init__(self, source: Source, column: Any, words: Sequence[str]) -> None:
         self.source, self.column, self.words = source, column, words
@@ -97,8 +98,10 @@ class PartSource(Source):
     def opened(self, columns: Sequence[Any]) -> Iterator[Opened]:
         """The columns for SQL."""
         with self.source.opened([*columns, self.column]) as table:
-            text = f"lower(trim({table.text_in(-1)}))"
-            is_in = f"{text} IS NULL OR {text} IN ({', '.join(map(literal, self.words))})"
+            text, number = table.text_in(-1), table.number_in(-1)
+            word = f"lower(trim({text}, {literal(string.whitespace)}))"
+            known = f"{word} IN ({', '.join(map(literal, self.words))})"
+            is_in = f"{text} IS NULL OR {known} OR {number} = 0"
 
             def some(rows: str) -> str:
                 return f"SELECT * EXCLUDE ({table.places[-1]}) FROM ({rows}) WHERE {is_in}"
@@ -216,7 +219,7 @@ class Rows:
         return replace(self, texts=self.texts | {self.names.get(x, x) for x in columns})
 
     def blank_in(self, column: str, words: Sequence[str]) -> Rows:
-        """Rows in which a column is missing or one of some words, without this column."""
+        """Rows in which a column is missing, 0, or one of some words, without this column."""
         (own,) = self.own_names([column])
         columns = tuple(name for name in self.columns if name != column)
         return replace(self, columns=columns, source=PartSource(self.source, own, words))

@@ -347,3 +347,79 @@ def test_items_that_only_abstaining_makes_unequal_are_told_once():
     assert "abstained" in found
     lacking = trials.drop(index=range(250, 300))
     assert "unequal-items" in codes(measure_trials(lacking, by="model", abstained="reason"))
+
+
+# Names, spellings, and other kinds of draws
+
+
+def test_permutations_leave_abstentions_alone_and_other_kinds_say_what_they_cannot_do():
+    trials = answers().assign(confidence=lambda t: (t["confidence"] * 3.99).astype(int) + 1)
+    counts = count_correct(trials, by="model", abstained="reason")
+    null = resample(counts, measure, kind="permutation", n=50, seed=1)
+    for name in ("share_right", "expected_score", "coverage"):
+        np.testing.assert_allclose(null[name].std("draw"), 0, atol=1e-12)
+        np.testing.assert_allclose(null[name].isel(draw=0), measure(counts)[name])
+    assert abs(null["auroc2"].mean() - 0.5) < 0.02
+    chunked = resample(counts.chunk({"cell": 1}), measure, n=20, seed=1)["expected_score"]
+    alike = resample(counts, measure, n=20, seed=1)["expected_score"]
+    np.testing.assert_allclose(chunked.compute(), alike)
+    shown = trials.assign(stimulus=trials["correct"], response=1)
+    task = count_trials(shown, by="model", abstained="reason", response_from_confidence=True)
+    with pytest.raises(InputError, match=r"hold: .*'none' for a table with abstentions"):
+        resample(task, measure, hold="stimulus")
+
+
+def test_columns_of_the_same_names_mean_what_they_meant():
+    trials = answers(columns=["reason"]).assign(confidence=lambda t: t["confidence"].round() + 1)
+    renamed = {"reason": trials["model"], "idk": trials["abstained"]}
+    by_reason = count_correct(trials.assign(**renamed), by="reason", abstained="idk")
+    by_model = count_correct(trials.assign(**renamed), by="model", abstained="idk")
+    assert by_reason["abstained"].values.tolist() == by_model["abstained"].values.tolist()
+    grouped = count_correct(trials, by="abstained")
+    assert "coverage" not in measure(grouped)
+    assert resample(grouped, measure, n=5, seed=1)["abstained"].values.tolist() == [False, True]
+    with pytest.raises(InputError, match=r"by: .*Rename the column 'abstained'"):
+        count_correct(trials.assign(**renamed), by="abstained", abstained="idk")
+
+
+@pytest.mark.parametrize("word", ["no\t", "NA", "-0.0", "f", " n/a ", "00", ""])
+def test_words_for_an_answer_are_the_same_in_files_and_in_memory(word, tmp_path):
+    trials = answers(columns=["reason", "forced"]).assign(confidence=1)
+    silent = trials.pop("abstained")
+    table = trials.assign(idk=np.where(silent, "refused", word))
+    table.to_csv(tmp_path / "trials.csv", index=False)
+    for source in (table, tmp_path / "trials.csv"):
+        counts = count_correct(source, by="model", abstained="idk")
+        assert int(counts.sum()) == (~silent).sum()
+        assert int(counts["abstained"].sum()) == silent.sum()
+        found = measure_trials(source, by="model", abstained="idk")
+        assert found["coverage"].values.tolist() == [1, 1 - silent.sum() / 300]
+
+
+def test_intervals_are_of_the_penalty_of_the_draws():
+    trials = answers(columns=["confidence"])
+    names = {"by": "model", "abstained": "reason"}
+    draws = resample_trials(trials, **names, penalty=3, n=50, seed=1)
+    found = resample_trials_interval(trials, **names, penalty=1, draws=draws)
+    assert found.attrs["penalty"] == 3
+    estimate = measure_trials(trials, **names, penalty=3)["expected_score"]
+    np.testing.assert_array_equal(found["expected_score"].sel(summary="estimate"), estimate)
+    more = resample_trials(trials, **names, forced_correct="forced", n=50, seed=1)
+    with pytest.raises(InputError, match=r"draws: .*other measures"):
+        resample_trials_interval(trials, **names, draws=more)
+
+
+def test_abstentions_without_a_group_are_reported():
+    trials = answers(columns=["abstained"]).assign(confidence=1)
+    trials["set"] = np.where(trials["reason"].notna() & (trials["item"] < 150), None, "x")
+    counts = count_correct(trials, by="set", abstained="reason")
+    lost = int(trials["set"].isna().sum())
+    assert any(f"{lost} abstentions have no value" in one.message for one in notices(counts))
+
+
+def test_common_items_need_an_answer_of_every_level(tmp_path):
+    trials = answers(columns=["abstained", "forced"])
+    trials.loc[trials["model"] == "b", "reason"] = "refused"
+    trials.to_csv(tmp_path / "answers.csv", index=False)
+    line = "measures answers.csv --by model --correct correct --abstained reason --common-items"
+    assert "b answered nothing" in run(tmp_path, line, status=2).stderr

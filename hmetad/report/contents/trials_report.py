@@ -277,7 +277,7 @@ def scores_by_penalty(found: Evidence) -> list[Block]:
         caption = f"Expected score by the penalty of a wrong answer{where}."
         paragraphs.append(f"{stratum.name}: {best}" if stratum.name else best)
         told = [level for level in found.order if level in stratum.levels][:MOST_CURVES]
-        penalty = max(float(found.draws.attrs["penalty"]), 0.1)
+        penalty = float(found.draws.attrs["penalty"])
         if (stratum.estimates["expected_score"] < 0).all():
             paragraphs[-1] += " At the given penalty all scores are below 0: none should answer."
         drawn = curves.expected_score(draws, penalty=penalty, strong=told, ci_prob=found.ci_prob)
