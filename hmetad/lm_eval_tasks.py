@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from hmetad.base.errors import ChoiceError
+from hmetad.counts.columns import as_text
 from hmetad.logs.answer_options import option_confidence
 from hmetad.logs.inspect_ai import LETTERS
 from hmetad.logs.stated import Scale
@@ -58,14 +60,16 @@ def choice_results(target: str, metrics: Sequence[str] = USUAL) -> Results:
     Parameters
     ----------
     target : str
-        Field of a document with the correct option, its number from 0 or its letter.
+        Field of a document with the correct option, its number from 0 or its letter. Another label
+        is refused.
     metrics : sequence of str, optional
         Metrics of the task's ``metric_list`` whose aggregation is of this module.
 
     Returns
     -------
     callable
-        Document and log-likelihoods → ``acc``, and each metric with what it is made of.
+        Document and log-likelihoods → ``acc``, and each metric with what it is made of; for more
+        than 26 options not what ``dprime`` and ``m_ratio`` are made of.
 
     Examples
     --------
@@ -76,14 +80,28 @@ def choice_results(target: str, metrics: Sequence[str] = USUAL) -> Results:
 
     def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
         found = option_confidence([result[0] for result in results])
-        right, chosen = doc[target], found.get("chosen")
-        right = LETTERS.index(right) if str(right) in [*LETTERS] else int(right)
+        right, chosen = right_option(doc, target, len(results)), found.get("chosen")
         item: dict[str, Any] = {"correct": chosen == right, "confidence": found.get("confidence")}
-        item |= {"answer": None if chosen is None else LETTERS[chosen], "target": LETTERS[right]}
+        # Options without a letter have no measures of choices.
+        letters: dict[Any, str] = dict(enumerate(LETTERS if len(results) <= len(LETTERS) else ""))
+        item |= {"answer": letters.get(chosen), "target": letters.get(right)}
         item |= {"abstained": None, "options": len(results)}
         return {"acc": float(chosen == right), **dict.fromkeys(metrics, item)}
 
     return process_results
+
+
+def right_option(doc: Mapping[str, Any], field: str, number: int) -> int:
+    """Number of the correct option, from 0, of so many options."""
+    value = doc.get(field)
+    label = as_text(int(value) if isinstance(value, bool) else value).strip().upper()
+    # All numbers, and then the letters in the same order.
+    names = [*map(str, range(number)), *LETTERS[:number]]
+    if label not in names:
+        allowed = f"one of {number} options, by its number from 0 or its letter"
+        step = "Name the field of the correct option: choice_results(FIELD)."
+        raise ChoiceError(f"field {field!r}", repr(value), allowed, step)
+    return names.index(label) % number
 
 
 def stated_results(

@@ -67,7 +67,7 @@ MOST_LINES = {
     "compare": 2076,
     "counts": 3649,
     "likelihood": 3836,
-    "logs": 2839,
+    "logs": 2850,
     "measures": 2948,
     "mle": 2407,
     "plots": 1763,

@@ -144,6 +144,24 @@ def test_results_of_a_choice_are_its_probability_and_of_a_text_its_statement():
     assert coverage([one["coverage"] for one in items]) == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize(("label", "right"), [(1, 1), ("1", 1), (1.0, 1), (True, 1), ("b", 1)])
+def test_a_label_is_the_number_of_an_option_or_its_letter(label, right):
+    found = choice_results("label")({"label": label}, [(-2.0, False), (-1.0, True)])
+    assert found["brier"]["target"] == "AB"[right]
+
+
+@pytest.mark.parametrize("label", ["paris", 7, -1, "C", 1.5, None])
+def test_a_label_that_is_no_option_is_refused_with_its_field(label):
+    says = rf"field 'key'.*2 options.*got {label!r}"
+    with pytest.raises(hmetad.InputError, match=says):
+        choice_results("key")({"key": label}, [(-2.0, False), (-1.0, True)])
+
+
+def test_more_options_than_letters_have_a_confidence():
+    found = choice_results("label")({"label": 30}, [(float(i == 30), False) for i in range(40)])
+    assert (found["acc"], found["auroc2"]["target"]) == (1.0, None)
+
+
 def test_the_entry_point_and_the_extra_name_what_is_there():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (module,) = project["entry-points"]["inspect_ai"].values()
