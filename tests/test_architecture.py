@@ -72,7 +72,7 @@ MOST_LINES = {
     "mle": 2407,
     "plots": 1763,
     "report": 3863,
-    "rows": 1486,
+    "rows": 1492,
     "simulate": 1284,
     "specs": 1962,
     "studies": 1862,

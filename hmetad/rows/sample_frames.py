@@ -130,7 +130,7 @@ def trials_of(
             way += ", or read it with samples_df(logs, columns=[*EvalModel, *SampleSummary])"
         got = "none, for a frame without a column of models"
         raise ChoiceError("model", got, "a name", f"Give {way}.")
-    graded = graded_rows(frame, tool, scorer, correct)
+    graded = graded_rows(frame, tool, scorer, correct=correct, confidence=confidence)
     if confidence is not None:
         column = graded.frame[known_name("confidence", confidence, frame.columns)]
         graded = graded._replace(places={confidence: column})
@@ -152,14 +152,12 @@ def tool_of(columns: Iterable[Hashable]) -> Tool | None:
 
 
 def graded_rows(
-    frame: pd.DataFrame, tool: Tool, scorer: str | None = None, correct: str | None = None
+    frame: pd.DataFrame, tool: Tool, scorer: str | None = None, **of_uqlm: Any
 ) -> Graded:
     """Rows of the frame of a tool with their grades."""
-    if tool == "Inspect":
-        return inspect_rows(frame, scorer)
     if tool == "uqlm":
-        return uqlm_rows(frame, scorer, correct)
-    return instance_rows(frame, scorer)
+        return uqlm_rows(frame, scorer, **of_uqlm)
+    return inspect_rows(frame, scorer) if tool == "Inspect" else instance_rows(frame, scorer)
 
 
 def graded_trials(
@@ -244,6 +242,12 @@ def objects(frame: pd.DataFrame, name: str) -> pd.Series:
     return column.astype(object).where(column.notna(), None)
 
 
+def as_scalars(column: pd.Series) -> pd.Series:
+    """Values of one number or text each: of a list or an object its text."""
+    cells = (cell if pd.api.types.is_scalar(cell) else str(cell) for cell in column)
+    return pd.Series([*cells], column.index, dtype=object)
+
+
 # Tools
 
 
@@ -253,7 +257,7 @@ def inspect_rows(frame: pd.DataFrame, scorer: str | None) -> Graded:
     there = [x for x in there if not x.startswith("score_headline_") and not x.endswith(DETAILS)]
     own = [x.removeprefix("score_") for x in there]
     column = f"score_{chosen_name(scorer, own, 'scores')}"
-    score, limit = objects(frame, column), objects(frame, "limit")
+    score, limit = as_scalars(objects(frame, column)), objects(frame, "limit")
     reason, is_withheld = objects(frame, f"{column}_reason"), score == WITHHELD
     said = reason.where(reason.isin(OF_MODEL) & score.isna(), None)
     said = said.mask(said.isna() & score.isna() & limit.notna(), "limit: " + limit.astype(str))
@@ -274,7 +278,7 @@ def instance_rows(frame: pd.DataFrame, scorer: str | None) -> Graded:
     rows = frame[names].assign(
         epoch=under_key(metadata, "epoch"),
         result=objects(frame, "evaluation_result_id"),
-        score=under_key(frame["evaluation"], "score"),
+        score=as_scalars(under_key(frame["evaluation"], "score")),
     )
     results = rows["result"].dropna().unique().tolist()
     counted = rows.groupby("evaluation_id")["result"].transform("first")
@@ -284,7 +288,7 @@ def instance_rows(frame: pd.DataFrame, scorer: str | None) -> Graded:
     kept = rows["result"].isna() | (rows["result"] == counted)
     frame = frame[kept].assign(epoch=rows["epoch"])
     evaluation, score = frame["evaluation"], rows["score"][kept]
-    correct = under_key(evaluation, "is_correct")
+    correct = as_scalars(under_key(evaluation, "is_correct"))
     places = {
         "evaluation.confidence": under_key(evaluation, "confidence"),
         "metadata.confidence": under_key(metadata[kept], "confidence"),
@@ -294,14 +298,19 @@ def instance_rows(frame: pd.DataFrame, scorer: str | None) -> Graded:
     return Graded(frame, "evaluation.is_correct", grades, reasons, places)
 
 
-def uqlm_rows(frame: pd.DataFrame, scorer: str | None, correct: str | None) -> Graded:
+def uqlm_rows(
+    frame: pd.DataFrame, scorer: str | None, correct: str | None, confidence: str | None
+) -> Graded:
     """Prompts of uqlm's `UQResult.to_df`, with a column of grades that the user added."""
     there = [name for name in GRADED if name in frame] if correct is None else [correct]
     if not there:
         step = "Grade the responses: frame.assign(correct=...)."
         raise ChoiceError("correct", "none, for a frame without grades", "a column of them", step)
     column = known_name("correct", there[0], frame.columns)
-    others = (str(name) for name in frame.select_dtypes("float") if name != column)
-    name = chosen_name(scorer, [x for x in others if not x.endswith(NO_CONFIDENCE)], "scores")
+    if scorer is not None or confidence is None:
+        numbers = map(str, frame.select_dtypes("float").drop(columns=column, errors="ignore"))
+        others = [name for name in numbers if not name.endswith(NO_CONFIDENCE)]
+        confidence = chosen_name(scorer, others, "scores")
     reasons = pd.Series(None, frame.index, dtype=object)
-    return Graded(frame, column, objects(frame, column), reasons, {name: frame[name]})
+    grades, places = as_scalars(objects(frame, column)), {confidence: objects(frame, confidence)}
+    return Graded(frame, column, grades, reasons, places)

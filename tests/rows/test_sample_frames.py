@@ -1,5 +1,6 @@
 """Frames of Inspect, Every Eval Ever and uqlm go in as they are, and abstentions are no errors."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -155,6 +156,10 @@ def test_scores_of_uqlm_are_confidence_of_graded_responses():
     frame["is_correct"] = [True, False]
     trials = trials_of(frame, model="gpt")
     assert trials[["model", "item", "confidence"]].values.tolist()[0] == ["gpt", "2+2?", 0.9]
+    several = frame.assign(other=0.5, certain=[1, 0])
+    with pytest.raises(hmetad.InputError, match="scorer"):
+        trials_of(several, model="gpt")
+    assert trials_of(several, model="gpt", confidence="certain")["confidence"].tolist() == [1, 0]
     # It has the columns already, under the names of uqlm.
     named = {"correct": "is_correct", "confidence": "noncontradiction"}
     one, other = (
@@ -181,6 +186,19 @@ def test_what_cannot_be_read_is_one_line_with_the_option_that_helps(inspect_fram
         trials_of(change(inspect_frame))
     assert named in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("score", [[1, 0], {"apt": 1}, np.array([1, 0])])
+def test_a_score_of_several_values_is_a_text_that_measures_refuse(inspect_frame, score):
+    own = pd.Series([score, *GRADES[1:]], dtype=object)
+    assert trials_of(inspect_frame.assign(score_match=own))["correct"].iloc[0] == str(score)
+    with pytest.raises(hmetad.InputError, match="correct"):
+        hmetad.measures.measure_trials(inspect_frame.assign(score_match=own))
+    rows = instances("acc")
+    rows.loc[0, "evaluation"]["score"] = score
+    assert trials_of(rows)["correct"].tolist()[:2] == [True, False]
+    frame = pd.DataFrame({"prompt": ["a", "b"], "response": "c", "correct": [score, True]})
+    assert trials_of(frame.assign(p=0.5), model="m")["correct"].tolist() == [str(score), True]
 
 
 def test_headline_scores_of_the_evaluation_are_no_scorers(inspect_frame):
