@@ -4,12 +4,12 @@ File and a model card or formula → file of the fit, and estimates by cell or o
 """
 
 import os
-import re
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -111,15 +111,6 @@ class FitOptions(CellOptions):
     items: Path | None = None
     output: Fit = Path("fit.nc")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        grouping = [*self.conditions, *self.groups, *filter(None, [self.correlated])]
-        by = [*self.by, *(x for x in columns_in(grouping) if x not in parse_by(self.by))]
-        known = {*parse_by(by), *self.covariates}
-        covariates = [*self.covariates, *(x for x in columns_in(self.predictors) if x not in known)]
-        object.__setattr__(self, "by", tuple(by))
-        object.__setattr__(self, "covariates", tuple(covariates))
-
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatesOptions(PrintOptions):
@@ -166,6 +157,8 @@ def fit(asked: FitOptions) -> None:
     of_items = output_file(asked.items, [".csv"], asked.file, option="--items")
     # A card that is not there is said before trials are read.
     named = hmetad.load_model(asked.model) if asked.model else None
+    words = {x: getattr(asked, x) for x in import_module("hmetad.specs.study_design").ROLES}
+    asked = with_words(asked, words) if any(words.values()) else asked
     grouping = [x for x in ("by", "conditions", "groups", "correlated") if x in asked.typed]
     with options_named({"by": " or ".join(map(option_name, grouping)) or "--by"}):
         counts = count_file(asked, asked.by, asked.covariates, asked.correct)
@@ -179,7 +172,6 @@ def fit(asked: FitOptions) -> None:
     given = {"random_seed": asked.seed, "draws": asked.draws, "target_accept": asked.target_accept}
     options = {**sampling_options(), **given_options(**given)}
     begun = time.perf_counter()
-    words = {x: getattr(asked, x) for x in import_module("hmetad.specs.study_design").ROLES}
     fitted = hmetad.fit(counts, spec, formula=formulas, **words, **options)
     result = hmetad.bayes.thin_draws(fitted)
     seconds = time.perf_counter() - begun
@@ -266,13 +258,20 @@ def fit_answer(
 
 def population_listing(rows: list[dict[str, Any]], title: str) -> Listing:
     """What is known of a population, with the column that says what is withheld, if anything is."""
-    is_some = any(row["withheld"] for row in rows)
-    return Listing(rows, POPULATION | (WITHHELD if is_some else {}), title)
+    withheld = WITHHELD if any(row["withheld"] for row in rows) else {}
+    return Listing(rows, POPULATION | withheld, title)
 
 
-def columns_in(texts: Iterable[str]) -> list[str]:
-    """Columns that options of a design name."""
-    return list(dict.fromkeys(x.strip() for text in texts for x in re.split(r"[*+]", text)))
+def with_words(asked: FitOptions, words: Mapping[str, Any]) -> FitOptions:
+    """Options whose cells and covariates have the columns that the words of a design name."""
+    reader = import_module("hmetad.specs.study_design")
+    own = [*parse_by(asked.by)]
+    known = [*hmetad.logs.scan_table(asked.file).columns, *own]
+    named = {x: [*chain(*reader.terms_of(texts, known))] for x, texts in words.items()}
+    predictors = named.pop("predictors")
+    by = (*asked.by, *(x for x in dict.fromkeys(chain(*named.values())) if x not in own))
+    more = dict.fromkeys(x for x in predictors if x not in [*parse_by(by), *asked.covariates])
+    return replace(asked, by=by, covariates=(*asked.covariates, *more))
 
 
 def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") -> None:

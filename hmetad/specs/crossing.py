@@ -238,22 +238,17 @@ def crossing_of(counts: xr.DataArray, spec: ModelSpec) -> Crossing | None:
         labels, level = np.unique(group_labels(cells, parts), return_inverse=True)
         answers = answers_of(counts, level, observer)
         crossing = Crossing(factor, parameters, labels, answers, pooled, model, spec.formula)
-        refuse_single_answers(crossing)
+        # Nothing is answered twice: effects would follow from the shape of ratings.
+        if np.diff(answers.first).max() <= 1 and answers.numbers.max(initial=1) == 1:
+            step = (
+                f"Let several observers answer the same levels of {factor}, or each observer "
+                f"answer a level several times; or leave (1 | {factor}) out of the formulas."
+            )
+            got = f"one answer to each {factor}, from which its effects cannot be told"
+            raise TooFewError("counts", got, f"several answers to a {factor}", step)
         if is_integrated(crossing):
             return crossing
     return None
-
-
-def refuse_single_answers(crossing: Crossing) -> None:
-    """Raise where nothing is answered twice: effects would follow from the shape of ratings."""
-    answers, factor = crossing.answers, crossing.factor
-    if np.diff(answers.first).max() <= 1 and answers.numbers.max(initial=1) == 1:
-        step = (
-            f"Let several observers answer the same levels of {factor}, or each observer answer a "
-            f"level several times; or leave (1 | {factor}) out of the formulas."
-        )
-        got = f"one answer to each {factor}, from which its effects cannot be told"
-        raise TooFewError("counts", got, f"several answers to a {factor}", step)
 
 
 def is_integrated(crossing: Crossing) -> bool:

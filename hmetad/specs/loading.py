@@ -71,7 +71,8 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     """
     path = card_path(name_or_path)
     try:
-        spec = read_card(path)
+        card = {"name": path.stem} | read_toml(path, "file", "a model card in TOML")
+        spec = ModelSpec(**card | {"priors": as_priors(card.get("priors", {}))})
         refuse_unknown_priors(spec, names_with_prior(spec))
         refuse_unknown_names(spec)
     except InputError as error:
@@ -229,12 +230,6 @@ def refuse_unknown_names(spec: ModelSpec) -> None:
     for name in spec.names.values():
         if given.count(name) > 1:
             raise RepeatError("names", f"{name!r} for two variables", "names of their own")
-
-
-def read_card(path: Path) -> ModelSpec:
-    """Model of a card; its priors are not checked against its formulas."""
-    card = read_toml(path, "file", "a model card in TOML")
-    return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
 
 
 def read_toml(path: Path, argument: str, allowed: str) -> dict[str, Any]:

@@ -6,9 +6,11 @@ in each; groups vary between people. Source: Barr, Levy, Scheepers & Tily (2013)
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -33,6 +35,8 @@ type Columns = str | Sequence[str]
 LEVELS, WITHIN = "levels, as text such as 'level 1'", "a column that varies within people"
 MOST_CODES = 10
 ROLES = ("conditions", "groups", "predictors", "correlated")
+# Signs between names of columns, but for those within backticks.
+PLUS, TIMES = (re.compile(rf"{sign}(?=[^`]*(?:`[^`]*`[^`]*)*$)") for sign in (r"\+", r"\*"))
 
 
 def study_of(
@@ -57,10 +61,15 @@ def study_of(
         return counts, spec, {}
     refuse_other_tables(counts, spec.record.layout)
     cells = cell_table(counts)
-    terms = {role: terms_of(role, texts, [*cells]) for role, texts in given.items()}
-    conditions = [*terms.pop("conditions", []), *terms.pop("correlated", [])]
-    correlated = conditions[-1][0] if "correlated" in given else ""
-    study = Study(cells, spec, {"conditions": conditions, **terms}, correlated)
+    terms = {role: terms_of(texts, [*cells]) for role, texts in given.items()}
+    for role, name in [(role, x) for role, own in terms.items() for term in own for x in term]:
+        refuse_unknown_column(role, name, cells)
+    correlated = [*chain(*terms.pop("correlated", []))]
+    if len(correlated) > 1:
+        step = "Name one of them here, and all in conditions."
+        raise KindError("correlated", ", ".join(correlated), "one condition", step)
+    conditions = [*terms.pop("conditions", []), tuple(correlated)]
+    study = Study(cells, spec, {"conditions": conditions, **terms}, "".join(correlated))
     study.refuse_people()
     for name, role in study.roles.items():
         study.refuse_column(name, role)
@@ -68,15 +77,12 @@ def study_of(
     return noticed, study.model, {"design": json.dumps(given)}
 
 
-def terms_of(role: str, texts: Sequence[str], known: Sequence[str]) -> list[Term]:
+def terms_of(columns: Columns | None, known: Iterable[str]) -> list[Term]:
     """Columns of each term of a role; those of an interaction have * between them."""
-    found = []
-    for part in (x for text in texts for x in ([text] if text in known else text.split("+"))):
-        term = (part,) if part in known else tuple(x.strip(" `") for x in part.split("*"))
-        for name in term:
-            refuse_unknown_column(role, name, known)
-        found.append(term)
-    return found
+    texts, names = [columns] if isinstance(columns, str) else columns or (), {*known}
+    parts = [x for text in texts for x in ([text] if text in names else PLUS.split(text))]
+    split = [[part] if part in names else TIMES.split(part) for part in parts]
+    return [tuple(x if x in names else x.strip(" `") for x in term) for term in split]
 
 
 def widest(terms: Iterable[Term]) -> list[Term]:
@@ -165,6 +171,7 @@ class Study:
         by_role = "conditions" if varies else "groups"
         one = f"{name!r}, of which each {':'.join(self.people)} has one level"
         checks = [
+            (self.people == (name,), f"{name!r}, the people", "a column that they share", ""),
             (values.nunique() < 2, f"{name!r} with one value", "two or more", ""),
             (role == "predictors" and is_text, f"text in {name!r}", "numbers", by_role),
             (role != "predictors" and is_number, f"numbers in {name!r}", LEVELS, "predictors"),
@@ -225,9 +232,8 @@ class Study:
         ]
         groups = [name for name, role in self.roles.items() if role == "groups"]
         for name in [x for x, role in self.roles.items() if role == "conditions"]:
-            pairs = [(name, other) for other in groups]
-            apart = [x for x in pairs if not any({*x} <= {*term} for term in self.added)]
-            said += [notice_of("design.additive", first=x, second=y) for x, y in apart]
+            apart = [x for x in groups if not any({name, x} <= {*term} for term in self.added)]
+            said += [notice_of("design.additive", first=name, second=x) for x in apart]
             alone = ~self.several(self.people)[name] & bool(self.people)
             about = {"number": int(alone.sum()), "all": len(alone), "column": name}
             about["factor"] = ":".join(self.people)

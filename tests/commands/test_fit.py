@@ -7,6 +7,7 @@ import pytest
 from command_line import refused, run
 
 import hmetad
+from hmetad.commands.fit import FitOptions, with_words
 
 
 def test_json_holds_estimates_convergence_notices_and_seed(folder):
@@ -97,3 +98,12 @@ def test_every_model_card_is_listed(tmp_path):
     rows = run(tmp_path, "models --json").answer["rows"]
     assert [row["model"] for row in rows] == hmetad.bayes.card_names()
     assert "individual" in run(tmp_path, "models").stdout
+
+
+def test_words_name_columns_of_the_file_whatever_signs_their_names_have(tmp_path):
+    (tmp_path / "a.csv").write_text("who,a+b,age,task\n")
+    asked = FitOptions(file=tmp_path / "a.csv", by=("subject=who",), covariates=("age",))
+    words = {"conditions": ["a+b", "`a+b`*task"], "correlated": "task", "predictors": ["age"]}
+    made = with_words(asked, words)
+    assert made.by == ("subject=who", "a+b", "task")
+    assert made.covariates == ("age",)

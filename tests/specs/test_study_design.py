@@ -86,6 +86,12 @@ def test_three_levels_and_people_who_lack_one_have_sum_contrasts():
     assert "1 of 6 subject have one level of task. Their effect of it" in said[-1]
 
 
+def test_signs_in_names_of_columns_are_no_signs_between_them():
+    counts = table().rename(task="a+b", diagnosis="c*d")
+    spec = with_design("group", counts, conditions=["`a+b`*`c*d`"], groups="c*d")
+    assert spec.formula["c"] == "1 + S(`a+b`)*S(`c*d`) + (1 + S(`a+b`) || subject)"
+
+
 def test_a_few_whole_numbers_as_text_are_codes():
     counts = table(("1", "2"), diagnosis=np.repeat(["0", "1"], 6))
     spec = with_design("group", counts, conditions="task", groups="diagnosis")
@@ -134,6 +140,9 @@ def test_one_observer_has_effects_without_a_population():
         ({"conditions": "diagnosis"}, r"conditions: .*groups=\['diagnosis'\]"),
         ({"conditions": "same"}, "conditions: .*one value"),
         ({"predictors": "flat"}, "predictors: .*one value"),
+        ({"groups": "subject"}, "groups: Write another column.*'subject', the people"),
+        ({"conditions": "task*subject"}, "conditions: Write another column.*'subject', the people"),
+        ({"correlated": "task*diagnosis"}, "correlated: .*in conditions.*one condition, got task"),
         ({"conditions": "task", "groups": "task"}, "groups: .*'task' among conditions and groups"),
         ({"conditions": "task", "correlated": "diagnosis", "groups": "diagnosis"}, "diagnosis"),
     ],
