@@ -68,7 +68,7 @@ MOST_LINES = {
     "counts": 3649,
     "likelihood": 3836,
     "logs": 2850,
-    "measures": 2948,
+    "measures": 2950,
     "mle": 2407,
     "plots": 1763,
     "report": 3863,

@@ -279,12 +279,7 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
     >>> found.right, found.value
     (array([1, 0]), array([0.9, 0.4]))
     """
-    if isinstance(graded.trials, xr.DataArray | xr.Dataset):
-        dims = ", ".join(map(str, graded.trials.dims))
-        step = f"Ratings are counted, not confidences kept: to them apply {type2_measures()}."
-        allowed = "a pandas DataFrame with the confidence of each trial"
-        got = "a type-2 table" if "correct" in graded.trials.dims else "a table"
-        raise ShapeError("trials", f"{got} with dims ({dims})", allowed, step)
+    refuse_counted(graded.trials)
     columns, correct, confidence = graded.columns, graded.correct, graded.confidence
     trials, rows, units, by = read_trials(graded)
     item, are_wrong, may_abstain = units.item, graded.missing == "wrong", SILENT in trials
@@ -340,24 +335,34 @@ def trials_by_cell(graded: GradedTrials) -> CellTrials:
         return whole
     every = told_of_items(trials, item, kept, cell, np.zeros(len(cell)), cells, graded.over)
     whole = whole._replace(silent=silent[kind], of_items=every)
-    # What cells abstain from has its own notice.
-    has_all = not any(one.code == "unequal-items" for one in every[0])
-    found = [one for one in found if not (has_all and one.code == "unequal-items")]
-    return whole._replace(found=[*found, *silence_notices(trials[kept], whole, graded)])
+    return whole._replace(found=silence_notices(trials[kept], whole, graded))
+
+
+def refuse_counted(trials: object) -> None:
+    """Refuse a table of counts, which keeps no confidence, and say what applies to it."""
+    if isinstance(trials, xr.DataArray | xr.Dataset):
+        dims = ", ".join(map(str, trials.dims))
+        step = f"Ratings are counted, not confidences kept: to them apply {type2_measures()}."
+        allowed = "a pandas DataFrame with the confidence of each trial"
+        got = "a type-2 table" if "correct" in trials.dims else "a table"
+        raise ShapeError("trials", f"{got} with dims ({dims})", allowed, step)
 
 
 def silence_notices(
     trials: pd.DataFrame, by_cell: CellTrials, graded: GradedTrials
 ) -> list[Notice]:
-    """Notices of what was abstained from, why, and of abstentions without a forced answer."""
+    """Notices of trials, with what was abstained from, why, and lacks a forced answer."""
     assert by_cell.silent is not None
+    # That cells answered unequal items because they abstained is said once.
+    has_all = not any(one.code == "unequal-items" for one in by_cell.of_items[0])
+    found = [one for one in by_cell.found if not (has_all and one.code == "unequal-items")]
     is_silent = by_cell.silent != ANSWERED
     index, labels = by_cell.cell, cell_labels(by_cell.cells)
     answered, number = (
         np.bincount(index, own, minlength=len(labels)) for own in (~is_silent, is_silent)
     )
     reasons = pd.Series(reasons_of(trials[graded.abstained][is_silent])).value_counts()
-    found = abstention_notices((answered, number), reasons.to_dict(), labels)
+    found += abstention_notices((answered, number), reasons.to_dict(), labels)
     lost = int((by_cell.silent == UNFORCED).sum())
     if graded.forced_correct is not None and lost:
         found.append(notice_of("forced-missing", lost=f"{lost:,}", abstained=f"{number.sum():,}"))
