@@ -6,6 +6,7 @@ Source: inspect-ai 0.3.285.
 """
 
 from collections.abc import Callable, Mapping
+from math import nan
 from typing import Any, Literal
 
 import pandas as pd
@@ -32,7 +33,7 @@ def metric_named(name: str) -> Callable[..., Metric]:
         refuse_unknown(name, options)
 
         def compute(scores: list[SampleScore]) -> scoring.Value:
-            return metric_of(name, trials_of_scores(scores), **options)
+            return metric_of(name, trials_of_scores(scores), **options) if scores else nan
 
         return compute
 
@@ -127,8 +128,6 @@ def trials_of_scores(scores: list[SampleScore]) -> pd.DataFrame:
                 OPTIONS: own.get(OPTIONS),
             }
         )
-    if not rows:
-        return pd.DataFrame()
     trials = pd.DataFrame(rows).astype({"correct": "boolean"})
     if any(isinstance(one, str) for one in trials["confidence"]):
         trials["confidence"] = parse_confidence(trials["confidence"])["confidence"]

@@ -149,9 +149,8 @@ def stated_results(
         answer = next(reversed(in_pattern(text, expression)), None)
         is_right = answer is not None and fold_word(answer) == fold_word(str(doc[target]))
         item: dict[str, Any] = {"correct": None if answer is None else is_right, "confidence": None}
-        item |= {"abstained": "no answer" if answer is None else None}
-        item |= {"answer": answer, "target": str(doc[target])}
-        item |= stated_confidence(text, wording, scale)
+        item |= {"abstained": "no answer" if answer is None else None, "answer": answer}
+        item |= {"target": str(doc[target]), **stated_confidence(text, wording, scale)}
         return {"exact_match": float(is_right), **dict.fromkeys(metrics, item)}
 
     return process_results

@@ -20,9 +20,8 @@ from hmetad.logs.statements import Wording, fold_word, read_statement
 
 OF_ABSTENTIONS = ("coverage", "expected_score")
 OF_CHOICES = ("dprime", "criterion", "m_ratio")
-# Measures of trials that need more than correct and confidence.
-OF_MORE = ("selective_accuracy", "tolerated_coverage", "effective_reliability", "forced_accuracy",
-           "abstain_accuracy", "abstention_dprime", "abstention_c")  # fmt: skip
+# Beginnings of the names of measures of trials that need more than correct and confidence.
+OF_MORE = ("selective_", "tolerated_", "effective_", "forced_", "abstain_", "abstention_")
 # Ratings of confidence, by its quantiles, for metrics that need ratings.
 RATINGS = 4
 OPEN_SCALE = "a bare number, whose scale is open (scale=)"
@@ -40,14 +39,13 @@ def refuse_unknown(name: str, options: Iterable[str] = ()) -> None:
     Traceback (most recent call last):
     hmetad.InputError: metric: Did you mean 'auroc2'? Expected a metric, got 'auroc'.
     """
-    of_trials = (one for one in names_of("measure_trials") if one not in OF_MORE)
+    of_trials = (one for one in names_of("measure_trials") if not one.startswith(OF_MORE))
     known = [*OF_ABSTENTIONS, *OF_CHOICES, "meta_i", *of_trials]
     if name not in known:
         raise UnknownError("metric", repr(name), "a metric", nearest(name, known))
     for option in options:
         if (name, option) != ("expected_score", "penalty"):
-            got = f"an option of {name!r}"
-            raise UnknownError(option, got, "no option but penalty, of 'expected_score'")
+            raise UnknownError(option, f"an option of {name!r}", "penalty, of 'expected_score'")
 
 
 def metric_of(name: str, trials: pd.DataFrame, **options: Any) -> float | dict[str, float]:
@@ -143,9 +141,8 @@ def stated_confidence(text: str | None, wording: Wording, scale: Scale | None) -
     {'confidence': 0.8}
     """
     statement = read_statement(text, wording)
-    reason = statement.reason
-    if scale is None and not statement.is_probability:
-        reason = reason or OPEN_SCALE
+    is_open = scale is None and not statement.is_probability
+    reason = statement.reason or (OPEN_SCALE if is_open else "")
     if not reason:
         found = statement_frame([statement], scale=scale).iloc[0]
         reason = found["rejected"]

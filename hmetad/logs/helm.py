@@ -134,9 +134,7 @@ def log_of(choices: Choices, path: Path) -> Log:
     if not requests:
         raise FileError(str(path), "no request states", "at least one")
     folder, beside = path.absolute().parent.name, path.with_name("run_spec.json")
-    spec = {}
-    if beside.is_file():
-        spec = json_object(str(beside), json_file(beside, ALLOWED, limits))
+    spec = json_object(str(beside), json_file(beside, ALLOWED, limits)) if beside.is_file() else {}
     name = spec.get("name")
     task = safe_text(MODEL_ARGUMENT.sub("", name if isinstance(name, str) and name else folder))
     model = safe_text(adapter.get("model") or adapter.get("model_deployment") or folder)

@@ -5,8 +5,7 @@ Source: version 2 of the log format of Inspect. Members are read in memory; none
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -170,7 +169,8 @@ def log_of(choices: Choices, path: Path) -> Log:
     meta = {"task": safe_text(task), "model": safe_text(model), "log": safe_text(path.name)}
     # A log that was never finished has no status.
     remark = {"status": safe_text(header.get("status", "started"))}
-    samples = samples_of(found, meta, choices, partial(lost_samples, header, remark))
+    total = as_dict(header.get("results")).get("total_samples")
+    samples = samples_of(found, meta, choices, total, remark)
     if choices.place == "logprobs":
         samples = with_known_order(samples)
     return Log(path, meta["task"], samples, remark)
@@ -223,9 +223,13 @@ def samples_of(
     found: Iterator[Place],
     meta: dict[str, Any],
     choices: Choices,
-    finish: Callable[[set[tuple[int | str, int]]], None],
+    total: Any,
+    remark: dict[str, str],
 ) -> Iterator[Sample | None]:
-    """Samples of a log; those whose id and epoch came before are copies."""
+    """Samples of a log; those whose id and epoch came before are copies.
+
+    Remarks how many samples a log that was finished states, where it holds another number.
+    """
     seen: set[tuple[int | str, int]] = set()
     for place, sample in found:
         name, epoch = sample_name(place, "id", sample.get("id")), sample.get("epoch")
@@ -237,14 +241,6 @@ def samples_of(
         seen.add((name, epoch))
         own = {**meta, "id": name, "epoch": epoch, "item": safe_text(name)}
         yield sample_of(sample, place, own, choices)
-    finish(seen)
-
-
-def lost_samples(
-    header: dict[str, Any], remark: dict[str, str], seen: set[tuple[int | str, int]]
-) -> None:
-    """Remark how many samples a log that was finished states, where it holds another number."""
-    total: Any = as_dict(header.get("results")).get("total_samples")
     if remark["status"] == "success" and is_whole(total) and total != len(seen):
         remark["lost"] = f"states {total} and holds {len(seen)}"
 

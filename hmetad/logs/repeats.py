@@ -177,8 +177,7 @@ def agreement(
     kept: dict[Hashable | None, Any] = {n: trials.attrs[n] for n in ("files",) if n in trials.attrs}
     kept |= {"agreement": of, "rejected": dict(rejected)}
     at_once = answers_of_one_time(trials, keys)
-    merged = notice_of("merged-answers", columns=first_few(list(map(repr, apart))))
-    found = [merged] if apart else []
+    found = [notice_of("merged-answers", columns=first_few([*map(repr, apart)]))] if apart else []
     found += [notice_of("answers-of-one-time", number=at_once)] if at_once else []
     found += [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
     frame.attrs = add_notices(kept, found)
@@ -203,11 +202,10 @@ def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputE
 
 def answer_column(trials: pd.DataFrame, answer: str | None) -> str:
     """Column of the answers: the one that was named, or the first that readers give."""
-    if answer is not None:
-        return answer
-    for name in ANSWERS:
-        if name in trials and trials[name].notna().any():
-            return name
+    there = (name for name in ANSWERS if name in trials and trials[name].notna().any())
+    column = next(there, None) if answer is None else answer
+    if column is not None:
+        return column
     got = f"none, for columns {', '.join(map(repr, list(trials.columns)[:10]))}"
     raise ColumnError("answer", got, f"the column of the answers; {', '.join(ANSWERS)} are known")
 

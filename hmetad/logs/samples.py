@@ -252,8 +252,7 @@ def read_format(form: Format, path: str | Path, options: Mapping[str, Any]) -> p
     if "normalise" in READERS[form.kind].options:
         attrs["normalise"] = choices.normalise
     frame = trial_frame(form, kept, choices, add_notices(attrs | record, found))
-    same = [*file_notices(map(Path, remarks)), *row_notices(frame)]
-    frame.attrs = add_notices(frame.attrs, same)
+    frame.attrs = add_notices(frame.attrs, [*file_notices(map(Path, remarks)), *row_notices(frame)])
     return frame
 
 

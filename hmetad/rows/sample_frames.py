@@ -130,7 +130,7 @@ def trials_of(
             way += ", or read it with samples_df(logs, columns=[*EvalModel, *SampleSummary])"
         got = "none, for a frame without a column of models"
         raise ChoiceError("model", got, "a name", f"Give {way}.")
-    graded = graded_rows(frame, tool, scorer, correct=correct, confidence=confidence)
+    graded = graded_rows(frame, tool, scorer, correct, confidence)
     if confidence is not None:
         column = graded.frame[known_name("confidence", confidence, frame.columns)]
         graded = graded._replace(places={confidence: column})
@@ -151,12 +151,10 @@ def tool_of(columns: Iterable[Hashable]) -> Tool | None:
     return next((tool for tool, names in COLUMNS.items() if names <= there), None)
 
 
-def graded_rows(
-    frame: pd.DataFrame, tool: Tool, scorer: str | None = None, **of_uqlm: Any
-) -> Graded:
-    """Rows of the frame of a tool with their grades."""
+def graded_rows(frame: pd.DataFrame, tool: Tool, scorer: str | None = None, *own: Any) -> Graded:
+    """Rows of the frame of a tool with their grades; `own` are what uqlm alone needs."""
     if tool == "uqlm":
-        return uqlm_rows(frame, scorer, **of_uqlm)
+        return uqlm_rows(frame, scorer, *own)
     return inspect_rows(frame, scorer) if tool == "Inspect" else instance_rows(frame, scorer)
 
 
