@@ -99,7 +99,7 @@ def test_pymc_takes_a_loaded_fit_with_its_model(equal, tmp_path):
 def test_pymc_takes_a_fit_with_correlated_effects(formula):
     coords = {"subject": [*"aabbcc"], "task": ["x", "y"] * 3}
     counts = simulate_counts([1.5] * 6, trials=400, coords=coords, seed=1)
-    draws = fit(counts, formula=formula, draws=20, tune=100, **QUIET)
+    draws = fit(counts, formula={"log_m": formula}, draws=20, tune=100, **QUIET)
     posterior = draws["posterior"].to_dataset()
     likelihood, prior = by_pymc(draws)
     ours = (of_trials(draws) * counts).sum(["stimulus", "response", "rating"])
