@@ -63,7 +63,7 @@ def abstention_scores(
     --------
     >>> found = abstention_scores(*map(np.asarray, (10.0, 70.0, 15.0, 5.0)))
     >>> [found[name].round(3).item() for name in found]
-    [0.25, 0.85, 1.669, 0.602]
+    [0.25, 0.85, 1.702, 0.607]
     """
     abstained, answered = abstained_wrong + abstained_right, wrong + right
     is_mixed = np.where((abstained > 0) & (answered > 0), 1.0, np.nan)
