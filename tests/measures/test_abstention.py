@@ -53,35 +53,6 @@ def test_scores_are_those_of_the_definition(wrong, right, silent, penalty, score
     assert found["effective_reliability"].item() == pytest.approx((right - wrong) / n)
 
 
-# Percent correct, not attempted, incorrect, and correct among attempted; Wei et al. (2024).
-SIMPLEQA = {
-    "Claude-3-haiku": (5.1, 75.3, 19.6, 20.6),
-    "Claude-3-opus": (23.5, 39.6, 36.9, 38.8),
-    "Claude-3.5-sonnet": (28.9, 35.0, 36.1, 44.5),
-    "GPT-4o": (38.2, 1.0, 60.8, 38.6),
-    "o1-preview": (42.7, 9.2, 48.1, 47.0),
-}
-
-
-def test_coverage_and_accuracy_are_those_that_simpleqa_printed():
-    parts = []
-    for model, printed in SIMPLEQA.items():
-        times = [round(4326 * percent / 100) for percent in printed[:3]]
-        grades = np.repeat(["CORRECT", "NOT_ATTEMPTED", "INCORRECT"], times)
-        parts.append(pd.DataFrame({"model": model, "correct": grades}))
-    trials = pd.concat(parts, ignore_index=True)
-    trials["idk"] = trials["correct"] == "NOT_ATTEMPTED"
-    found = measure_trials(trials, by="model", abstained="idk", penalty=1)
-    for model, (right, silent, wrong, attempted) in SIMPLEQA.items():
-        own = 100 * found.sel(cell=model)
-        # Percentages have one decimal.
-        assert own["coverage"].item() == pytest.approx(100 - silent, abs=0.11)
-        assert own["accuracy"].item() == pytest.approx(attempted, abs=0.15)
-        assert own["expected_score"].item() == pytest.approx(right - wrong, abs=0.11)
-    # With accuracy of all questions as the score GPT-4o is second; with a penalty of 1 it is last.
-    assert found["expected_score"].idxmin("cell") == "GPT-4o"
-
-
 def test_measures_of_confidence_are_those_of_the_answered_trials():
     trials = answers()
     found = measure_trials(trials, by="model", abstained="reason")
