@@ -71,7 +71,7 @@ MOST_LINES = {
     "measures": 2950,
     "mle": 2407,
     "plots": 1763,
-    "report": 3863,
+    "report": 3866,
     "rows": 1490,
     "simulate": 1284,
     "specs": 1962,

@@ -296,6 +296,7 @@ def formulas_of(given: str | Sequence[str] | Mapping[str, str], spec: ModelSpec)
     texts = [given] if isinstance(given, str) else given
     if not fits(texts, Sequence[str]):
         refuse_wrong_kinds({"formula": given})
+        # Only mappings of texts are left, which mypy does not know.
         named, texts = {**given}, ()  # type: ignore[dict-item]
     for text in texts:
         # Options of functions have "=" too: T(task, ref='a').

@@ -9,6 +9,7 @@ import pytest
 
 from hmetad import (
     InputError,
+    count_correct,
     count_trials,
     from_nr,
     measure,
@@ -282,3 +283,14 @@ def test_abstentions_have_scores_first_and_a_curve_by_penalty(trials, has_confid
         f"x: By the estimates {first} scores most up to a penalty"
     )
     assert ("Confidence is taken as it is" in page) == has_confidence
+
+
+def test_a_page_of_counts_has_the_trials_that_were_abstained_from_too(trials):
+    rated = trials.assign(confidence=(trials["confidence"] * 3.99).astype(int) + 1)
+    rated["idk"] = rated["confidence"] == 1
+    counts = count_correct(rated, by="model", abstained="idk")
+    page = measures_report(counts)
+    assert dict(page.meta)["Trials"] == f"{len(rated):,}"
+    shown = table(page, "coverage")
+    place = shown.columns.index("Trials")
+    assert [str(row[place]) for row in shown.rows] == ["600"] * 3

@@ -17,6 +17,7 @@ from hmetad.base.errors import ConflictError, KindError, SourceError
 from hmetad.base.notice import Notice, with_notices
 from hmetad.base.results import results
 from hmetad.compare.cells import coordinates_of_cells
+from hmetad.counts.abstained import abstentions_of
 from hmetad.counts.checks import refuse_no_counts
 from hmetad.mle.measure import measure
 from hmetad.plots import curves
@@ -147,7 +148,7 @@ def counts_report(
         meaning_table(measures),
     ]
     meta = (
-        ("Trials", f"{int(counts.sum()):,}"),
+        ("Trials", f"{int(trials_of(counts).sum()):,}"),
         ("Cells", f"{counts.sizes['cell']:,}"),
         ("hmetad", version("hmetad")),
     )
@@ -198,8 +199,10 @@ def alerts(found: Sequence[Notice]) -> tuple[Block, ...]:
 
 
 def trials_of(counts: xr.DataArray) -> np.ndarray:
-    """Trials of each cell."""
-    return counts.sum([dim for dim in counts.dims if dim != "cell"]).to_numpy().astype(int)
+    """Trials of each cell, those that were abstained from too."""
+    answered = counts.sum([dim for dim in counts.dims if dim != "cell"]).to_numpy().astype(int)
+    silent = abstentions_of(counts)
+    return answered if silent is None else answered + silent.to_numpy()
 
 
 def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
