@@ -1,6 +1,6 @@
 """Confidence in 101 levels, whole and binned: recovery of M per person, and of a group's mean.
 
-`python benchmarks/many_ratings.py` prints the tables of docs/choosing.md (trials, ratings → error
+`python benchmarks/many_ratings.py` prints the tables of docs/ratings.md (trials, ratings → error
 of log M; sliders and thresholds → the same; seed, ratings → posterior of the mean of log M, and
 seconds; seed, whose quantiles → posterior of the SD of log M). Truth is known.
 """

@@ -1,12 +1,15 @@
 """Renew what the site shows and is too slow to make in each build.
 
-Nothing → the comparisons of all studies with print in `validation/`, and the report in `example/`.
+Nothing → the comparisons of all studies with print in `validation/`, the report in `example/`, and
+figures of fits in `drawn/`.
 
     uv run python docs/renew.py              # everything: some minutes
     uv run python docs/renew.py example      # the report alone
+    uv run python docs/renew.py drawn        # figures that pages draw from their fits
     uv run python docs/renew.py meyen2025    # one study
 """
 
+import doctest
 import re
 import shutil
 import subprocess
@@ -14,6 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
 
 import hmetad
 from hmetad.studies.run import STUDIES, reproduce
@@ -31,10 +37,14 @@ QUESTION = "Does the confidence of B, C, D and E follow what they know as well a
 
 def main(names: list[str]) -> None:
     """Renew what is named, or all."""
-    for name in names or ["example", *STUDIES]:
+    for name in names or ["example", "drawn", *STUDIES]:
         if name == "example":
             write_example(DOCS / "example")
             write_screenshot(DOCS / "example" / "answers.png")
+        elif name == "drawn":
+            write_figures(
+                {"people": ["people", "conditions"], "llm": ["calibration", "differences"]}
+            )
         else:
             write_comparison(name)
         print(f"{name}: renewed")
@@ -45,6 +55,24 @@ def write_comparison(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         reproduce(name, Path(folder))
         shutil.copyfile(Path(folder) / "comparison.csv", DOCS / "validation" / f"{name}.csv")
+
+
+def write_figures(figures: dict[str, list[str]]) -> None:
+    """Each `ax` that the code of a page makes, in its order, under the names given for the page."""
+    for page, names in figures.items():
+        space: dict[str, Any] = {}
+        drawn: list[Axes] = []
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        for kind, code in re.findall(
+            r"^```(python|pycon)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE
+        ):
+            examples = doctest.DocTestParser().get_examples(code)
+            for source in [code] if kind == "python" else [one.source for one in examples]:
+                exec(source, space)
+            drawn += [space.pop("ax")] if "ax" in space else []
+        for name, ax in zip(names, drawn, strict=True):
+            with rc_context({"svg.hashsalt": name}):
+                ax.figure.savefig(DOCS / "drawn" / f"{name}.svg", metadata={"Date": None})
 
 
 def write_example(folder: Path) -> None:

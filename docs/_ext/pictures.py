@@ -229,24 +229,24 @@ QUESTIONS = (
         ("count_correct", "no d′ and no M-ratio"),
     ),
     (
-        ("Several observers that stand", "for a population?"),
+        ("Observers as a sample of a", "population?"),
         "no",
-        ("individual", "each cell by itself"),
+        ("individual", "each cell separately"),
     ),
     (
-        ("Groups of other observers,", "or a covariate of observers?"),
+        ("Groups of observers, or a", "covariate such as age?"),
         "yes",
-        ("group_comparison", "regression"),
+        ("group", "groups= or predictors="),
     ),
     (
         ("The same observers in several", "conditions?"),
         "yes",
-        ("within_subject", "effects that sum to zero"),
+        ("group", "conditions="),
     ),
     (
-        ("The same observers in several", "tasks, correlated?"),
+        ("Tasks whose log M correlates", "over observers?"),
         "yes",
-        ("multitask", "one mean, SD a task"),
+        ("group", "correlated="),
     ),
     (("The same items for all", "observers?"), "yes", ("crossed_items", "observers × items")),
     (
@@ -255,7 +255,7 @@ QUESTIONS = (
         ("unequal_variance", "response_conditional"),
     ),
     (
-        ("To compare with a published", "HMeta-d analysis?"),
+        ("Comparison with a published", "HMeta-d analysis?"),
         "yes",
         ("hmetad_group", "hmetad_single"),
     ),
@@ -264,7 +264,7 @@ QUESTIONS = (
 
 def decision_chart() -> str:
     """Questions from above, the card that ends each at the side."""
-    step, height, last = 74, 48, ("group", "observers alone")
+    step, height, last = 74, 48, ("group", "no further option")
     tall = len(QUESTIONS) * step + height + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 {tall}" width="480" '
