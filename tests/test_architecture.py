@@ -66,7 +66,7 @@ MOST_LINES = {
     "commands": 2746,
     "compare": 2076,
     "counts": 3649,
-    "likelihood": 3836,
+    "likelihood": 3894,
     "logs": 2836,
     "measures": 2950,
     "mle": 2407,

@@ -127,7 +127,7 @@ def simulate_counts(
     fixed: dict[str, Floats] = {}
     if likelihood == "meta-d":
         likelihood = "response-conditional"
-        asked, fixed = meta_d_values(asked, [*values])
+        asked, fixed = meta_d_values(asked, [name for name in values if name not in chosen])
     own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
     record = load_likelihood(likelihood, **own_rule, **chosen)
     usual = (

@@ -47,7 +47,11 @@ def test_every_variable_that_is_called_a_logarithm_has_its_link_with_all_choices
     open_choices = {"quantity": ("auroc2",), "options": ("3",)}
     legal = {one.name: one.values or open_choices[one.name] for one in likelihood.choices}
     for chosen in product(*legal.values()):
-        own = load_likelihood(name, **dict(zip(legal, chosen, strict=True)))
+        choices = dict(zip(legal, chosen, strict=True))
+        if choices.get("type1") == "plug_in" and choices["noise"] != "normal":
+            # What is plugged in is the d′ of normal evidence.
+            continue
+        own = load_likelihood(name, **choices)
         variables = {*own.results, *(p.variable for p in own.parameters)}
         called = {x: re.match("(log|logit|fisher_z)_", x) for x in variables}
         assert own.links == {x: found[1] for x, found in called.items() if found}

@@ -14,6 +14,7 @@ Source: Maniscalco & Lau (2012, 2014); Fleming (2017).
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -51,7 +52,12 @@ CHOICES = (
     Choice("scale", "Scale of M", ("log_m", "m", "meta_d")),
     Choice("criteria", "Criteria", ("log_gap", "sorted_normal", "group_sorted_normal")),
     Choice("type1", "d′ and c", ("joint", "plug_in")),
+    Choice("noise", "Noise of the evidence", ("normal", "logistic", "gumbel_min")),
 )
+# Standard deviations of noise of scale 1.
+NOISE_SD = {"logistic": math.pi / math.sqrt(3), "gumbel_min": math.pi / math.sqrt(6)}
+# Where Gumbel noise is exponential, and the last exponential that is a number.
+FAR_BELOW, LARGEST = 30.0, 700.0
 TITLES = {
     "meta-d": "One M for both responses, evidence of equal variance.",
     "response-conditional": "An M for each response, evidence of equal variance.",
@@ -79,11 +85,12 @@ def meta_d(
     scale: str = "log_m",
     criteria: str = "log_gap",
     type1: str = "joint",
+    noise: str = "normal",
 ) -> Family:
     """Record of the meta-d′ model, with the choices that a card makes."""
     own = ("response",) if name == "response-conditional" else ()
     chosen = {"meta_criterion": meta_criterion, "scale": scale, "criteria": criteria}
-    return Family(
+    record = Family(
         name=name,
         title=TITLES[name],
         parameters=(
@@ -101,12 +108,18 @@ def meta_d(
         limits=LIMITS,
         from_counts=() if type1 == "joint" else ("dprime", "c"),
         choices=CHOICES,
-        chosen={**chosen, "type1": type1},
+        chosen={**chosen, "type1": type1, "noise": noise},
         choose=partial(meta_d, name),
         alternatives=other_rule(meta_criterion) if criteria == "log_gap" else {},
         kernel_module="hmetad.likelihood.kernels.meta_d",
         compiled_kernel="meta_d",
     )
+    if noise == "normal":
+        return record
+    if type1 == "plug_in":
+        raise ChoiceError("type1", f"'plug_in' with {noise} noise", "'joint'")
+    own_form = partial(log_noise_probabilities, noise)
+    return replace(record, log_probabilities=own_form, kernel_module="", compiled_kernel="")
 
 
 def other_rule(meta_criterion: str, rules: Mapping[str, str] = RULES) -> dict[str, dict[str, str]]:
@@ -318,6 +331,74 @@ def log_conditional_probabilities(
         widths = scale[..., None, None] * gaps
         rows.append(log_rating_shares(start, widths, xp))
     return xp.stack(xp.broadcast_arrays(*rows), axis=-3)
+
+
+def log_noise_probabilities(
+    noise: str,
+    d: Array,
+    c: Array,
+    m: Array,
+    kappa: Array,
+    gaps: Array,
+    s: Array = 1.0,
+    xp: Arrays = NUMPY,
+) -> Array:
+    """`log_joint_probabilities` for evidence whose noise is not normal.
+
+    P(r, k | s) = T_r(c) · [T_r(edge k - 1) - T_r(edge k)] / T_r(κ), where T_r is the probability of
+    evidence on the side of response r. The noise has its mode at ∓d/2, and an SD of 1.
+
+    Examples
+    --------
+    >>> gaps = [[0.5], [0.5]]
+    >>> p = NUMPY.exp(log_noise_probabilities("logistic", 2.0, 0.5, [2.0], [0.5], gaps))
+    >>> p[0, 1].round(6)  # stimulus S1, response S2, ratings 1 and 2
+    array([0.035871, 0.025892])
+    """
+    d, c, m, kappa, gaps, s = map(xp.asarray, (d, c, m, kappa, gaps, s))
+    offsets, by_stimulus = xp.cumulative_sum(gaps, axis=-1), []
+    for sign, scale in ((-1.0, xp.ones_like(s)), (1.0, s)):
+        decision = log_sides(noise, scale * (c - sign * d / 2), xp)
+        start = xp.broadcast_arrays(scale[..., None] * (kappa - sign * m / 2), gaps[..., 0])[0]
+        by_response = []
+        for response, side in enumerate(RESPONSE_SIGN):
+            begin = start[..., response, None]
+            outer = begin + side * scale[..., None] * offsets[..., response, :]
+            inner = xp.concat([begin, outer[..., :-1]], axis=-1)
+            below, above = (inner, outer) if response else (outer, inner)
+            areas = (
+                log_between(noise, below, above, xp),
+                log_sides(noise, outer, xp)[response][..., -1:],
+            )
+            share = xp.concat(areas, axis=-1) - log_sides(noise, begin, xp)[response]
+            by_response.append(decision[response][..., None] + share)
+        by_stimulus.append(xp.stack(xp.broadcast_arrays(*by_response), axis=-2))
+    return xp.stack(xp.broadcast_arrays(*by_stimulus), axis=-3)
+
+
+def log_between(noise: str, lower: Array, upper: Array, xp: Arrays) -> Array:
+    """Log probability of noise between two edges, by the tail in which both are small."""
+    (below_lower, above_lower), (below_upper, above_upper) = (
+        log_sides(noise, edge, xp) for edge in (lower, upper)
+    )
+    is_high = lower + upper > 0
+    near = xp.where(is_high, above_lower, below_upper)
+    far = xp.where(is_high, above_upper, below_lower)
+    return near + xp.log(-xp.expm1(far - near))
+
+
+def log_sides(noise: str, x: Array, xp: Arrays) -> tuple[Array, Array]:
+    """Log probabilities of noise below and above x, in its standard deviations from its mode."""
+    x = x * NOISE_SD[noise]
+    low, high = xp.minimum(x, 0.0), xp.maximum(x, 0.0)
+    if noise == "logistic":
+        far = xp.log1p(xp.exp(-xp.abs(x)))
+        return low - far, -high - far
+    # Far below, what is left of the logarithm is x. No branch gets what it cannot compute.
+    from_low = xp.log(-xp.expm1(-xp.exp(xp.maximum(low, -FAR_BELOW))))
+    from_high = xp.log1p(-xp.exp(-xp.exp(xp.minimum(high, LARGEST))))
+    near = xp.where(x > 0, from_high, from_low)
+    return xp.where(x < -FAR_BELOW, x, near), -xp.exp(xp.minimum(x, LARGEST))
 
 
 def meta_criterion_value(c: Array, m_ratio: Array, meta_criterion: str) -> Array:
