@@ -82,7 +82,7 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
         ``unfinished`` (logs that did not end in success), ``rejected`` (values left missing, per
         reason), ``duplicates`` (samples left out, whose id and epoch came before in the log),
         ``scale`` and ``examples`` of stated confidence, and ``notices``: one names finished logs
-        that hold another number of samples than they state.
+        that contain a different number of samples than they state.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def samples_of(
 ) -> Iterator[Sample | None]:
     """Samples of a log; those whose id and epoch came before are copies.
 
-    Remarks how many samples a log that was finished states, where it holds another number.
+    Remarks on finished logs that contain a different number of samples than they state.
     """
     seen: set[tuple[int | str, int]] = set()
     for place, sample in found:

@@ -149,7 +149,7 @@ def moved_by_correction(
     --------
     >>> m = xr.DataArray([1.064, 0.8], {"cell": ["a", "b"]})
     >>> print(moved_by_correction(m, m + [0.007, 0.001])[0].message)
-    The correction moved M-ratio, by up to 0.007.
+    The correction changed M-ratio, by up to 0.007.
     """
     moved = abs(corrected - raw)
     is_owed = corrected.notnull() & raw.isnull()

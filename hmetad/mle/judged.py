@@ -84,8 +84,8 @@ def judge(
     :math:`\frac{G}{G - 1} \sum_u (\sum_o n_{uo} g_o)^2`.
 
     M is not among them: if the verdict is a cut of the score it describes the shape of the ROC, not
-    what the judge knows of its errors. With confidence stated apart from the verdict, apply `fit`
-    to the table of `count_trials`.
+    what the judge knows about its errors. For confidence stated separately from the verdict, apply
+    `fit` to the table of `count_trials`.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def operating_point(
     Returns
     -------
     Dataset
-        Per cell ``cut`` and ``other_cut``, the points where both errors are equally dear, in SD of
+        Per cell ``cut`` and ``other_cut``, the points where both errors cost the same, in SD of
         the evidence of bad outputs from the middle between the two means; ``expected_cost`` per
         output with a pass above the cut, and ``current_cost`` of the verdict as it is;
         ``pass_above``, the probability of a good output above which it should pass. With equal
@@ -297,7 +297,7 @@ def operating_point(
     d = np.where(d > 0, d, np.nan)
     s = np.where(np.isnan(s), 1.0, s)
     log_beta = np.log((1 - base) * pass_bad / (base * fail_good))
-    # a x² + b x + rest = 0 where both errors are equally dear.
+    # a x² + b x + rest = 0 where both errors cost the same.
     a, b = (1 - s**2) / 2, d * (1 + s**2) / 2
     rest = d**2 * (1 - s**2) / 8 + np.log(s) - log_beta
     never = b**2 < 4 * a * rest
