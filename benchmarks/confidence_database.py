@@ -26,11 +26,11 @@ import pandas as pd
 import xarray as xr
 from machine import describe_machine, print_table
 
-from hmetad import InputError, fit, fit_mle, notices
+from hmetad import InputError, Prior, fit, fit_mle, notices
 from hmetad.base.files import write_together
 from hmetad.base.threads import in_order_of_end, usable_cpus
 from hmetad.base.workers import Workers
-from hmetad.compare import pool_studies
+from hmetad.bayes import fit_estimates, predict_estimates
 from hmetad.datasets import load, registry
 from hmetad.measures import auroc2, split_half
 from hmetad.report import convergence_record
@@ -272,19 +272,27 @@ def pool_kinds(found: pd.DataFrame) -> pd.DataFrame:
             sets = part.groupby("set")[["log_m", "log_m_error"]].mean()
             if len(sets) < FEWEST_SETS:
                 continue
-            own = sets.to_xarray()
-            pooled = pool_studies(own["log_m"], own["log_m_error"], scale=SPREAD)
-            rows.append({"by": heading, "kind": kind, "sets": len(sets), **in_ratios(pooled)})
+            rows.append({"by": heading, "kind": kind, "sets": len(sets), **pooled(sets)})
     return pd.DataFrame(rows)
 
 
-def in_ratios(pooled: Any) -> dict[str, float]:
-    """Pooled log M as M; the spread stays one of log M."""
-    numbers: dict[str, float] = {}
-    for end in ("", "_lower", "_upper"):
-        numbers |= {name + end: float(np.exp(pooled[name + end])) for name in ("mean", "new")}
-        numbers["spread" + end] = float(pooled["spread" + end])
-    return numbers
+def pooled(sets: pd.DataFrame) -> dict[str, float]:
+    """M on average and of a new set; the spread stays one of log M: medians and 95 % intervals."""
+    prior = {"log_m_1|set_sigma": Prior("HalfNormal", sigma=SPREAD)}
+    drawn_fit = fit_estimates(
+        sets.reset_index(), "log_m ~ 1 + (1 | set)", se="log_m_error", priors=prior, seed=1
+    )
+    drawn = {
+        "mean": np.exp(drawn_fit["posterior"]["log_m_Intercept"]),
+        "new": np.exp(predict_estimates(drawn_fit, new="set", seed=1)["log_m"]),
+        "spread": drawn_fit["posterior"]["log_m_1|set_sigma"],
+    }
+    ends = {"": 0.5, "_lower": 0.025, "_upper": 0.975}
+    return {
+        name + end: float(np.quantile(draws, tail))
+        for end, tail in ends.items()
+        for name, draws in drawn.items()
+    }
 
 
 def norms_of(populations: pd.DataFrame) -> pd.DataFrame:

@@ -51,8 +51,8 @@ def sensitivity(
     Returns
     -------
     dict of str to DataTree
-        Fits by the choice that differs, which is also their attr ``choice``. Give them to
-        `repeat_decisions`, and what that returns to ``fit_report(sensitivity=...)``.
+        Fits by the choice that differs, which is also their attr ``choice``. Decide on each
+        as on the fit, and give these decisions to ``fit_report(sensitivity=...)``.
 
     Raises
     ------

@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
+type Rope = tuple[float, float]
+
 method_text: Callable[..., Any] = import_on_call(
     "hmetad.report.contents.estimates_fit", "method_text"
 )
@@ -204,7 +206,7 @@ def compare(asked: CompareOptions) -> int:
         answer = with_ranks(answer, ranks)
     others = {}
     if may_repeat:
-        others = decided_otherwise(fits, paths, asked, decisions)
+        others = decided_otherwise(fits, paths, asked, own, limits)
         answer = with_others(answer, others)
     answer = with_sources(answer, fits, paths, asked)
     made = {(str(asked.var), limits): decisions}
@@ -213,7 +215,7 @@ def compare(asked: CompareOptions) -> int:
             of_gate = replace(asked, var=gate.quantity)
             with options_named({"var": gate.place}):
                 made[gate.quantity, gate.rope] = decided(fits, of_gate, own, gate.rope)[1]
-    outcomes = [judge_gate(one, made[one.quantity, one.rope], fits) for one in gates]
+    outcomes = [judge_gate(one, made[one.quantity, one.rope]) for one in gates]
     if outcomes:
         answer = with_outcomes(answer, outcomes)
 
@@ -234,7 +236,7 @@ def compare(asked: CompareOptions) -> int:
     return int(answer.more["gate"]["exit"]) if outcomes else 0
 
 
-def limits_for(asked: CompareOptions) -> tuple[float, float] | None:
+def limits_for(asked: CompareOptions) -> Rope | None:
     """Limits of the ROPE, which is required; None where those of gates in a file do."""
     if asked.rope is not None:
         return parse_limits(asked.rope)
@@ -368,7 +370,7 @@ def read_weights(path: Path) -> "pd.DataFrame":
 
 
 def decided(
-    fits: Fits, asked: CompareOptions, own: "pd.DataFrame | None", rope: tuple[float, float]
+    fits: Fits, asked: CompareOptions, own: "pd.DataFrame | None", rope: Rope
 ) -> "tuple[dict[str, Any], Decisions]":
     """Draws by fit, and decisions on their contrasts, corrected for the number of them if asked."""
     if asked.population:
@@ -399,19 +401,23 @@ def ranks_of(sources: Mapping[str, Any], asked: CompareOptions) -> "xr.Dataset":
 
 
 def decided_otherwise(
-    fits: Fits, paths: Mapping[str, Path], asked: CompareOptions, decisions: "Decisions"
+    fits: Fits,
+    paths: Mapping[str, Path],
+    asked: CompareOptions,
+    own: "pd.DataFrame | None",
+    rope: Rope,
 ) -> "dict[str, Decisions]":
     """Decisions on refitted models, by the choice that differs."""
     again = {name: fits_otherwise(fit, paths[name]) for name, fit in fits.items()}
     # M on another scale has other coefficients.
     is_own = all(asked.var in fit["posterior"] for fit in fits.values())
-    others = {
-        choice: one_or_all({name: source_of(found[choice], asked) for name, found in again.items()})
-        for choice in next(iter(again.values()))
-        if all(choice in found for found in again.values())
-        and not (is_own and any(asked.var not in x[choice]["posterior"] for x in again.values()))
-    }
-    return hmetad.compare.repeat_decisions(decisions, others)
+    made = {}
+    for choice in next(iter(again.values())):
+        changed = {name: x[choice] for name, x in again.items() if choice in x}
+        is_there = all(asked.var in fit["posterior"] for fit in changed.values())
+        if len(changed) == len(fits) and (is_there or not is_own):
+            made[choice] = decided(changed, asked, own, rope)[1]
+    return made
 
 
 def decisions_answer(decisions: "Decisions") -> Answer:

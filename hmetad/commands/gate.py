@@ -29,11 +29,8 @@ from hmetad.text.names import in_percent
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from hmetad.compare.decisions import Decisions
-
-    type Sources = Mapping[str, xr.DataTree | xr.Dataset]
 
 CONDITION = re.compile(
     r"(.*?\S) (?P<not>not )?((worse|better|less|greater) than|different from) (.*\S.*)"
@@ -174,11 +171,10 @@ def parse_gate(text: str, quantity: str, rope: tuple[float, float], kind: str, p
     return Gate(level, negation + relation, other, quantity, rope, kind, text, place)
 
 
-def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcome:
+def judge_gate(gate: Gate, decisions: "Decisions") -> Outcome:
     """Outcome of a condition, which has to be shown of every contrast, or may be of none.
 
-    One that breaks it fails. Else one without a verdict leaves it open. `sources` are the draws
-    by name, whose numbers of trials the sentence says.
+    One that breaks it fails. Else one without a verdict leaves it open.
     """
     with options_named(dict.fromkeys(("decisions", "level", "other"), gate.place)):
         # The type checker knows relations as words alone.
@@ -187,18 +183,18 @@ def judge_gate(gate: Gate, decisions: "Decisions", sources: "Sources") -> Outcom
     is_open, broken = rows["shown"].isna(), rows["shown"] == (not gate.must_hold)
     penalty = decisions.results.attrs.get("penalty")
     at = "" if penalty is None else f" at penalty {penalty:g}"
-    said, also = f"{gate.text} in {decisions.quantity}{at}", coverage_words(gate, decisions)
+    said = f"{gate.text} in {decisions.quantity}{at}"
     if is_open.any() and not broken.any():
         labels = "; ".join(rows["label"][is_open])
-        text = f"{said}: no verdict on {labels}{why(rows, decisions)}.{also}"
+        text = f"{said}: no verdict on {labels}{why(rows, decisions)}."
         return Outcome(gate, "not judged", text, rows[is_open].iloc[0])
     concerned = rows[broken] if broken.any() else rows
     found = "shown by" if broken.any() != gate.must_hold else "not shown by"
     level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
     low, high = rows[["rope_lower", "rope_upper"]].iloc[0]
-    basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
+    basis = f"{level} intervals, ROPE {low:g} to {high:g}"
     word = "failed" if broken.any() else "passed"
-    text = f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}"
+    text = f"{said}: {found} {numbers_of(concerned)} ({basis})."
     return Outcome(gate, word, text, concerned.iloc[0])
 
 
@@ -207,18 +203,6 @@ def with_outcomes(answer: Answer, outcomes: Iterable[Outcome]) -> Answer:
     records = [one.record() for one in outcomes]
     worst = max(records, key=lambda one: [*STATUS].index(one["outcome"]))
     return answer.adding(gate=worst, gates=records)
-
-
-def coverage_words(gate: Gate, decisions: "Decisions") -> str:
-    """Which level lacks items that the other has, in a sentence."""
-    compared = {gate.level, gate.other}
-    said = dict.fromkeys(
-        f" {row[side]} has {min(100 * row[f'{side}_coverage'], 99.9):.3g} % of the items."
-        for row in decisions.table().to_dict("records")
-        for side in ("left", "right")
-        if {str(row["left"]), str(row["right"])} == compared and row.get(f"{side}_coverage", 1) < 1
-    )
-    return "".join(said)
 
 
 def numbers_of(rows: "pd.DataFrame") -> str:
@@ -234,14 +218,6 @@ def numbers_of(rows: "pd.DataFrame") -> str:
     ]
     more = f"; and {len(rows) - MOST_SHOWN} more" if len(rows) > MOST_SHOWN else ""
     return "; ".join(shown) + more
-
-
-def trials_words(gate: Gate, decisions: "Decisions", sources: "Sources") -> str:
-    """Numbers of trials of the two levels, where draws have them."""
-    found = hmetad.compare.trials_by_level(sources, str(decisions.results.attrs["over"]))
-    levels = [level for level in (gate.level, gate.other) if level in found]
-    counted = [f"{level} {found[level]:,.0f}" for level in levels]
-    return f"; trials: {', '.join(counted)}" if counted else ""
 
 
 def why(rows: "pd.DataFrame", decisions: "Decisions") -> str:

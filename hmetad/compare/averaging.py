@@ -18,7 +18,6 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from hmetad.base.arguments import check_inputs
 from hmetad.base.coverage import summed_coverage
 from hmetad.base.errors import (
     ChoiceError,
@@ -36,7 +35,6 @@ from hmetad.base.labels import row_labels
 from hmetad.base.monte_carlo import too_undefined
 from hmetad.base.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.compare.cells import (
-    ONE_FIT,
     SAMPLE_DIMS,
     Draws,
     Fits,
@@ -58,42 +56,6 @@ type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 type Weights = str | Mapping[str, float]
 type NumbersIn = Callable[[Draws, xr.DataArray], ArrayLike]
-
-
-@check_inputs()
-def trials_by_level(draws: Fits, over: str) -> dict[str, float]:
-    """Number of trials of each level of a coordinate, over all of its cells.
-
-    Parameters
-    ----------
-    draws : DataTree or Dataset, or mapping of str to them
-        A fit, or draws of resampling; or several by name.
-    over : str
-        Coordinate of the cells; where they have no such one, fits by name are compared.
-
-    Returns
-    -------
-    dict of str to float
-        Empty where trials are not known.
-
-    Examples
-    --------
-    >>> cells = {"cell": ["x", "y"], "model": ("cell", ["a", "b"])}
-    >>> trials_by_level(xr.Dataset({"trials": ("cell", [100, 200])}, cells), "model")
-    {'a': 100.0, 'b': 200.0}
-    """
-    sources = {"": draws} if isinstance(draws, ONE_FIT) else draws
-    totals: dict[str, float] = {}
-    for name, source in sources.items():
-        counted = counted_trials(source)
-        if counted is None:
-            return {}
-        drawn = posterior_of(source)
-        known = over in drawn.coords and drawn[over].dims == ("cell",)
-        levels = drawn.coords[over].to_numpy().tolist() if known else [name] * counted.size
-        for level, number in zip(levels, counted.values.tolist(), strict=True):
-            totals[str(level)] = totals.get(str(level), 0.0) + number
-    return totals
 
 
 def counted_trials(fit: Draws) -> xr.DataArray | None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import (
@@ -73,8 +73,6 @@ PAIRINGS = {
 }
 # Weights such as 1/3 sum to 0 within rounding.
 ROUNDING = 1e-9
-# Rows of draws at a time, in numbers: what fits a processor's cache.
-CHUNK = 2**18
 
 
 @check_inputs(skip=("draws",))
@@ -351,25 +349,20 @@ def draws_of_contrasts(
     Cells of different sides are independent of each other; without sides, none are. In memory
     pairs come first: what is done with a pair next reads its draws in one run.
     """
-    pairs, weights = made.pairs, made.weights
-    if "left_cell" in pairs:
-        moved = numbers if sides is None else np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1))
-        rows, others = (np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (numbers, moved))
-        left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
-        sums = np.empty((len(left), *rows.shape[1:]))
-        step = max(1, CHUNK // rows[0].size)
-        for start in range(0, len(left), step):
-            part = slice(start, start + step)
-            np.subtract(rows[left[part]], others[right[part]], out=sums[part])
-    else:
-        numbers = numbers if sides is None else moved_apart(numbers, sides)
-        defined = np.isfinite(numbers)
-        rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(weights.shape[1], -1)
-        sums = weights @ rows
-        if not defined.all():
-            # An undefined draw counts for the contrasts that it is in, not where it has weight 0.
-            missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
-            sums[abs(weights) @ missing > 0] = np.nan
+    weights = made.weights
+    if sides is not None and "left_cell" in made.pairs:
+        moved = np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1))
+        numbers = np.concatenate([numbers, moved], axis=-1)
+        weights = hstack([weights.maximum(0), weights.minimum(0)])
+    elif sides is not None:
+        numbers = moved_apart(numbers, sides)
+    defined = np.isfinite(numbers)
+    rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(weights.shape[1], -1)
+    sums = weights @ rows
+    if not defined.all():
+        # An undefined draw counts for the contrasts that it is in, not where it has weight 0.
+        missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
+        sums[abs(weights) @ missing > 0] = np.nan
     if kind == "superiority":
         np.greater(sums, 0, out=sums, where=~np.isnan(sums))
     return np.moveaxis(sums.reshape(-1, *numbers.shape[:2]), 0, -1)

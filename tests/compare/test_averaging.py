@@ -9,7 +9,6 @@ import xarray as xr
 from drawn_cells import drawn_cells
 
 from hmetad import InputError, contrast, decide, notices, rank, simulate_counts
-from hmetad.compare import repeat_decisions
 
 MODELS, SETS = ("m1", "m2", "m3"), ("A", "B", "C", "D")
 TRIALS = {"A": 100, "B": 300, "C": 500, "D": 100}
@@ -129,15 +128,6 @@ def test_fits_know_their_trials_and_separate_fits_keep_their_covariance():
     apart = contrast(each, **asked, independent=True)
     np.testing.assert_allclose(apart, -0.5, atol=1e-12)
     assert "separate-fits" in [one.code for one in notices(apart)]
-
-
-def test_decisions_on_pooled_contrasts_are_repeated_as_they_were(draws):
-    pooled = contrast(draws, **OVER_SETS, weights={**TRIALS, "D": 7})
-    made = decide(pooled, rope=(-0.02, 0.02), comparisons=3)
-    again = repeat_decisions(made, {"same": draws})["same"]
-    np.testing.assert_allclose(again.results["mean"], made.results["mean"])
-    assert "pooled over set with weights as given: A 11" in repr(made)
-    assert "Bonferroni's correction for 3 comparisons" in repr(made)
 
 
 BY_SET = {"pool": "set"}
