@@ -29,7 +29,7 @@ from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import ChoiceError, FileError, InstallError, OutputError, nearest
-from hmetad.base.notice import notice_attrs, notice_of
+from hmetad.base.notice import Notice, notice_attrs, notice_of
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.described import described_trials, guess_table, guessed_record
 from hmetad.counts.ratings import bin_confidence
@@ -149,7 +149,8 @@ def describe(path: str | Path) -> pd.DataFrame:
         and response, and "response_labels" where the response has others; "levels" of confidence
         from the least, or "quantiles" to make of it; "leave_out", rows by column that are no
         trials; "missing_codes" by role; "centre" of a scale of which each response has a side;
-        "reversed"; "cut" of a stimulus that is a number), ``guess``, ``sure`` and ``reason``.
+        "reversed"; "cut" of a stimulus that is a number; "file", what was taken of the file of a
+        program of labs), ``guess``, ``sure`` and ``reason``.
 
     Raises
     ------
@@ -166,14 +167,18 @@ def describe(path: str | Path) -> pd.DataFrame:
     >>> found.loc[found["fact"].isin(["response", "labels"]), "guess"].tolist()
     ['resp', ['L', 'R']]
     """
-    return pd.DataFrame(guess_table(table_of(path)), columns=["fact", "guess", "sure", "reason"])
+    table, said = table_of(path)
+    guesses = [*(("file", one.message, True, "") for one in said), *guess_table(table)]
+    return pd.DataFrame(guesses, columns=["fact", "guess", "sure", "reason"])
 
 
-def table_of(path: str | Path) -> pd.DataFrame:
-    """Tables of a path as one, with numbers for decimal commas."""
-    frame = scan_table(path).frame()
+def table_of(path: str | Path) -> tuple[pd.DataFrame, list[Notice]]:
+    """Tables of a path as one, with numbers for decimal commas; what was taken of lab files."""
+    rows = scan_table(path)
+    frame = rows.frame()
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
-    return frame.assign(**{str(name): series_with_points(frame[name]) for name in texts})
+    frame = frame.assign(**{str(name): series_with_points(frame[name]) for name in texts})
+    return frame, [one for one in rows.notices if one.code == "lab-file"]
 
 
 @check_inputs()
@@ -207,12 +212,12 @@ def load_trials(name: str | Path, *, folder: str | Path | None = None) -> pd.Dat
         confidence.
     """
     if name not in registry() and (Path(name).exists() or has_magic(str(name))):
-        table = table_of(name)
+        table, said = table_of(name)
         guesses = guess_table(table)
         trials = described_trials(table, guessed_record(guesses))
         unsure = ", ".join(dict.fromkeys(one.fact for one in guesses if not one.is_sure))
         found = [notice_of("guessed-columns", listed=unsure)] if unsure else []
-        trials.attrs |= notice_attrs(found)
+        trials.attrs |= notice_attrs([*said, *found])
         return trials
     if (name := str(name)) not in registry():
         step = nearest(name, registry())

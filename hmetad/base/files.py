@@ -28,10 +28,8 @@ from hmetad.base.errors import FileError
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 TEXTS = (".txt", ".dat")
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
-# What reads other formats in pandas, by suffix; codes stay numbers where some have labels.
-CODES = ", convert_categoricals=False"
-PANDAS = {".sav": ("read_spss", CODES), ".dta": ("read_stata", CODES), ".json": ("read_json", "")}
-PANDAS |= dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), ("read_excel", ""))
+# Suffixes of files of the programs of labs, which are read when they are named.
+LABS = (".sav", ".zsav", ".dta", ".xlsx", ".xlsm", ".json")
 
 # SIGHUP is not known everywhere.
 ENDING_SIGNALS = [
@@ -265,21 +263,6 @@ def is_table(name: str, suffixes: Sequence[str] = TABLES) -> bool:
     """
     own = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in PACKED]
     return bool(own) and own[-1] in suffixes
-
-
-def conversion_step(path: Path) -> str:
-    """What makes a CSV of a table of another format, by its suffix.
-
-    Examples
-    --------
-    >>> conversion_step(Path("people.xlsx"))
-    "save it as CSV: pandas.read_excel('people.xlsx').to_csv('people.csv', index=False)."
-    """
-    reader, options = PANDAS.get(path.suffix.lower(), ("", ""))
-    if not reader:
-        return "save it as CSV."
-    written = f"to_csv({str(path.with_suffix('.csv'))!r}, index=False)"
-    return f"save it as CSV: pandas.{reader}({str(path)!r}{options}).{written}."
 
 
 def is_hidden(path: Path) -> bool:

@@ -243,6 +243,7 @@ def import_table(asked: Annotated[ImportOptions, [*fields_of("table"), "describe
     hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
     hmetad import table "runs/*.csv" --path-columns "{model}_{set}.csv" -o trials.csv
     hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
+    hmetad import table experiment.sav --columns confidence=sure -o trials.csv
     hmetad import table "unknown/*.csv" --describe
     """
     if not asked.describe:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hmetad.base.errors import FileError
-from hmetad.base.files import TEXTS, conversion_step, found_in, is_table, no_file_error
+from hmetad.base.files import LABS, TEXTS, found_in, is_table, no_file_error
 
 
 class Reader(NamedTuple):
@@ -132,7 +132,8 @@ def recognise_kind(path: Path) -> str:
         found = [kind for kind in READERS if kind in kinds - {"table"}]
         got = f"a folder with logs of {' and '.join(found)}" if found else "a folder without logs"
     elif path.is_file():
-        kind = kind_of_name(path.name)
+        is_of_lab = path.suffix.lower() in LABS and path.suffix != ".json"
+        kind = kind_of_name(path.name) or ("table" if is_of_lab else None)
         found = [kind] if kind else []
         got = "a file whose name does not say what it is"
     elif has_magic(str(path)) and (files := found_in(path)):
@@ -142,8 +143,6 @@ def recognise_kind(path: Path) -> str:
         raise no_file_error(path, "a log of one kind")
     if len(found) != 1:
         step = f"Name the kind. {known_kinds()}"
-        if path.is_file() and "pandas" in (convert := conversion_step(path)):
-            step = f"If it is a table, {convert} {step}"
         raise FileError(str(path), got, "a log of one kind", step)
     return found[0]
 

@@ -26,6 +26,7 @@ from hmetad.logs.statements import is_missing, read_statement
 from hmetad.logs.trials import ABSTAINED, of_each, safe_text, silence_notices, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
+from hmetad.rows.labs import lab_notices
 from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
@@ -186,6 +187,8 @@ def joined_tables(
     said = ", ".join(sorted(name for name, sign in DELIMITERS.items() if sign in signs))
     found: dict[str, Any] = {"delimiter": said} if said else {}
     table, missing = below_each_other(files, tables, places)
+    labs = [one.attrs["lab"] for one in tables if "lab" in one.attrs]
+    missing = [*lab_notices(labs), *missing]
     between = {sign or usual_delimiter(file) for file, sign in zip(files, signs, strict=True)}
     if decimal is None and not between & {",", None}:
         table, commas = with_decimal_commas(table, texts)

@@ -21,10 +21,10 @@ import pandas as pd
 from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import FileError, InputError, nearest
 from hmetad.base.files import (
+    LABS,
     PACKED,
     TABLES,
     TEXTS,
-    conversion_step,
     files_of,
     is_table,
     no_file_error,
@@ -42,6 +42,7 @@ from hmetad.rows.database import (
     refuse_nested,
 )
 from hmetad.rows.duplicates import file_notices, is_name_of_who, name_of_rows, same_rows
+from hmetad.rows.labs import Taken, lab_notices, lab_table
 from hmetad.rows.queries import Rows, Source, columns_named
 from hmetad.rows.texts import (
     SEPARATORS,
@@ -52,7 +53,6 @@ from hmetad.rows.texts import (
     header_names,
     reading,
     refuse_delimiter,
-    refuse_questions,
     sniffed_delimiter,
 )
 from hmetad.rows.values import typed_column
@@ -87,6 +87,8 @@ class Scanned:
         Names of its columns as they are written, in their order.
     folders : dict of str to str
         Columns whose value the names of its folders tell, as in ``model=a/part.parquet``.
+    lab : tuple of str and Counter, optional
+        Program of a lab that wrote it, and what was taken of it.
     """
 
     path: Path
@@ -95,6 +97,7 @@ class Scanned:
     sep: str | None
     header: tuple[str, ...]
     folders: dict[str, str]
+    lab: tuple[str, Taken] | None = None
 
     @property
     def own(self) -> list[str]:
@@ -163,6 +166,7 @@ class FileSource(Source):
     def __init__(self, files: Sequence[Scanned], decimal: str, copies: Copies) -> None:
         self.files, self.decimal, self.copies = files, decimal, copies
         self.copied: list[Scanned] = []
+        self.lab = files[0].lab
 
     @contextmanager
     def opened(self, columns: Sequence[str]) -> Iterator[Opened]:
@@ -289,6 +293,8 @@ def read_table(
     ----------
     path : str or Path
         Ends in .csv, .tsv, .jsonl or .parquet; all but the last may be packed (.csv.gz, .csv.zst).
+        Also files of SPSS (.sav, .zsav), Stata (.dta), Excel (.xlsx) and arrays of JSON; and those
+        of PsychoPy, jsPsych, Gorilla and Qualtrics get one row per trial, with a notice.
     text : sequence of str
         Columns of a CSV or TSV to keep as text as it stands: "4.10" is not a number then. In other
         columns the fields decide together: numbers, truth values, or text. Of numbers "NA", "None"
@@ -307,7 +313,8 @@ def read_table(
         One row per trial, columns as in the file. Rows of a CSV below 64 MiB that are shorter than
         its header have missing values at their end. Texts of a CSV or TSV that this package wrote
         lose the apostrophe before = or @. Attrs: ``notices`` (JSON), where rows are the same in all
-        columns, one of which names items or trials.
+        columns, one of which names items or trials, or the program of a lab wrote the file; then
+        also ``lab``, its name and what was taken of the file.
 
     Raises
     ------
@@ -321,6 +328,7 @@ def read_table(
     if frame.empty:
         raise FileError(str(path), "a header without rows", "at least one trial")
     frame.attrs |= notice_attrs(rows.notices)
+    frame.attrs |= {} if rows.source.lab is None else {"lab": rows.source.lab}
     return frame
 
 
@@ -401,7 +409,8 @@ def rows_of_files(
     columns = [frozenset(file.names) for file in scans]
     costly = frozenset.union(*columns) - frozenset.intersection(*columns)
     texts = {one for name in text for one in columns_named(name, scans[0].names)}
-    found = file_notices(files)
+    found = [*lab_notices(file.lab for file in scans if file.lab is not None)]
+    found += file_notices(files)
     # Parquet is some four times smaller than a text.
     if not costly and source.size <= (SMALL // 4 if kinds == [".parquet"] else SMALL):
         found += source.repeated_rows()
@@ -413,14 +422,21 @@ def rows_of_files(
 def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str | None) -> Scanned:
     """A file, once it is unpacked and the names of its columns are known."""
     sep, suffix = text_format(path, delimiter)
+    lab = names = None
     with reading(path):
         readable = copies.readable(path, suffix)
         if sep is not None:
             names = header_names(readable, sep)
             refuse_delimiter(path, names)
-            refuse_questions(str(path), first_rows(readable, sep)[1:3])
+            check_names(path, names)
+        first = [] if sep is None else first_rows(readable, sep)
+        if found := lab_table(path, readable, sep, first):
+            readable, suffix, sep = copies.place(".csv"), ".csv", ","
+            found.cells.to_csv(readable, index=False)
+            names, lab = [*found.cells], (found.program, found.taken)
+        elif sep is not None and names:
             known = Scanned(path, readable, suffix, sep, tuple(names), {})
-            if sep == " " or (names and is_irregular(known)):
+            if sep == " " or is_irregular(known):
                 readable, sep = copies.rewritten(readable, sep, len(names)), ","
         elif suffix == ".parquet":
             names = parquet_schema(readable).names
@@ -430,7 +446,7 @@ def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str 
         raise FileError(str(path), "an empty file", "a table with a header")
     check_names(path, names)
     further = {name: value for name, value in folders.items() if name not in names}
-    return Scanned(path, readable, suffix, sep, tuple(names), further)
+    return Scanned(path, readable, suffix, sep, tuple(names), further, lab)
 
 
 def is_irregular(file: Scanned) -> bool:
@@ -481,9 +497,8 @@ def text_format(path: Path, delimiter: str | None = None) -> tuple[str | None, s
         raise no_file_error(path, "a table of trials", step)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
     known = TABLES if sep is None else (*SEPARATORS, *TEXTS)
+    known += LABS if path.suffix.lower() in LABS else ()
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
-        raise FileError(
-            str(path), f"suffix {path.suffix!r}", allowed, f"Convert it: {conversion_step(path)}"
-        )
+        raise FileError(str(path), f"suffix {path.suffix!r}", allowed, "Save it as CSV.")
     return SEPARATORS.get(suffixes[-1]) if sep is None else sep, suffixes[-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -60,7 +61,9 @@ class Values(NamedTuple):
 
 
 class Source(ABC):
-    """Where rows are."""
+    """Where rows are; `lab` has the program that wrote the file, and what was taken of it."""
+
+    lab: tuple[str, Counter[str]] | None = None
 
     @abstractmethod
     def opened(self, columns: Sequence[Any]) -> AbstractContextManager[Opened]:

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.base.errors import ChoiceError, KindError, RepeatError
+from hmetad.base.errors import ChoiceError, FileError, KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, refuse_nested, shared
 from hmetad.rows.files import are_paths, scan_table
+from hmetad.rows.labs import question_rows
 from hmetad.rows.queries import Rows, Source
 from hmetad.rows.sample_frames import graded_rows, graded_trials, tool_of
-from hmetad.rows.texts import refuse_questions
 from hmetad.rows.values import refuse_unwritable
 
 # Tables of many packages have no type in common; `rows_of` says which there are.
@@ -83,7 +83,10 @@ def plain_rows(trials: TableLike, text: Sequence[str] = ()) -> Rows:
     if are_paths(trials):
         return scan_table(trials, text=text)
     if isinstance(trials, pd.DataFrame):
-        refuse_questions("trials", trials.head(2).to_numpy(dtype=object).tolist())
+        if number := question_rows(trials.head(2).to_numpy(dtype=object).tolist()):
+            got = f"{number} rows of Qualtrics's questions and their ids under the header"
+            step = f"Give the path of the file, or drop them: trials[{number}:]."
+            raise FileError("trials", got, "one row of header", step)
         return checked(tuple(trials.columns), FrameSource(trials))
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):
         return checked(tuple(trials.columns), PartitionSource(trials))

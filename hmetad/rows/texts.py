@@ -235,17 +235,6 @@ def blank_lines(path: Path) -> int:
         return sum(1 for _ in takewhile(lambda line: not line.strip(), lines))
 
 
-def refuse_questions(where: str, rows: Iterable[Sequence[object]]) -> None:
-    """Raise if one of the first rows has the ids of Qualtrics's questions, under their texts."""
-    for number, row in enumerate(rows, 1):
-        if any(isinstance(cell, str) and cell.startswith('{"ImportId"') for cell in row):
-            named = "row 1" if number == 1 else "rows 1 and 2"
-            got = f"{named} under the header with Qualtrics's questions and their ids"
-            skipped = [*range(1, number + 1)]
-            step = f"Remove {named}, as by pandas.read_csv(FILE, skiprows={skipped})."
-            raise FileError(where, got, "one row of header", step)
-
-
 def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
     """Raise if the header is one column that a delimiter would split, but not all rows alike."""
     signs = {sign: name for name, sign in DELIMITERS.items() if sign != " "}
