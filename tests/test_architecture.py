@@ -61,18 +61,18 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1472,
+    "base": 1464,
     "bayes": 5900,
     "commands": 2735,
     "compare": 1919,
     "counts": 3649,
     "likelihood": 3894,
-    "logs": 2836,
+    "logs": 2842,
     "measures": 2950,
     "mle": 2407,
     "plots": 1763,
     "report": 3866,
-    "rows": 1490,
+    "rows": 1743,
     "simulate": 1284,
     "specs": 1962,
     "studies": 1862,

@@ -1,17 +1,20 @@
 """Files of PsychoPy, jsPsych, Gorilla, Qualtrics, SPSS, Stata and Excel: one row per trial."""
 
 import json
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyreadstat
 import pytest
 
 import hmetad
 from hmetad import InputError, count_correct, count_trials
 from hmetad.logs import read_trials
 
+WITHOUT_EXTRA = find_spec("pyreadstat") is None or find_spec("openpyxl") is None
+needs_extra = pytest.mark.skipif(WITHOUT_EXTRA, reason="needs the extra labs")
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "labs"
 OWN = {"stimulus": "stim", "response": "resp", "confidence": "conf"}
 PSYCHOPY = (
@@ -67,7 +70,7 @@ TRIALS = jspsych(
         ("js.json", {}, 35, 5),
         ("qualtrics.csv", OWN, 188, 12),
         ("gorilla.csv", {}, 196, 4),
-        ("a.sav", OWN, 396, 4),
+        pytest.param("a.sav", OWN, 396, 4, marks=needs_extra),
     ],
 )
 def test_files_that_real_programs_wrote_have_the_right_trials(name, columns, trials, dropped):
@@ -191,8 +194,10 @@ def test_qualtrics_labels_are_excluded_and_its_code_for_no_answer_is_missing(tmp
     assert int(count_correct(path).sum()) == 2
 
 
+@needs_extra
 @pytest.mark.parametrize("suffix", [".sav", ".zsav", ".dta"])
 def test_labels_and_user_missing_codes_of_spss_and_stata(tmp_path, suffix):
+    pyreadstat = pytest.importorskip("pyreadstat")
     path = tmp_path / f"people{suffix}"
     frame = pd.DataFrame({"stim": [1, 2, 2, 1.0], "resp": [1, 2, 1, 1.0], "ok": [1, 1, 0, 1.0],
                           "conf": [1, 2, 4, 99.0]})  # fmt: skip
@@ -221,6 +226,7 @@ def test_labels_and_user_missing_codes_of_spss_and_stata(tmp_path, suffix):
     assert ("user-missing values of conf (99): 1" in said(counts)) is (suffix != ".dta")
 
 
+@needs_extra
 def test_the_filled_sheet_of_excel_is_read_and_of_two_one_is_asked_for(tmp_path):
     path = tmp_path / "trials.xlsx"
     table = pd.DataFrame({"correct": [True, False], "confidence": [2, None], "id": ["01", "02"]})
@@ -254,6 +260,7 @@ def test_a_code_in_the_key_is_named_with_what_declares_it_missing(tmp_path):
     assert int(count_trials(path, missing_codes=-99).sum()) == 3
 
 
+@needs_extra
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -273,7 +280,9 @@ def test_damaged_files_of_labs_are_refused_in_one_line(tmp_path, name, content):
     assert "\n" not in str(error.value)
 
 
+@needs_extra
 def test_a_sav_that_was_cut_off_is_refused(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
     path = tmp_path / "cut.sav"
     pyreadstat.write_sav(pd.DataFrame({"a": np.arange(500.0)}), path)
     path.write_bytes(path.read_bytes()[:-300])
@@ -284,7 +293,7 @@ def test_a_sav_that_was_cut_off_is_refused(tmp_path):
 def test_without_the_package_that_reads_a_format_the_error_says_what_to_install(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setitem(__import__("sys").modules, "pyreadstat", None)
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
     path = tmp_path / "a.sav"
     path.write_bytes(b"$FL2")
     with pytest.raises(InputError, match=r"pip install.*labs"):
