@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 
 LONGEST = 2000
-# Letters from which on the beginning of a word suggests the whole.
+# Letters from which on a part of a word suggests the word.
 SHORTEST = 3
 SHORT = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
@@ -234,6 +234,8 @@ def nearest(word: str, words: Iterable[str]) -> str:
     "Did you mean 'response'?"
     >>> nearest("SUBJ", ["subject_id", "response"])
     "Did you mean 'subject_id'?"
+    >>> nearest("seed", ["draws", "random_seed"])
+    "Did you mean 'random_seed'?"
     >>> nearest("x", ["stimulus", "response"])
     "There are: 'response', 'stimulus'."
     """
@@ -241,7 +243,8 @@ def nearest(word: str, words: Iterable[str]) -> str:
     plain = {name.casefold(): name for name in reversed(candidates)}
     typed = word.casefold()
     close = get_close_matches(typed, plain, n=1)
-    close += [x for x in plain if len(typed) >= SHORTEST and x.startswith(typed)]
+    parts = [x for x in plain if len(typed) >= SHORTEST and typed in x]
+    close += sorted(parts, key=lambda x: not x.startswith(typed))
     if close:
         return f"Did you mean {plain[close[0]]!r}?"
     return f"There are: {', '.join(map(repr, candidates)) or 'none'}."

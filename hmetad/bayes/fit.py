@@ -19,9 +19,10 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from importlib.metadata import version
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ import xarray as xr
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import whole
-from hmetad.base.errors import ChoiceError
+from hmetad.base.errors import ChoiceError, UnknownError, nearest
 from hmetad.base.threads import at_most, usable_cpus
 from hmetad.bayes.chains import OPTIONS, Request, announce, sample_together
 from hmetad.bayes.finish import finish
@@ -158,8 +159,9 @@ def fit(
     Raises
     ------
     InputError
-        If the card, the design or the priors are wrong, the counts cannot be modelled, the draws do
-        not fit into memory, the sampler is not installed, or the method cannot be used.
+        If the card, the design, the priors or an option are wrong, the counts cannot be modelled,
+        the draws do not fit into memory, the sampler is not installed, or the method cannot be
+        used.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
 
@@ -185,63 +187,68 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
+    check_option_names(sample_kwargs)
     words = conditions, groups, predictors, correlated
     counts, spec, design = study_of(counts, model_of(counts, model), *words)
     spec = with_changes(spec, formula=formula, priors=priors)
     # PyMC's sampler draws the effects of items as all others.
     program = build_program(counts, spec, integrates="nuts_sampler" not in sample_kwargs)
-    size = program.arrays.size if program.is_compiled and not program.has_separate_cells else 0
-    options = checked_options(sample_kwargs, size)
-    if program.crossing is not None and "tune" not in sample_kwargs:
-        options["tune"] = TUNE_OF_WHITENED
+    options = checked_options(sample_kwargs, program)
     sample, density = chosen_sampler(program, options, method)
-    if sample is sample_observers and "draws" not in sample_kwargs:
-        options["draws"] = DRAWS_OF_OBSERVERS
-    sizes = options
-    if sample in APART:
-        if "draws" not in sample_kwargs:
-            options["draws"] = draws_by_default(program, options["chains"])
-        # Draws of tuning are those of one cell, and gone when the next comes.
-        keeps_cells(None, program.counts[:1], program.spec, options)
-        sizes = options | {"tune": 0}
-    kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
-    by = "importance" if sample in WEIGHING else "nuts"
-    request = Request(
-        options,
-        kept,
-        may_use_chains=method == "auto",
-        may_go_on="draws" not in sample_kwargs,
-    )
+    request = request_of(program, sample, options, sample_kwargs, keep_cells)
+    request = replace(request, may_use_chains=method == "auto")
     if program.crossing is not None:
         points = points_of_observers(request) if sample is sample_observers else 0
         announce(program, request.plan, points)
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
         program = with_best_loadings(program)
-        attrs = fit_attributes(program.full_spec, options) | {"density": density, "method": by}
-        attrs |= design
+        attrs = fit_attributes(program.full_spec, request.options) | {"density": density} | design
         attrs["draws"] = str(sample_kwargs.get("draws", AS_NEEDED))
         attrs |= asdict(program.compared) if program.compared else {}
         tree = sample(program, request)
-        if "pareto_k" not in tree["sample_stats"]:
-            # Weights could not be trusted: what was drawn is of chains.
-            attrs["method"] = by = "nuts"
-        if not kept:
+        # Where weights could not be trusted, what was drawn is of chains.
+        is_weighed = sample in WEIGHING and "pareto_k" in tree["sample_stats"]
+        attrs["method"] = "importance" if is_weighed else "nuts"
+        if not request.keep_cells:
             cells = following_names(program.spec)
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
         # Rounds see to it themselves.
-        least = 1 if sample in {sample_together, sample_observers} else options["draws"]
-        refuse_undefined(tree, program.spec, least, by)
+        is_in_rounds = sample in {sample_together, sample_observers}
+        least = 1 if is_in_rounds else request.options["draws"]
+        refuse_undefined(tree, program.spec, least, attrs["method"])
         return finish(tree, program, attrs)
 
 
-def checked_options(given: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """Options of sampling so many free values, with defaults and one seed; numbers are checked."""
+def check_option_names(given: Mapping[str, Any]) -> None:
+    """Raise for an option that neither `fit` nor `pymc.sample` has."""
+    if not {*given} - OPTIONS - {"nuts_sampler"}:
+        return
+    # PyMC takes seconds to import.
+    pymc = import_module("pymc")
+    theirs = {*signature(pymc.sample).parameters, "nuts"} - {"kwargs", "model"}
+    if given.get("nuts_sampler") == "pymc":
+        theirs |= {*signature(pymc.NUTS).parameters}
+    known = {*signature(fit).parameters, *OPTIONS, *theirs} - {"sample_kwargs"}
+    for name in given:
+        if name not in OPTIONS | theirs:
+            allowed = "an option of hmetad.fit or of pymc.sample"
+            raise UnknownError("sample_kwargs", repr(name), allowed, nearest(name, known))
+
+
+def checked_options(given: Mapping[str, Any], program: Program) -> dict[str, Any]:
+    """Options of sampling a program, with defaults and one seed; numbers are checked."""
+    tune = TUNE
+    if program.crossing is not None:
+        tune = TUNE_OF_WHITENED
+    elif "nuts_sampler" in given:
+        tune = TUNE_OF_PYMC
+    elif program.is_compiled and not program.has_separate_cells and program.arrays.size >= LARGE:
+        tune = TUNE_OF_LARGE
     # `sampling_flags` checks more than PyMC does, and once is enough.
     options = {"draws": DRAWS, "chains": CHAINS, "compute_convergence_checks": False}
-    tune = TUNE_OF_LARGE if size >= LARGE else TUNE
-    options |= {"tune": TUNE_OF_PYMC if "nuts_sampler" in given else tune, **given}
+    options |= {"tune": tune, **given}
     for name, least in LEAST.items():
         whole(least)(name, options.get(name, 1))
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
@@ -252,6 +259,27 @@ def checked_options(given: Mapping[str, Any], size: int) -> dict[str, Any]:
         allowed = " or ".join(map(repr, SAMPLERS))
         raise ChoiceError("nuts_sampler", repr(given["nuts_sampler"]), allowed, step)
     return options
+
+
+def request_of(
+    program: Program,
+    sample: Sampler,
+    options: Mapping[str, Any],
+    given: Mapping[str, Any],
+    keep_cells: bool | None,
+) -> Request:
+    """What a sampler has to draw: as many draws as it takes by default, of all cells or of none."""
+    options = sizes = dict(options)
+    if sample is sample_observers and "draws" not in given:
+        options["draws"] = DRAWS_OF_OBSERVERS
+    if sample in APART:
+        if "draws" not in given:
+            options["draws"] = draws_by_default(program, options["chains"])
+        # Draws of tuning are those of one cell, and gone when the next comes.
+        keeps_cells(None, program.counts[:1], program.spec, options)
+        sizes = options | {"tune": 0}
+    kept = keeps_cells(keep_cells, program.counts, program.spec, sizes)
+    return Request(options, kept, may_go_on="draws" not in given)
 
 
 def recorded_seed(given: Any) -> int:

@@ -62,6 +62,34 @@ def test_odd_numbers_are_refused_before_anything_is_sampled(counts, name, value)
         hmetad.fit(counts, **{**SHORT, name: value})
 
 
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [
+        ({"seed": 1}, "'random_seed'"),
+        ({"n_draws": 10}, "'draws'"),
+        ({"formulas": "1 + task"}, "'formula'"),
+        ({"initval": {}}, "'initvals'"),
+    ],
+)
+def test_unknown_options_are_refused_before_counts_are_read(options, meant):
+    with pytest.raises(InputError, match=f"^sample_kwargs: Did you mean {meant}"):
+        hmetad.fit(None, **options)
+
+
+def test_options_of_pymc_and_of_its_sampler_reach_it(counts, monkeypatch):
+    reached = []
+
+    def sample(_, options):
+        reached.append(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hmetad.bayes.model.sample_pymc", sample)
+    theirs = {"max_treedepth": 5, "nuts_sampler": "pymc", "init": "adapt_diag"}
+    with pytest.raises(KeyboardInterrupt):
+        hmetad.fit(counts, **SHORT, **theirs)
+    assert reached[0].items() >= theirs.items()
+
+
 @pytest.mark.parametrize("sampler", ["numpyro", "blackjax", "stan", None])
 def test_other_samplers_than_nutpie_and_pymc_are_refused(counts, sampler):
     with pytest.raises(InputError, match=r"^nuts_sampler: .*'nutpie' or 'pymc'.*got "):
