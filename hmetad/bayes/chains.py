@@ -7,9 +7,7 @@ over cells: how far each cell's term is from quadratic says in whose part a dive
 Source: Betancourt (2017).
 """
 
-import math
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -70,17 +68,8 @@ NUDGE = 1e-4
 HUGE = 1e300
 # Chains begin at the starting point moved by a uniform number from -1 to 1, as PyMC's do.
 JITTER = 1.0
-# Gradients of a draw: trees of these depths are what groups and crossed items need.
-GRADIENTS = (2**4 - 1, 2**5 - 1)
-# Of a whitened posterior; and of the search for its highest point.
-OF_WHITENED, OF_CLIMB = 2**3 - 1, 150
-# The median of so many evaluations; the first one may compile, or read a cache.
-EVALUATIONS = 3
-# What takes less is not announced.
-SHORT = 120.0
-# The memory of so many answers to items is announced too, by what one takes, table included.
-MILLION, BYTES_OF_ANSWER = 10**6, 1000
-MINUTE, HOUR = 60.0, 3600.0
+# Memory that one answer to an item takes, table included.
+BYTES_OF_ANSWER = 1000
 
 
 @dataclass(frozen=True)
@@ -128,11 +117,7 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     plan = request.plan.suited_to(program.arrays.size)
     if program.crossing is not None:
         plan = replace(plan, judges_early=True)
-    if program.crossing is None:
-        announce(program, plan)
     program, drawn, posterior, said = sample_enough(program, request, plan)
-    if plan.has_bar and (told := rounds_sentence(plan, drawn)):
-        print(told, file=sys.stderr)
     statistics = drawn.thinned(plan.draws).statistics.merge(
         divergences_by_cell(program, drawn.steps)
     )
@@ -391,59 +376,14 @@ def initial_points(program: Program) -> Callable[[int], Floats]:
     return begin
 
 
-def announce(program: Program, plan: Plan, points: int = 0) -> None:
-    """Print how long sampling will take, where progress is shown."""
-    if plan.has_bar and (told := duration_sentence(program, plan, points)):
-        print(told, file=sys.stderr)
-
-
-def duration_sentence(program: Program, plan: Plan, points: int = 0) -> str:
-    """Sentence on how long it will take, by the time of a gradient; empty where that is short.
-
-    Chains that are hard to sample may take longer. With points of importance sampling, chains are
-    run if the weights of the points are bad.
-    """
-    place, taken = program.first_point, []
-    program.log_density(place)
-    for _ in range(EVALUATIONS):
-        begun = time.perf_counter()
-        program.log_density(place)
-        taken.append(time.perf_counter() - begun)
-    draws, rounds = plan.draws + plan.tune, math.ceil(plan.chains / max(1, plan.cores))
-    numbers, shortest = [float(rounds * draws * number) for number in GRADIENTS], SHORT
-    size = f"{program.counts.sizes['cell']:,} cells"
-    if program.crossing is not None:
-        # Of the search for the highest point, perhaps also with loadings, of the curvature there,
-        # and of draws until they are enough: of the first look at the earliest.
-        before = OF_CLIMB + program.layout.size / max(1, plan.cores)
-        before *= 3 if program.crossing.may_have_loadings else 1
-        judged = (plan.tune + (plan.look or plan.draws), draws)
-        numbers = [before + rounds * number * OF_WHITENED for number in judged]
-        if points:
-            numbers[0] = before + points / max(1, plan.cores)
-        size, shortest = f"{size} over {len(program.crossing.levels):,} items", 0.0
-        if (number := len(program.crossing.answers.rows)) > MILLION:
-            size += f", {number:,} answers in {in_words(BYTES_OF_ANSWER * number)} of memory"
-    seconds = [number * float(np.median(taken)) for number in numbers]
-    if seconds[1] < shortest:
-        return ""
-    unit, word = (HOUR, "hours") if seconds[0] > HOUR else (MINUTE, "minutes")
-    unit, word = (1.0, "seconds") if seconds[1] < SHORT else (unit, word)
-    least, most = (max(n, round(x / unit)) for n, x in zip((1, 2), seconds, strict=True))
-    how = f"{points:,} weighted points, or " if points else ""
-    size = f"Sampling {size}, {how}{plan.chains} chains of {draws:,} draws"
-    return f"{size}: some {least} to {most} {word} where cores are free."
-
-
-def rounds_sentence(plan: Plan, drawn: Drawn) -> str:
-    """Sentence on what was sampled beyond the first round; empty where nothing was."""
-    draws, parts = drawn.x.shape[1], list[str]()
-    if drawn.target != plan.targets[0]:
-        parts.append(f"steps that are accepted at {drawn.target:g}, since longer ones diverged")
-    if draws > plan.draws:
-        kept = drawn.thinned(plan.draws).x.shape[1]
-        parts.append(f"{draws:,} draws a chain, of which {kept:,} are kept")
-    return f"Sampled with {' and '.join(parts)}." if parts else ""
+def announce(program: Program, plan: Plan) -> None:
+    """Print what is sampled where a factor is integrated out: the search for a mode has no bar."""
+    assert program.crossing is not None
+    answers, levels = len(program.crossing.answers.rows), len(program.crossing.levels)
+    if plan.has_bar:
+        said = f"Sampling {len(program.counts):,} cells over {levels:,} items: {answers:,} answers,"
+        size = in_words(BYTES_OF_ANSWER * answers)
+        print(said, f"{size} of memory. A search for the mode comes first.", file=sys.stderr)
 
 
 def divergences_by_cell(program: Program, steps: Floats) -> xr.Dataset:
@@ -458,13 +398,8 @@ def divergences_by_cell(program: Program, steps: Floats) -> xr.Dataset:
     # Each factor once; cells that no factor groups are groups of their own.
     groupings = list({block.factor: block.index for block in blocks}.values()) or [cells]
     found, shared = np.zeros(len(cells), dtype=np.int64), np.zeros(len(cells))
-    if program.crossing is not None:
-        # Cells share items: no step is a single cell's.
-        counted = dict(
-            zip(OF_DIVERGENCES, (("cell", found), len(steps), ("cell", shared)), strict=True)
-        )
-        return xr.Dataset(counted, {"cell": program.counts["cell"].values})
-    is_whole = np.isfinite(steps).all(axis=(1, 2))
+    # Where cells share items, no step is a single cell's.
+    is_whole = np.isfinite(steps).all(axis=(1, 2)) & (program.crossing is None)
     nowhere = int((~is_whole).sum())
     for start, end in steps[is_whole]:
         errors = step_errors(start, end, program.packed)

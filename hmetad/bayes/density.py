@@ -8,7 +8,7 @@ free values. `hmetad.bayes.model` defines the same density in PyMC. Vectors:
 - deviations: the effects of groups, from their offsets as `hmetad.bayes.parametrisation`
   says;
 - values: y and deviations in one row. The parameters of the cells are linear in them;
-- u: what chains move in the place of x, as `hmetad.bayes.warp` says.
+- u: what chains move in the place of x, as there.
 
 Compiled code reads the arrays as one row of integers, which is handed to it faster than thirty
 arrays: its length, cells, where each array begins and where the last ends, and the arrays, those of
@@ -23,7 +23,7 @@ import numpy as np
 from numba import carray, types
 from numpy.typing import NDArray
 
-from hmetad.bayes.warp import KINDS
+from hmetad.bayes.parametrisation import KINDS
 from hmetad.likelihood.compiling import c_function, compiled, inlined
 from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
@@ -88,7 +88,7 @@ class ProgramArrays(NamedTuple):
     constant : float
         What the log posterior has beside.
     scales, warp_places, centres, precisions, group_weights, group_information : array
-        As `hmetad.bayes.warp.Warp` has them.
+        As `hmetad.bayes.parametrisation.Warp` has them.
     """
 
     links: Integers
@@ -506,6 +506,16 @@ def log_prior(code: int, v: float, a: float, b: float, c: float) -> tuple[float,
         value, slope = log_exponential_integral(half)
         return value, slope * v / (a * a)
     return (a - 1) * (math.log(v) + math.log1p(-v)), (a - 1) * (1 / v - 1 / (1 - v))
+
+
+@compiled
+def log_prior_sums(code: int, a: float, b: float, c: float, values: Floats) -> Floats:
+    """Sums over the elements of values (draws, elements) of `log_prior`."""
+    found = np.zeros(len(values))
+    for i in range(len(values)):
+        for value in values[i]:
+            found[i] += log_prior(code, value, a, b, c)[0]
+    return found
 
 
 @compiled

@@ -11,7 +11,7 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 - `bayes.density` evaluates the log posterior and its gradient from the arrays; it calls
   `likelihood.tape`, which goes from parameters to the kernel of the family;
 - `chosen_sampler`, below, decides how to draw: `bayes.chains` by nutpie, in rounds
-  (`bayes.rounds`) and coordinates of its own (`bayes.warp`); where cells share nothing,
+  (`bayes.rounds`) and coordinates of its own (`bayes.parametrisation`); where cells share nothing,
   `bayes.importance`, or chains of each cell (`bayes.separate_cells`); or PyMC. Each
   computes labelled variables of its draws;
 - `bayes.finish` checks and describes them.
@@ -37,7 +37,6 @@ from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import (
     can_be_weighed,
     most_ratings,
-    points_of_observers,
     sample_by_importance,
     sample_observers,
 )
@@ -198,8 +197,7 @@ def fit(
     request = request_of(program, sample, options, sample_kwargs, keep_cells)
     request = replace(request, may_use_chains=method == "auto")
     if program.crossing is not None:
-        points = points_of_observers(request) if sample is sample_observers else 0
-        announce(program, request.plan, points)
+        announce(program, request.plan)
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
         program = with_best_loadings(program)

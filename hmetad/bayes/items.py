@@ -19,7 +19,7 @@ from hmetad.base.checks import with_posterior
 from hmetad.base.errors import ModelError
 from hmetad.base.threads import in_threads
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.kept_cells import drawn_counts, linear_predictor
+from hmetad.bayes.kept_cells import drawn_counts, parameter_draws
 from hmetad.counts.tables import type2_counts
 from hmetad.likelihood.crossed import CrossedLikelihood, Effects
 from hmetad.likelihood.tape import column_shapes
@@ -178,10 +178,10 @@ def drawn_at(fitted: Fitted) -> tuple[Floats, list[Effects]]:
     return np.concatenate([*columns_at(fitted)], axis=2), drawn_effects(fitted)
 
 
-def item_log_likelihood(fitted: Fitted) -> xr.DataArray:
-    """log p(answers to an item | observers), dims (chain, draw, factor), at some of the draws."""
+def item_log_likelihood(fitted: Fitted, number: int = DRAWS) -> xr.DataArray:
+    """log p(answers to an item | observers), (chain, draw, factor), at about so many draws."""
     crossing = crossing_in(fitted)
-    thinned = at_some_draws(fitted, DRAWS)
+    thinned = at_some_draws(fitted, number)
     parameters, effects = drawn_at(thinned)
 
     def compute(places: range) -> Floats:
@@ -211,37 +211,9 @@ def log_probabilities(fitted: Fitted, draws: xr.Dataset) -> xr.DataArray:
         np.logaddexp.reduce(likelihood.outcomes(own, one).log_p + weights, axis=1)
         for own, one in zip(parameters, effects, strict=True)
     ]
-    return labelled(fitted, np.stack(rows), fitted.counts["cell"].values)
-
-
-def labelled(fitted: Fitted, log_p: Floats, cells: NDArray[np.str_]) -> xr.DataArray:
-    """log P (draws, cells, outcomes) with the labels of draws, cells and outcomes."""
-    values = log_p.reshape(
-        fitted.posterior.sizes["chain"], -1, len(cells), *fitted.counts.shape[1:]
-    )
-    coords = {"cell": cells, **fitted.labels}
+    values = np.reshape(rows, (fitted.posterior.sizes["chain"], -1, *fitted.counts.shape))
+    coords = {"cell": fitted.counts["cell"].values, **fitted.labels}
     return xr.DataArray(values, coords, ("chain", "draw", *fitted.outcome))
-
-
-def at_items(fitted: Fitted, observers: Integers, items: Integers) -> Floats:
-    """log P of the outcomes of one more answer of observers to items, (draws, pairs, outcomes).
-
-    At every draw, over the posterior of the effects of each item.
-    """
-    crossing, size = crossing_in(fitted), math.prod(fitted.counts.shape[1:])
-    # As for the effects themselves.
-    crossing = crossing.finer or crossing
-    named, place = np.unique(items, return_inverse=True)
-    answers, (parameters, effects) = answers_matrix(crossing)[named], drawn_at(fitted)
-
-    def compute(draw: int) -> Floats:
-        likelihood = crossing.likelihood(fitted.given)
-        log_p, _ = at_nodes(likelihood, parameters[draw], effects[draw])
-        weights = shares(answers @ log_p + likelihood.grid.log_weights)
-        every = (weights @ np.exp(log_p).T).reshape(len(named), -1, size)
-        return np.log(every[place, observers])
-
-    return np.stack(in_threads(compute, range(len(effects))))
 
 
 def drawn_effects(fitted: Fitted) -> list[Effects]:
@@ -265,19 +237,10 @@ def drawn_effects(fitted: Fitted) -> list[Effects]:
 
 def columns_at(fitted: Fitted) -> Iterator[Floats]:
     """The columns of each variable, (draws, cells, columns)."""
-    of_variable = {p.variable: p.name for p in fitted.record.parameters}
-    number, cells = fitted.number, len(fitted.counts)
+    values = parameter_draws(fitted.posterior, fitted.spec, fitted.designs, fitted.given)
+    sizes = fitted.number, len(fitted.counts)
     for name, shape in column_shapes(fitted.record, fitted.counts.sizes["rating"]).items():
-        if name in fitted.given:
-            own = np.broadcast_to(fitted.given[name], (number, cells))
-        elif of_variable[name] in fitted.designs:
-            design = fitted.designs[of_variable[name]]
-            own = fitted.flat(
-                linear_predictor(fitted.posterior, fitted.spec, design, group_terms=True)
-            )
-        else:
-            own = fitted.flat(fitted.posterior[fitted.spec.named(name)])
-        yield own.reshape(number, cells, math.prod(shape))
+        yield fitted.flat(values[name]).reshape(*sizes, math.prod(shape))
 
 
 def replicated_items(fitted: Fitted, rng: np.random.Generator) -> xr.Dataset:

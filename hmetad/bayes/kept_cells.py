@@ -127,6 +127,18 @@ def cell_results(
     given: Mapping[str, Floats],
 ) -> dict[str, xr.DataArray]:
     """Variables of a fit that follow from others, those of `following_names`."""
+    values, names = parameter_draws(posterior, spec, designs, given), following_names(spec)
+    found = derived_results(values, spec.record, names.values())
+    return {name: found[plain] for name, plain in names.items()}
+
+
+def parameter_draws(
+    posterior: xr.Dataset,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    given: Mapping[str, Floats],
+) -> dict[str, xr.DataArray]:
+    """What cells are given, and their parameters, (chain, draw, cell, ...)."""
     sizes = posterior.sizes["chain"], posterior.sizes["draw"]
     values = {
         name: xr.DataArray(np.tile(own, (*sizes, 1)), dims=("chain", "draw", "cell"))
@@ -138,9 +150,7 @@ def cell_results(
             if p.name in designs
             else posterior[spec.named(p.variable)]
         )
-    names = following_names(spec)
-    found = derived_results(values, spec.record, names.values())
-    return {name: found[plain] for name, plain in names.items()}
+    return values
 
 
 def linear_predictor(

@@ -32,12 +32,12 @@ from hmetad.base.results import Result, attrs_of, depends_on_ratings, results
 from hmetad.base.variable_roles import Role
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.items import at_items, labelled, log_probabilities
+from hmetad.bayes.items import log_probabilities
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
 from hmetad.counts.resample import counts_together, seed_entropy
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
 from hmetad.measures.catalogue import measure_result
-from hmetad.specs.design import Block, cell_table, group_labels, parse_design
+from hmetad.specs.design import Block, parse_design
 from hmetad.specs.formula import level_columns
 
 # Level of a column of which nothing is known.
@@ -110,13 +110,7 @@ def predict(
     fitted = Fitted.of(fit)
     if new:
         return new_cells(fitted, cells, new, seed)
-    found = predicted_cells(fitted, cells, group_terms=group_terms)
-    if named_items(fitted, found):
-        step = "Use predict_measures, or bayes.item_effects for the effects of items."
-        raise LevelError(
-            "cells", "items that were integrated out", "cells at an average item", step
-        )
-    return found
+    return predicted_cells(fitted, cells, group_terms=group_terms)
 
 
 @check_inputs(fit=with_posterior)
@@ -179,8 +173,7 @@ def predict_measures(
         ``"confidence_mean"``, ``"share_right"`` or ``"meta_i"``.
     cells, group_terms : optional
         As in `hmetad.predict`: by default every condition of a population, with `group_terms` the
-        cells of the fit. Where a fit integrated items out, ``{"subject": ["a"], "item": ["q1"]}``
-        is one more answer of this observer to this item, over the posterior of its effects.
+        cells of the fit.
 
     Returns
     -------
@@ -315,6 +308,9 @@ def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Data
     if not spec.formula or (group_terms and are_labels and fitted.has_cells):
         return posterior[list(record.results)].sel(cell=known_labels(cells, fitted))
     table, labels = wanted_cells(cells, fitted)
+    if fitted.crossing and {*fitted.crossing.factor.split(":")} <= {*table.columns}:
+        step, got = "bayes.item_effects has their effects.", "items that were integrated out"
+        raise LevelError("cells", got, "cells at an average item", step)
     if group_terms:
         refuse_no_groups(table, fitted)
     if not len(table):
@@ -505,21 +501,15 @@ def known_labels(cells: str | Sequence[str], fitted: Fitted) -> list[str]:
     labels = [cells] if isinstance(cells, str) else cells
     of_type(Sequence[str])("cells", labels)
     known = fitted.posterior["cell"].values.tolist()
-    check_known(labels, known, "cells of the fit")
-    return [*labels]
-
-
-def check_known(labels: Sequence[str], known: list[str], allowed: str) -> None:
-    """Raise where a label is not among those that are known."""
     for label in labels:
         if label not in known:
-            raise LabelError("cells", repr(label), allowed, nearest(str(label), known))
+            raise LabelError("cells", repr(label), "cells of the fit", nearest(str(label), known))
+    return [*labels]
 
 
 def refuse_no_groups(table: pd.DataFrame, fitted: Fitted) -> None:
     """Raise where new cells have an unknown column, or none that names a group."""
     columns, known = [*map(str, table.columns)], [*map(str, fitted.cells)]
-    known += fitted.crossing.factor.split(":") if fitted.crossing else []
     for name in columns:
         if name not in known:
             raise UnknownError(
@@ -561,11 +551,8 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
     Cells of a fit that integrated items out have trials of all items, not of an average one.
     """
     is_own = bool(predicted["cell"].isin(fitted.counts["cell"]).all())
-    items = named_items(fitted, predicted)
     try:
-        if items:
-            log_p = answers_to_items(predicted, fitted, items)
-        elif fitted.crossing is not None and is_own:
+        if fitted.crossing is not None and is_own:
             log_p = log_probabilities(fitted, fitted.posterior).sel(cell=predicted["cell"].values)
         else:
             given = given_cells(predicted, fitted)
@@ -579,29 +566,6 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
     layout = fitted.record.layout
     stimuli = math.prod(len(layout.axes[dim]) for dim in layout.given)
     return log_p.copy(data=np.exp(log_p.to_numpy()) / stimuli).assign_coords(samples)
-
-
-def named_items(fitted: Fitted, predicted: xr.Dataset) -> list[str]:
-    """Labels of the items of predicted cells, where cells name items that were integrated out."""
-    if fitted.crossing is None:
-        return []
-    parts = fitted.crossing.factor.split(":")
-    return group_labels(cell_table(predicted), parts) if {*parts} <= {*predicted.coords} else []
-
-
-def answers_to_items(predicted: xr.Dataset, fitted: Fitted, items: Sequence[str]) -> xr.DataArray:
-    """log P of outcomes of observers in answers to named items, as `outcome_draws` has it."""
-    assert fitted.crossing is not None
-    columns = [str(name) for name in fitted.cells if name in predicted.coords]
-    own, known = (group_labels(x, columns) for x in (cell_table(predicted), fitted.cells))
-    if len({*known}) < len(fitted.cells):
-        allowed = f"columns that name an observer too, of {', '.join(map(str, fitted.cells))}"
-        raise ColumnError("cells", "items", allowed)
-    levels = fitted.crossing.levels.tolist()
-    check_known(own, known, "observers of the fit")
-    check_known(items, levels, "items of the fit")
-    places = (pd.Index(x).get_indexer(pd.Index(y)) for x, y in ((known, own), (levels, items)))
-    return labelled(fitted, at_items(fitted, *places), predicted["cell"].values)
 
 
 def given_cells(predicted: xr.Dataset, fitted: Fitted) -> dict[str, NDArray[np.float64]]:

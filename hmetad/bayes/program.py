@@ -23,9 +23,14 @@ from hmetad.base.errors import ModelError, SourceError
 from hmetad.base.labels import check_same_names
 from hmetad.bayes.crossed import CrossedDensity, Whitening, whitening_of
 from hmetad.bayes.density import ProgramArrays, evaluate, pack, unwarp, warped
-from hmetad.bayes.parametrisation import BlockParametrisation
+from hmetad.bayes.parametrisation import (
+    BlockParametrisation,
+    Known,
+    known_of_coefficients,
+    scale_of_sd,
+    warp_of,
+)
 from hmetad.bayes.start import Start, starting_point
-from hmetad.bayes.warp import Known, known_of_coefficients, scale_of_sd, warp_of
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.likelihood.tails import LOG_SQRT_2PI
@@ -48,6 +53,7 @@ from hmetad.specs.spec import OF_ITEMS, SPREAD, ModelSpec
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
+type PriorRow = tuple[int, float, float, float]
 
 # Chains begin at this or above it where a prior allows positive values only.
 SMALLEST_START = 0.01
@@ -331,8 +337,8 @@ class Writer:
 
     def __init__(self, program: Program, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self.program, self.layout = program, program.layout
-        # Places, codes and parameters of priors.
-        self.priors: list[tuple[Integers, int, list[float]]] = []
+        # Places of priors, and their rows.
+        self.priors: list[tuple[Integers, PriorRow]] = []
         # Places, means and standard deviations.
         self.around: list[tuple[Integers, Floats, Floats]] = []
         self.blocks: list[tuple[int, int, int, int]] = []
@@ -366,8 +372,7 @@ class Writer:
         """Prior of a variable; places of its elements."""
         prior, places = variable.prior, variable.elements
         assert prior is not None
-        values = [prior.parameters[name] for name in DISTRIBUTIONS[prior.dist]]
-        self.priors.append((places.ravel(), prior_code(prior.dist), values))
+        self.priors.append((places.ravel(), prior_row(prior)))
         self.constant += places.size * log_constant(prior)
         if variable.link == LINK_FOLDED and prior.dist == "HalfNormal":
             self.constant -= places.size * math.log(2)
@@ -440,8 +445,7 @@ class Writer:
             for place, shape in zip(
                 own.partial.elements, eta + (size - 2 - columns) / 2, strict=True
             ):
-                self.priors.append((np.array([place]), prior_code("LKJ"), [float(shape)]))
-                self.constant -= float(betaln(shape, shape))
+                self.add_partial(np.array([place]), shape)
         offsets = own.offset.elements.reshape(len(own.block.groups), *sigma.shape)
         first = self.deviation_count
         self.deviation_count += offsets.size
@@ -457,9 +461,12 @@ class Writer:
             self.add_prior(variable)
         if own.partial is not None and own.correlation is not None:
             assert own.correlation.prior is not None
-            shape = float(own.correlation.prior.parameters["eta"])
-            self.priors.append((own.partial.elements.ravel(), prior_code("LKJ"), [shape]))
-            self.constant -= float(betaln(shape, shape))
+            self.add_partial(own.partial.elements, own.correlation.prior.parameters["eta"])
+
+    def add_partial(self, places: Integers, shape: float) -> None:
+        """Beta distribution of a partial correlation."""
+        self.priors.append((places.ravel(), prior_row(Prior("LKJ", eta=float(shape)))))
+        self.constant -= float(betaln(shape, shape))
 
     def add_scales(self, own: BlockLayout, part: BlockParametrisation) -> Floats:
         """Scales of the standard deviations that may be 0; where all begin, (effects, elements)."""
@@ -484,16 +491,17 @@ class Writer:
         around_first, around_column, around_weight = by_rows(self.around_rows, self.around_count)
         mean_first, mean_column, mean_weight = by_rows(self.mean_rows, self.deviation_count)
         first, column, weight = by_rows(self.rows, self.offsets.size)
-        sizes = [len(places) for places, _, _ in self.priors]
-        parameters = [[*values, 0.0, 0.0][:3] for _, _, values in self.priors]
+        sizes = [len(places) for places, _ in self.priors]
+        codes = np.array([code for _, (code, *_) in self.priors], np.int64)
+        parameters = [values for _, (_, *values) in self.priors]
         none = np.zeros(0, np.int64)
         warp = warp_of(self.scales, self.known, self.program.first_point)
         return ProgramArrays(
             **warp._asdict(),
             links=np.concatenate([np.full(v.size, v.link, np.int64) for v in self.layout.free]),
             owners=np.concatenate([owners(variable) for variable in self.layout.free]),
-            prior_places=np.concatenate([none, *(places for places, _, _ in self.priors)]),
-            prior_codes=np.repeat(np.array([code for _, code, _ in self.priors], np.int64), sizes),
+            prior_places=np.concatenate([none, *(places for places, _ in self.priors)]),
+            prior_codes=np.repeat(codes, sizes),
             around_places=around_places.astype(np.int64),
             around_first=around_first,
             around_column=around_column,
@@ -519,9 +527,11 @@ class Writer:
         )
 
 
-def prior_code(distribution: str) -> int:
-    """Code of a prior distribution in compiled code."""
-    return [*DISTRIBUTIONS].index(distribution)
+def prior_row(prior: Prior) -> PriorRow:
+    """Code of a prior in compiled code, and its parameters."""
+    values = [prior.parameters[name] for name in DISTRIBUTIONS[prior.dist]]
+    a, b, c = [*values, 0.0, 0.0][:3]
+    return [*DISTRIBUTIONS].index(prior.dist), a, b, c
 
 
 def joined(parts: list[Any], number: int) -> list[NDArray[Any]]:

@@ -21,7 +21,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pyarrow import record_batch
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hmetad.base.errors import FormulaError
 
@@ -321,7 +321,7 @@ def progress_of(
 ) -> Iterator[Callable[[], None]]:
     """Bar of a round on a terminal or in a notebook, and what brings it up to date."""
     console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     is_shown = has_bar and (console.is_terminal or console.is_jupyter)
     with Progress(*columns, console=console, disable=not is_shown, transient=True) as bar:
         said = f"{len(chains)} chains to {number:,} draws, steps accepted at {target:g}"

@@ -1,6 +1,5 @@
 """Observers crossed with items: what is integrated out, the density of it, and what fits say."""
 
-import re
 from dataclasses import replace
 
 import arviz as az
@@ -11,7 +10,7 @@ import xarray as xr
 from sklearn.metrics import roc_auc_score
 
 import hmetad
-from hmetad.bayes.chains import Request, duration_sentence, sample_together
+from hmetad.bayes.chains import Request, announce, sample_together
 from hmetad.bayes.crossed import Whitening, fitted_to_slopes
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.items import area_under, auroc2_by_items, drawn_at, right_outcomes
@@ -123,17 +122,13 @@ def test_gradient_is_that_of_the_density(counts, formula, has_loadings):
         assert own == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-def test_the_time_of_a_fit_is_announced_however_short_it_is(counts, monkeypatch):
-    plan = Request({"draws": 1000, "tune": 200, "chains": 4, "cores": 2, "random_seed": 1}).plan
-    said = duration_sentence(build_program(counts, model(BOTH)), plan)
-    begin = "Sampling 3 cells over 40 items, 4 chains of 1,200 draws: some "
-    end = r"\d+ to \d+ (seconds|minutes) where cores are free\."
-    assert re.fullmatch(begin + end, said)
-    monkeypatch.setattr("hmetad.bayes.chains.MILLION", 119)
-    said = duration_sentence(build_program(counts, model(BOTH)), plan)
-    assert "3 cells over 40 items, 120 answers in 120 kB of memory, 4 chains" in said
-    said = duration_sentence(build_program(counts, model(BOTH)), plan, points=2400)
-    assert "of memory, 2,400 weighted points, or 4 chains of 1,200 draws: some " in said
+def test_what_is_sampled_is_announced_where_progress_is_shown(counts, capsys):
+    program = build_program(counts, model(BOTH))
+    options = {"draws": 1000, "tune": 200, "chains": 4, "cores": 2, "random_seed": 1}
+    for quiet in (True, False):
+        announce(program, Request(options | {"quiet": quiet}).plan)
+    said = "Sampling 3 cells over 40 items: 120 answers, 120 kB of memory. "
+    assert capsys.readouterr().err.startswith(said)
 
 
 class NormalDensity:
@@ -286,32 +281,9 @@ def test_effects_of_items_are_those_of_quadrature_at_every_draw(at_two_draws, co
 
 
 @pytest.mark.integration
-def test_measures_of_answers_to_named_items_are_those_of_quadrature(at_two_draws, counts):
-    cells = {"subject": ["m2", "m0"], "item": ["q07", "q03"]}
-    names = ["share_right", "confidence_mean"]
-    found = hmetad.bayes.predict_measures(at_two_draws, names, cells, group_terms=True)
-    for place, (observer, item) in enumerate([(2, "q07"), (0, "q03")]):
-        answers = counts.isel(cell=counts["item"] == item).to_numpy()
-        for chain, (*_, weights, p) in enumerate(posterior_of_item(at_two_draws, answers)):
-            own = found.isel(chain=chain, draw=0, cell=place)
-            wrong, right = np.average(p[observer], axis=0, weights=weights)
-            assert own["share_right"].item() == pytest.approx(right.sum(), abs=1e-4)
-            confidence = (wrong + right) @ np.arange(1, RATINGS + 1)
-            assert own["confidence_mean"].item() == pytest.approx(confidence, abs=1e-4)
-
-
-@pytest.mark.integration
-def test_items_are_named_with_an_observer_and_not_in_predict(drawn):
-    one = {"subject": ["m0"], "item": ["q07"]}
-    with pytest.raises(hmetad.InputError, match="Use predict_measures"):
-        hmetad.predict(drawn, one, group_terms=True)
-    for says, cells in {
-        "an observer too": {"item": ["q07"]},
-        "Expected items of the fit, got 'q7'": one | {"item": ["q7"]},
-        "Expected observers of the fit, got 'm7'": one | {"subject": ["m7"]},
-    }.items():
-        with pytest.raises(hmetad.InputError, match=says):
-            hmetad.bayes.predict_measures(drawn, "share_right", cells)
+def test_cells_of_items_are_refused(drawn):
+    with pytest.raises(hmetad.InputError, match=r"bayes\.item_effects has their effects"):
+        hmetad.predict(drawn, {"subject": ["m0"], "item": ["q07"]}, group_terms=True)
 
 
 @pytest.mark.integration

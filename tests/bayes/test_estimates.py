@@ -236,7 +236,7 @@ def test_a_few_undefined_draws_leave_a_cell_its_others(link):
 
 
 def test_a_cell_beyond_the_limit_is_left_out_by_name():
-    [notice] = notices(fit_areas(areas(undefined=51)))
+    [notice] = [one for one in notices(fit_areas(areas(undefined=51))) if one.code != "divergences"]
     assert (notice.code, notice.cells) == ("estimates-left-out", ("s5",))
     assert "because of their outcome" in notice.message
 

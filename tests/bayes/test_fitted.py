@@ -9,13 +9,11 @@ import hmetad
 from hmetad.base.errors import InputError
 from hmetad.base.notice_registry import limit
 from hmetad.base.variable_roles import identity_of
-from hmetad.bayes.chains import Request, duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import keeps_cells
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
-from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
 from hmetad.plots import correlations
 from hmetad.report.contents.estimates import estimate_table
@@ -178,20 +176,6 @@ def test_cells_are_left_out_by_default_beyond_a_size(counts, monkeypatch):
     assert keeps_cells(None, counts, spec, numbers(most))
     assert not keeps_cells(None, counts, spec, numbers(most + 1))
     assert keeps_cells(True, counts, spec, numbers(most + 1))
-
-
-def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypatch):
-    program = build_program(counts, sampled_items())
-    clock = iter(np.arange(0, 100, 0.25))
-    monkeypatch.setattr("hmetad.bayes.chains.time.perf_counter", lambda: next(clock))
-    assert np.isfinite(program.log_density(program.first_point)[0])
-    options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2, "random_seed": 1}
-    # 200 draws of one core, of 15 or 31 gradients of a quarter of a second.
-    size = "Sampling 28 cells, 4 chains of 100 draws"
-    expected = f"{size}: some 12 to 26 minutes where cores are free."
-    assert duration_sentence(program, Request(options).plan) == expected
-    short = Request(options | {"draws": 1, "tune": 1}).plan
-    assert duration_sentence(program, short) == ""
 
 
 def test_signs_of_levels_are_checked_where_cells_are_not_kept():

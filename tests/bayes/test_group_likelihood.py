@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 import hmetad
 from hmetad import InputError, load_model, loo
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.group_likelihood import group_log_likelihood
+from hmetad.bayes.loo import group_log_likelihood
 from hmetad.likelihood.tape import compiled_outcomes
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}

@@ -15,7 +15,6 @@ from hmetad.bayes.chains import (
     Request,
     agreeing_part,
     posterior_of,
-    rounds_sentence,
     sampler_of,
 )
 from hmetad.bayes.program import build_program
@@ -165,16 +164,6 @@ def test_what_agrees_is_all_the_population_or_nothing(program, moved, expected):
     for name, by in moved.items():
         other[name] = other[name] + by
     assert agreeing_part(program, one, other) == expected
-
-
-def test_what_was_sampled_beyond_the_first_round_is_said():
-    plan = Plan(500, 4, 2, 1, 1000, True, (0.9, 0.97))
-    statistics = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((1, 2000), dtype=bool))})
-    plain = Drawn(np.zeros((1, 1000, 1)), statistics, np.zeros((0, 2, 1)), 0.9)
-    assert not rounds_sentence(plan, plain)
-    more = Drawn(np.zeros((1, 2000, 1)), statistics, np.zeros((0, 2, 1)), 0.97)
-    assert "2,000 draws a chain, of which 1,000 are kept" in rounds_sentence(plan, more)
-    assert "accepted at 0.97" in rounds_sentence(plan, more)
 
 
 def test_an_interrupted_run_lets_go_of_its_chains(program, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from hmetad.bayes.weights import smooth_weights
+from hmetad.bayes.importance import smooth_weights
 
 
 @pytest.mark.parametrize("size", [50, 200, 1000, 8192])
