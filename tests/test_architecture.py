@@ -61,8 +61,8 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1464,
-    "bayes": 5900,
+    "base": 1465,
+    "bayes": 5859,
     "commands": 2735,
     "compare": 1919,
     "counts": 3649,

@@ -1,7 +1,10 @@
 """Every card is listed, and can be built, simulated from and fitted."""
 
 import re
+import warnings
 
+import arviz as az
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -39,6 +42,29 @@ def test_a_card_can_be_simulated_from_fitted_saved_and_read(name, tmp_path):
         table = hmetad.report.population_table(loaded)
         assert table.notna()[["mean", "lower", "upper"]].all(axis=None)
         assert "population" in set(table["kind"])
+    check_arviz_takes(loaded)
+
+
+def check_arviz_takes(fit):
+    """ArviZ's plots and statistics take a fit, with groups in which counts stay counts."""
+    tree = hmetad.bayes.add_groups(fit)
+    number = tree["observed_data"]["counts"].size
+    assert tree["posterior_predictive"]["counts"].sizes["outcome"] == number
+    names = [*tree["log_prior"].data_vars]
+    shown = {"var_names": names[:1]}
+    with warnings.catch_warnings():
+        # ArviZ warns that counts are discrete, and of weights of a hundred draws.
+        warnings.simplefilter("ignore")
+        for plot in (az.plot_ppc_dist, az.plot_ppc_rootogram, az.plot_ppc_pit, az.plot_ppc_pava):
+            plot(tree)
+        for plot in (az.plot_forest, az.plot_trace, az.plot_psense_dist):
+            plot(tree, **shown)
+        sensitivity = az.psense_summary(tree, **shown)
+        by_cell, table = az.loo(tree), az.compare({"a": tree, "b": tree})
+        alone = az.compare({"a": hmetad.loo(fit), "b": hmetad.loo(fit)})
+    plt.close("all")
+    assert np.isfinite(sensitivity[["prior", "likelihood"]]).all(axis=None)
+    assert np.isfinite([by_cell.elpd, *table["elpd"], *alone["elpd"]]).all()
 
 
 def test_the_readme_lists_every_card():

@@ -17,9 +17,16 @@ from hmetad.base.labels import check_same_names
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice import notice_of, notice_where, notices, with_notices
 from hmetad.base.notice_registry import limit
+from hmetad.bayes.density import log_prior_sums
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.items import at_some_draws, log_probabilities, replicated_items
+from hmetad.bayes.items import (
+    at_some_draws,
+    item_log_likelihood,
+    log_probabilities,
+    replicated_items,
+)
 from hmetad.bayes.kept_cells import drawn_counts
+from hmetad.bayes.program import prior_row
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import type2_counts
@@ -29,7 +36,7 @@ type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
 # Groups of ArviZ that a fit has only when asked, since they are large.
-GROUPS, BYTES = ("log_likelihood", "posterior_predictive"), 8
+GROUPS, BYTES = ("log_likelihood", "posterior_predictive", "log_prior"), 8
 # Outcomes whose probabilities are computed together: some ten arrays of 64 MB.
 MOST_AT_ONCE = 2**23
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
@@ -138,24 +145,31 @@ def predicted_counts(
 def add_groups(
     fit: xr.DataTree, groups: str | Sequence[str] = GROUPS, *, seed: int = 0
 ) -> xr.DataTree:
-    r"""Fit with the groups that ArviZ's own checks and comparisons need.
+    r"""DataTree of a fit with the groups that ArviZ's checks, comparisons and plots need.
+
+    Counts stay counts: an observation is the count of an outcome, or all counts of a cell.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
     groups : str or sequence of str, optional
-        ``"log_likelihood"``, ``"posterior_predictive"``, or both.
+        Some of ``"log_likelihood"``, ``"posterior_predictive"`` and ``"log_prior"``.
     seed : int, optional
-        Of the predicted counts.
+        Seed of the predicted counts.
 
     Returns
     -------
     DataTree
-        A copy. ``log_likelihood`` has ``counts``, dims (chain, draw, trial): log P(response,
-        rating | stimulus) of every trial; along trial stand cell, stimulus, response and rating.
-        ``posterior_predictive`` has ``counts``, dims (chain, draw, cell, stimulus, response,
-        rating): a table for every draw, with the observed numbers of trials of each stimulus.
+        A copy. ``posterior_predictive`` has ``counts``, dims (chain, draw, outcome): for every draw
+        a count of each outcome of each cell, with the observed numbers of trials of each stimulus;
+        along outcome are cell, stimulus, response and rating. With it, ``observed_data`` has the
+        same dim, so that functions of hmetad take the fit itself.
+        ``log_likelihood`` has ``counts``, dims (chain, draw, cell): Σ n log P(response, rating |
+        stimulus); dim item in place of cell if the fit integrated the effects of items out.
+        ``log_prior`` has the variables with a prior, dims (chain, draw), without constants:
+        coefficients, standard deviations and correlations, or values of cells without a formula
+        (the criteria of HMeta-d's cards through their hyperparameters).
 
     Raises
     ------
@@ -164,7 +178,8 @@ def add_groups(
 
     See Also
     --------
-    hmetad.loo : The same estimate as ``arviz.loo``, from one row for all trials that are alike.
+    hmetad.loo : Leave one trial out; ``arviz.compare`` takes what it returns. ``arviz.loo`` leaves
+        a cell out, which often has a high Pareto k.
 
     Examples
     --------
@@ -172,10 +187,10 @@ def add_groups(
     >>> from hmetad.simulate.simulate import simulate_counts
     >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
     >>> drawn = fit(simulate_counts(1.5, trials=300, seed=1), draws=100, chains=2, **quiet)
-    >>> whole = add_groups(drawn)
-    >>> whole["log_likelihood"]["counts"].sizes["trial"]
-    300
-    >>> bool((whole["posterior_predictive"]["counts"].sum("rating").sum("response") == 150).all())
+    >>> tree = add_groups(drawn)
+    >>> dict(tree["posterior_predictive"]["counts"].sizes)
+    {'chain': 2, 'draw': 100, 'outcome': 16}
+    >>> bool((tree["posterior_predictive"]["counts"].sum("outcome") == 300).all())
     True
     """
     wanted = [groups] if isinstance(groups, str) else list(groups)
@@ -184,21 +199,60 @@ def add_groups(
             hint = nearest(str(name), GROUPS)
             raise UnknownError("groups", repr(name), ", ".join(map(repr, GROUPS)), hint)
     fitted = Fitted.of(fit)
-    answers, observed = fitted.record.layout.answers, fitted.counts.transpose(*fitted.outcome)
-    trials, samples = int(observed.sum()), fitted.number
-    if "log_likelihood" in wanted:
-        refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
-    made, log_p = fit.copy(), log_probabilities(fitted, fitted.posterior)
-    if "log_likelihood" in wanted:
-        places = np.repeat(np.arange(observed.size), observed.to_numpy().ravel())
-        by_trial = log_p.stack(trial=fitted.outcome).isel(trial=places).reset_index("trial")
-        by_trial = by_trial.transpose("chain", "draw", "trial")
-        made["log_likelihood"] = xr.DataTree(by_trial.to_dataset(name="counts"))
+    outcome, samples = fitted.outcome, fitted.number
+    answers, observed = fitted.record.layout.answers, fitted.counts.transpose(*outcome)
+    refuse_memory(
+        "groups", f"{observed.size} outcomes at {samples} draws", BYTES * samples * observed.size
+    )
+    # ArviZ cannot stack what is empty, such as criteria of a single rating.
+    empty = [name for name, values in fitted.posterior.items() if not values.size]
+    made = fit.assign(posterior=xr.DataTree(fitted.posterior.drop_vars(empty)))
+    log_p = log_probabilities(fitted, fitted.posterior)
+    if "log_likelihood" in wanted and fitted.crossing is not None:
+        by_item = item_log_likelihood(fitted, samples)
+        made["log_likelihood"] = xr.DataTree(by_item.to_dataset(name="counts"))
+    elif "log_likelihood" in wanted:
+        # What never came may be impossible.
+        by_cell = (log_p.where(observed > 0, 0.0) * observed).sum(outcome[1:])
+        made["log_likelihood"] = xr.DataTree(by_cell.to_dataset(name="counts"))
+    if "log_prior" in wanted:
+        made["log_prior"] = xr.DataTree(log_prior(fitted))
     if "posterior_predictive" in wanted:
         totals, rng = observed.sum(answers).to_numpy(), np.random.default_rng(seed)
         drawn = drawn_counts(rng, totals, log_p.to_numpy(), len(answers))
-        made["posterior_predictive"] = xr.DataTree(log_p.copy(data=drawn).to_dataset(name="counts"))
+        predicted = {"posterior_predictive": log_p.copy(data=drawn), "observed_data": observed}
+        for name, counts in predicted.items():
+            by_outcome = counts.stack(outcome=outcome).reset_index("outcome")
+            made[name] = xr.DataTree(by_outcome.to_dataset(name="counts"))
     return made
+
+
+def log_prior(fitted: Fitted) -> xr.Dataset:
+    """Log prior density of each variable that has a prior, (chain, draw), without its constant."""
+    found, parameters = {}, {p.name: p for p in fitted.record.parameters}
+    for variable in fitted.layout.variables:
+        if (prior := variable.prior) is None:
+            continue
+        values = fitted.posterior[variable.name]
+        if variable.role == "cell":
+            parameter = parameters[variable.identity.parameter]
+            if parameter.truncated_at:
+                continue
+            if parameter.prior_centre:
+                values = values - fitted.posterior[parameter.prior_centre]
+        x = fitted.flat(values)
+        if prior.dist == "LKJ":
+            # Two effects that are integrated out have one correlation.
+            size = np.linalg.slogdet(x)[1] if x.ndim > 1 else np.log1p(-(x**2))
+            density = (prior.parameters["eta"] - 1) * size
+        else:
+            density = log_prior_sums(*prior_row(prior), x.reshape(len(x), -1))
+        found[variable.name] = (
+            ("chain", "draw"),
+            density.reshape(fitted.posterior.sizes["chain"], -1),
+        )
+    coords = {name: fitted.posterior[name].values for name in ("chain", "draw")}
+    return xr.Dataset(found, coords)
 
 
 def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
