@@ -1,8 +1,8 @@
 """Cacioli (2026), "Do LLMs know what they know?", as published before its author withdrew it.
 
 Printed tables, deposited counts where there are any, and seed → the withdrawn analysis and its
-hypotheses → what is printed, computed. Correctness stands in it for the stimulus; simulated models
-whose truth is known show what M-ratio then says. What the author put in its place is compared too.
+hypotheses → what is printed, computed. It uses correctness as the stimulus; what M-ratio then is
+for a known M is shown. What the author put in its place is compared too.
 Source: arXiv:2603.25112, first version; github.com/synthiumjp/sdt_calibration (MIT).
 """
 
@@ -53,28 +53,27 @@ class Deposit:
 
 @dataclass(frozen=True)
 class Study:
-    """What the printed tables, the deposit and the simulation give."""
+    """What the printed tables and the deposit give."""
 
     # Withdrawn analysis of the quartiles of Table 5, by dataset, model: `estimates`, limits of M,
     # and draws, its bootstrap.
     quartiles: xr.Dataset
     # None where no path was given.
     deposit: Deposit | None
-    simulation: withdrawn.Simulation
     seed: int
 
 
 def analyse(*, data: str | Path | None = None, seed: int = 1) -> Study:
-    """Run the withdrawn analysis on what is printed, what is deposited and what is simulated.
+    """Run the withdrawn analysis on what is printed and what is deposited.
 
     `data` is the file roc_data.json of the deposit, its folder, or a clone of the repository.
     """
-    of_quartiles, of_deposit, of_trials = np.random.SeedSequence(seed).generate_state(3).tolist()
+    of_quartiles, of_deposit = np.random.SeedSequence(seed).generate_state(2).tolist()
     deposit = None if data is None else analyse_deposit(data, of_deposit)
     counts = withdrawn_counts(quartile_counts())
     found, draws = withdrawn.bootstrap(counts, QUARTILE_CORRECTION, seed=of_quartiles)
     quartiles = cells_as(found.assign(draws=draws), "dataset", "model")
-    return Study(quartiles, deposit, withdrawn.analyse_simulation(of_trials), seed)
+    return Study(quartiles, deposit, seed)
 
 
 def quartile_counts() -> xr.DataArray:
@@ -311,7 +310,7 @@ def contents(study: Study, _: pd.DataFrame) -> dict[str, Any]:
         "pairs": pair_frame(study),
         "domains": domain_frame(),
         **({} if deposit is None else deposit_contents(deposit)),
-        **simulation_contents(study.simulation),
+        **known_truth(),
         "seed": study.seed,
     }
 
@@ -428,58 +427,17 @@ def deposit_contents(deposit: Deposit) -> dict[str, Any]:
     }
 
 
-def simulation_contents(simulation: withdrawn.Simulation) -> dict[str, Any]:
-    """Truth, what both analyses find of it, and what H3 says there."""
-    parts = (simulation.truth, simulation.real, simulation.withdrawn)
-    truth, real, mapped = (part.sel(temperature=1.0) for part in parts)
-    found = mapped[["dprime", "auroc2"]].assign(
-        true_d=truth["dprime"],
-        true_m=truth["m_ratio"],
-        real=m_and_limits(real),
-        withdrawn=m_and_limits(mapped),
-        h1=h1(mapped["upper"]),
-    )
-    analyses = [one_analysis(simulation, name) for name in withdrawn.ANALYSES]
-    meta_d, curve = simulation.truth["meta_d"], simulation.curve
-    spans = (meta_d.max("temperature") - meta_d.min("temperature")).to_numpy()
-    return {
-        **truth_lines(simulation),
-        "truth": rows_of(found, "model"),
-        "trials": withdrawn.TRIALS,
-        "true_range": ", ".join(f"{span:.2f}" for span in spans),
-        "analyses": analyses,
-        "least_truth": withdrawn.CURVE_M.min(),
-        "largest_truth": withdrawn.CURVE_M.max(),
-        "least_found": curve.min().item(),
-        "largest_found": curve.max().item(),
-        "intervals": simulation.real["m_ratio"].size,
-        **{f"covering_{one['name']}": one["covering"] for one in analyses},
-    }
-
-
-def one_analysis(simulation: withdrawn.Simulation, name: str) -> dict[str, Any]:
-    """H3 by one of the analyses; how many intervals cover the truth."""
-    found, truth = getattr(simulation, name), simulation.truth["m_ratio"]
-    return {
-        "name": name,
-        "analysis": withdrawn.ANALYSES[name],
-        "covering": int(((found["lower"] <= truth) & (truth <= found["upper"])).sum()),
-        "found_h3": rows_of(h3(found), "model"),
-    }
-
-
-def truth_lines(simulation: withdrawn.Simulation) -> dict[str, pd.DataFrame]:
-    """M found over M that is true: what is expected, and points of both analyses."""
-    words = [f"withdrawn, expected at d′ = {d:g}" for d in withdrawn.CURVE_D]
-    curve = simulation.curve.assign_coords(dprime=words).rename(dprime="line")
-    lines = rows_of(curve.to_dataset(name="found"), "line", "m_ratio")
+def known_truth() -> dict[str, Any]:
+    """M of the withdrawn analysis without sampling error, over the true M."""
+    curve = withdrawn.expected_mapping()
+    words = [f"withdrawn, at d′ = {d:g}" for d in withdrawn.CURVE_D]
+    named = curve.assign_coords(dprime=words).rename(dprime="line").to_dataset(name="found")
     m = withdrawn.CURVE_M
     ideal = pd.DataFrame({"line": "truth", "m_ratio": m, "found": m})
-    shift = np.linspace(-0.03, 0.03, simulation.truth.sizes["temperature"])
-    place = simulation.truth["m_ratio"] + xr.DataArray(shift, dims="temperature")
-    points = []
-    for name, line in withdrawn.ANALYSES.items():
-        found = getattr(simulation, name)[["m_ratio", "lower", "upper"]]
-        own = rows_of(found.rename(m_ratio="found").assign(m_ratio=place), "model", "temperature")
-        points.append(own.assign(line=line))
-    return {"truth_lines": pd.concat([ideal, lines]), "truth_points": pd.concat(points)}
+    return {
+        "truth_lines": pd.concat([ideal, rows_of(named, "line", "m_ratio")]),
+        "least_truth": m.min(),
+        "largest_truth": m.max(),
+        "least_found": curve.min().item(),
+        "largest_found": curve.max().item(),
+    }

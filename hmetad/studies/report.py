@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from hmetad.plots import conditions, curves, intervals, reliability
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes, share_legend
-from hmetad.plots.style import COLORS, MARKERS, dress, look_of, reference_line
+from hmetad.plots.style import dress, look_of, reference_line
 from hmetad.report.contents.tables import convergence_table, decision_table, notice_block
 from hmetad.report.contents.tables import decision_figure as figure_of_decisions
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
@@ -28,7 +27,6 @@ from hmetad.text.names import symbol
 
 type Entry = Mapping[str, Any]
 type Contents = Mapping[str, Any]
-type Looks = Mapping[str, Mapping[str, Any]]
 
 
 def compare_and_report(study: ModuleType, results: Any) -> tuple[pd.DataFrame, Report]:
@@ -201,33 +199,31 @@ def plot_lines(
     columns: int = 3,
     share_y: bool = False,
     reference: float | None = None,
-    colors: Mapping[str, int] | None = None,
-    has_markers: bool = True,
     xlabel: str = "",
     ylabel: str = "",
     **axis: Any,
 ) -> NDArray[Any]:
-    """A line per hue, with axes per panel; points, with whiskers where they have an interval.
+    """A line per hue, with axes per panel; faint points.
 
-    `limits` are those of the vertical axis, by panel; `colors` are places in the palette, by hue.
+    `limits` are those of the vertical axis, by panel.
     """
     names = list(lines[panel].unique()) if panel else [""]
     axes = panel_axes(None, len(names), (size[0], size[1]), columns=columns, share_y=share_y)
     hues = [name for one in (lines, points) if one is not None for name in one[hue].unique()]
     looks = {name: look_of(i) | {"markersize": 4} for i, name in enumerate(dict.fromkeys(hues))}
-    for name, place in (colors or {}).items():
-        looks[name] |= {"color": COLORS[place], "marker": MARKERS[place]}
     for ax, name in zip(axes, names, strict=True):
         dress(ax, grid="y")
         if reference is not None:
             reference_line(ax, reference, vertical=False)
         part = lines[lines[panel] == name] if panel else lines
         if points is not None:
-            draw_points(ax, points[points[panel] == name] if panel else points, (x, y, hue), looks)
+            here = points[points[panel] == name] if panel else points
+            for label, own in here.groupby(hue, sort=False):
+                look = {name: looks[str(label)][name] for name in ("color", "marker")}
+                ax.scatter(own[x], own[y], s=5, alpha=0.35, linewidth=0, rasterized=True, **look)
         for order, (label, line) in enumerate(part.groupby(hue, sort=False)):
-            look = looks[label] if has_markers else looks[label] | {"marker": ""}
             # Where lines meet, the first are on top.
-            ax.plot(line[x], line[y], label=label, zorder=3 - 0.1 * order, **look)
+            ax.plot(line[x], line[y], label=label, zorder=3 - 0.1 * order, **looks[label])
         ax.set(**axis)
         if limits and name in limits:
             ax.set_ylim(*limits[name])
@@ -235,20 +231,6 @@ def plot_lines(
     name_outer_axes(axes, xlabel, ylabel, share_y=share_y)
     share_legend(axes)
     return axes
-
-
-def draw_points(ax: Axes, points: pd.DataFrame, columns: Sequence[str], looks: Looks) -> None:
-    """Points of each hue: many faint ones, or with intervals and named."""
-    x, y, hue = columns
-    for label, own in points.groupby(hue, sort=False):
-        color, marker = looks[str(label)]["color"], looks[str(label)]["marker"]
-        if "lower" in own:
-            reach = [own[y] - own["lower"], own["upper"] - own[y]]
-            look = {"fmt": marker, "color": color, "markersize": 4, "linewidth": 0.9}
-            ax.errorbar(own[x], own[y], reach, label=label, **look)
-        else:
-            look = {"s": 5, "alpha": 0.35, "linewidth": 0, "rasterized": True}
-            ax.scatter(own[x], own[y], color=color, marker=marker, **look)
 
 
 def plot_sensitivity_and_accuracy(frame: pd.DataFrame, counts: xr.DataArray) -> NDArray[Any]:

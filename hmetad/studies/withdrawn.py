@@ -1,13 +1,11 @@
 """The withdrawn analysis of Cacioli (2026): correctness in the place of the stimulus.
 
 Type-2 tables → d′, meta-d′ and M with limits, as in the first version of the paper, and verdicts on
-its hypotheses. Path of the deposit → its counts in 20 bins. Seed → simulated models whose M is
-known, and what the analysis by the decision and the withdrawn analysis find of it.
+its hypotheses. Path of the deposit → its counts in 20 bins. Known M → M that the analysis gives.
 """
 
 import hashlib
 import json
-from dataclasses import dataclass
 from functools import partial
 from itertools import permutations, product
 from pathlib import Path
@@ -20,15 +18,12 @@ from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
 from hmetad.base.errors import ChoiceError
-from hmetad.counts.counting import count_correct, count_trials
-from hmetad.counts.ratings import bin_confidence
 from hmetad.counts.resample import resample
 from hmetad.counts.tables import ACKNOWLEDGEMENT, as_detection, type2_counts
 from hmetad.datasets import registry
-from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
-from hmetad.simulate.simulate import simulate_counts, simulate_trials
-from hmetad.studies.comparison import cells_as, file_of
+from hmetad.simulate.simulate import simulate_counts
+from hmetad.studies.comparison import file_of
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -54,19 +49,12 @@ STEP = (
     "its folder or a clone of the repository."
 )
 
-# Of the simulated models: M and d′ at the lowest temperature, by name; what M is, d′ does not tell.
-TRIALS = 5000
-TRUTH = {"A": (0.4, 2.0), "B": (0.7, 1.8), "C": (1.0, 1.4), "D": (1.2, 1.2)}
-BIAS = (0.1, -0.1, 0.2, 0.0)
-# Share of d′ that is lost from the lowest to the highest temperature.
-LOSS = 0.2
 # Levels of confidence: so many, so close that ratings by quantile have as many trials.
 LEVELS, STEP_OF_LEVELS = 200, 0.016
 RATINGS = 4
 MANY = 10**9
 CURVE_M = np.arange(0.2, 1.61, 0.1)
 CURVE_D = (1.0, 1.5, 2.0)
-ANALYSES = {"real": "by the decision", "withdrawn": "correctness as the stimulus (withdrawn)"}
 
 
 def table_of(values: Integers, **coords: Any) -> xr.DataArray:
@@ -285,93 +273,6 @@ def deposited_file(path: Path) -> Path:
 
 
 # --- known truth ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """Simulated models, with what is true and what two analyses find."""
-
-    # m_ratio, dprime and meta_d by model, temperature.
-    truth: xr.Dataset
-    # `estimates` by the decision that was made, with limits of M.
-    real: xr.Dataset
-    # The same with correctness in the place of the stimulus; auroc2.
-    withdrawn: xr.Dataset
-    # M of the withdrawn analysis without sampling error, by dprime, m_ratio (the true one).
-    curve: xr.DataArray
-
-
-def analyse_simulation(seed: int) -> Simulation:
-    """Simulate trials of four models, and analyse them by their decision and without it."""
-    drawn, by_decision, by_correctness = np.random.SeedSequence(seed).generate_state(3).tolist()
-    decided, judged = count_both(simulated_trials(drawn))
-    real, _ = bootstrap(decided, seed=by_decision)
-    mapped, _ = bootstrap(withdrawn_counts(judged), seed=by_correctness)
-    mapped = mapped.assign(auroc2=auroc2(judged))
-    dims = ("model", "temperature")
-    return Simulation(
-        truth=true_values(),
-        real=cells_as(real, *dims),
-        withdrawn=cells_as(mapped, *dims),
-        curve=expected_mapping(),
-    )
-
-
-def true_values() -> xr.Dataset:
-    """Parameters of every model and temperature: M stays, d′ falls."""
-    share = 1 - LOSS * progress()
-    m, d = (
-        xr.DataArray(list(values), {"model": list(TRUTH)})
-        for values in zip(*TRUTH.values(), strict=True)
-    )
-    dprime, m_ratio = d * share, m * xr.ones_like(share)
-    return xr.Dataset({"m_ratio": m_ratio, "dprime": dprime, "meta_d": m_ratio * dprime})
-
-
-def progress() -> xr.DataArray:
-    """Place of each temperature between the lowest (0) and the highest (1)."""
-    labels = np.array(file_of(NAME)["labels"]["temperature"])
-    t = xr.DataArray(labels, {"temperature": labels})
-    return (t - labels[0]) / (labels[-1] - labels[0])
-
-
-def simulated_trials(seed: int) -> pd.DataFrame:
-    """Trials of all models and temperatures, with confidence 1..200 and whether they are correct.
-
-    Columns model, temperature, stimulus, response, confidence, correct.
-    """
-    truth = true_values()
-    models, temperatures = np.meshgrid(*(truth[dim] for dim in truth.dims), indexing="ij")
-    # Higher temperatures are less confident: the same evidence is fewer steps from the criterion.
-    step = STEP_OF_LEVELS * np.tile(1 + 0.5 * progress(), len(TRUTH))
-    trials = simulate_trials(
-        truth["dprime"].to_numpy().ravel(),
-        np.repeat(BIAS, truth.sizes["temperature"]),
-        truth["m_ratio"].to_numpy().ravel(),
-        trials=TRIALS,
-        gaps=np.broadcast_to(step[:, None, None], (len(step), 2, LEVELS - 1)),
-        coords={"model": models.ravel().tolist(), "temperature": temperatures.ravel().tolist()},
-        seed=seed,
-    )
-    return trials.assign(correct=trials["stimulus"] == trials["response"])
-
-
-def count_both(trials: pd.DataFrame) -> list[xr.DataArray]:
-    """Count table with 4 ratings, and type-2 table with 8: edges are those of T = 1, per model."""
-    stated, tables = trials.groupby("model", group_keys=False)["confidence"], []
-    by = ["model", "temperature"]
-    for number, count in ((RATINGS, count_trials), (2 * RATINGS, count_correct)):
-        rated = trials.assign(rating=stated.transform(held_edges, trials["temperature"], number))
-        tables.append(count(rated, by=by, confidence="rating", ratings=number))
-    return tables
-
-
-def held_edges(confidence: pd.Series, temperature: pd.Series, ratings: int) -> pd.Series:
-    """Ratings of one model's trials, by quantiles of its confidence at T = 1."""
-    reference = confidence[temperature.loc[confidence.index] == 1.0]
-    # A level is on one side of an edge: equal confidence has equal ratings.
-    edges = np.unique(np.quantile(reference, np.arange(1, ratings) / ratings, method="higher"))
-    return bin_confidence(confidence, len(edges) + 1, method="edges", edges=edges.tolist())
 
 
 def expected_mapping() -> xr.DataArray:
