@@ -61,21 +61,21 @@ HOMES_OF_LIBRARIES = {
 
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
-    "base": 1465,
+    "base": 1471,
     "bayes": 5859,
     "commands": 2735,
     "compare": 1919,
-    "counts": 3649,
+    "counts": 3653,
     "likelihood": 3894,
     "logs": 2842,
-    "measures": 2950,
+    "measures": 2941,
     "mle": 2407,
     "plots": 1763,
     "report": 3866,
     "rows": 1743,
     "simulate": 1284,
     "specs": 1962,
-    "studies": 1862,
+    "studies": 1746,
 }
 # Public modules and small folders that count as part of a room.
 PART_OF = {"cli": "commands", "datasets": "logs", "norms": "measures", "select": "bayes"}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.base.notice import Notice, first_few, notice_of
@@ -37,8 +37,8 @@ def item_coverage(
         Grouping columns, one row per cell.
     labels : sequence of str
         Of the cells.
-    cell, item : array of int, shape (trials,)
-        Of each trial the number of its cell, and a number that names its item; -1 for none.
+    cell, item : array of int, shape (pairs,)
+        Number of the cell and of the item of each pair that occurs, as of `distinct_pairs`.
 
     Returns
     -------
@@ -52,16 +52,15 @@ def item_coverage(
     >>> item_coverage(cells, ["a", "b"], np.array([0, 0, 1]), np.array([7, 8, 8]))
     {'model': {'a': [2, 2], 'b': [1, 2]}}
     """
-    if len(cells) > MOST_CELLS or not (item >= 0).any():
+    if len(cells) > MOST_CELLS or not len(item):
         return {}
-    pairs = pd.DataFrame({"cell": cell, "item": item})[item >= 0].drop_duplicates()
-    own, number = np.bincount(pairs["cell"], minlength=len(cells)), len(cells)
+    own = np.bincount(cell, minlength=len(cells))
     found: dict[str, Items] = {}
     for over in map(str, cells):
-        part, _ = shared_parts(cells, over, pairs)
-        shares = np.bincount(part[:number])[part[:number]] > 1
+        part, owner, _ = shared_parts(cells, over, cell, item)
+        shares = np.bincount(part)[part] > 1
         if shares.any():
-            known = np.bincount(part[number:], minlength=number)[part[:number]]
+            known = np.bincount(part[owner[owner >= 0]], minlength=len(cells))[part]
             rows = zip(labels, own.tolist(), known.tolist(), shares, strict=True)
             found[over] = {
                 label: [has, all_of_it] for label, has, all_of_it, is_one in rows if is_one
@@ -69,20 +68,33 @@ def item_coverage(
     return found
 
 
-def shared_parts(cells: pd.DataFrame, over: str, pairs: pd.DataFrame) -> tuple[Ints, Ints]:
-    """Parts of cells, then of items, that share none with each other; and the place of each pair's.
+def distinct_pairs(cell: Ints, item: Ints) -> tuple[Ints, Ints]:
+    """Cell and item of each pair that occurs; items are numbers, -1 for none."""
+    known = item >= 0
+    size = int(item.max(initial=0)) + 1
+    codes = np.sort(cell[known] * size + item[known])
+    return np.divmod(codes[np.diff(codes, prepend=-1) > 0], size)
+
+
+def shared_parts(cells: pd.DataFrame, over: str, cell: Ints, item: Ints) -> tuple[Ints, Ints, Ints]:
+    """Parts of cells, that share no item with each other; and places of items in them.
 
     Items are those of cells that differ in one column alone, and in what this column determines.
+    Returns the part of each cell; a cell that has the item of each place, -1 for none; and the
+    place of each pair of cell and item.
     """
     others = strata_columns(cells, over)
-    stratum = np.zeros(len(cells), dtype=int)
+    place, size = item, len(cells)
     if others:
         stratum = cells.groupby(others, observed=True, sort=False).ngroup().to_numpy(int)
-    cell, item = pairs["cell"].to_numpy(), pairs["item"].to_numpy()
-    place = pd.factorize(stratum[cell] * (item.max() + 1) + item)[0] + len(cells)
-    size = place.max() + 1
-    joined = coo_array((np.ones(len(cell)), (cell, place)), shape=(size, size))
-    return connected_components(joined, directed=False)[1].astype(np.int64), place
+        place = pd.factorize(stratum[cell] * (item.max() + 1) + item)[0]
+    owner = np.full(place.max() + 1, -1)
+    owner[place] = cell
+    # Cells that have an item are joined with one that has it.
+    joined = np.zeros((size, size), dtype=bool)
+    joined[cell, owner[place]] = True
+    part = connected_components(csr_array(joined), directed=False)[1]
+    return part.astype(np.int64), owner, place
 
 
 def strata_columns(cells: pd.DataFrame, over: str) -> list[str]:

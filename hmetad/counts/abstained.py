@@ -54,7 +54,7 @@ def reasons_of(column: pd.Series) -> Texts:
     Raises
     ------
     InputError
-        If a number is neither 0 nor 1, or words are grades.
+        As `reason_levels`.
 
     Examples
     --------
@@ -62,6 +62,18 @@ def reasons_of(column: pd.Series) -> Texts:
     ['abstained', '']
     >>> reasons_of(pd.Series([None, "refused", "no"])).tolist()
     ['', 'refused', '']
+    """
+    reasons, places = reason_levels(column)
+    return reasons[places]
+
+
+def reason_levels(column: pd.Series) -> tuple[Texts, Ints]:
+    """Distinct reasons, the last empty, for missing values; and the place of each trial's.
+
+    Raises
+    ------
+    InputError
+        If a number is neither 0 nor 1, or words are grades.
     """
     places, levels = pd.factorize(column)
     values = [plain_value(level) for level in levels.tolist()]
@@ -77,8 +89,7 @@ def reasons_of(column: pd.Series) -> Texts:
             raise ChoiceError(argument, repr(level), "True or False, 1 or 0, or reasons in words")
         word = "abstained" if value == 1 or value in ABSTAINED else as_text(level).strip()
         reasons.append("" if value == 0 or value in ANSWERED else word)
-    # A missing value has the last place.
-    return np.array([*reasons, ""])[places]
+    return np.array([*reasons, ""]), places
 
 
 def abstentions_of(counts: xr.DataArray) -> xr.DataArray | None:

@@ -631,7 +631,8 @@ def suspected_codes(values: NDArray[Any], n: Ints) -> dict[float, int]:
     Usual codes (-1, 9, 99, -999, ...) that are further from the others than these are from each
     other, or the only ones below 0.
     """
-    numbers, place = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
+    given = np.asarray(values, dtype=np.float64)
+    place, numbers = pd.factorize(given, sort=True, use_na_sentinel=False)
     usual = np.isin(numbers, USUAL_CODES)
     others = numbers[~usual & np.isfinite(numbers)]
     if len(others) < 2:

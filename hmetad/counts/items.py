@@ -102,13 +102,13 @@ def item_parts(rows: Rows, item: str) -> list[str]:
     ['set', 'item']
     """
     names = columns_beside_items(rows, item)
-    if not names:
-        return [item]
-    frame = rows.frame([item, *names])
     whose = [name for name in names if name in GROUPS[1:] or is_name_of_who(name)]
-    parts = [item]
-    for name in names:
-        if name not in whose and name != "target" and are_numbered_anew(frame, parts, name, whose):
+    sets, parts = [name for name in names if name != "target" and name not in whose], [item]
+    if not sets:
+        return parts
+    frame = rows.frame([item, *names])
+    for name in sets:
+        if are_numbered_anew(frame, parts, name, whose):
             parts = [name, *parts]
     return parts
 
@@ -294,22 +294,21 @@ def apart_notices(
 ) -> list[Notice]:
     """Notices of levels that share no item with those that they are compared with.
 
-    `cells` has one row of grouping columns per cell; of each trial `cell` is the number of its
-    cell, `item` a number that names its item, -1 for none. Models are compared, the levels of
+    `cells` has one row of grouping columns per cell; `cell` and `item` are numbers of each pair of
+    these that occurs, as of `distinct_pairs`. Models are compared, the levels of
     `over`, and those of a single column. Each side has twenty items or more. People and sets of
     questions need not have the same items.
     """
-    known = pd.DataFrame({"cell": cell, "item": item})[item >= 0].drop_duplicates()
-    number = np.bincount(known["cell"], minlength=len(cells))
+    number = np.bincount(cell, minlength=len(cells))
     compared = [name for name in map(str, cells) if is_name_of_who(name) or name == over]
     compared = compared if cells.shape[1] > 1 else [*map(str, cells)]
-    if len(cells) > MOST_CELLS or known.empty:
+    if len(cells) > MOST_CELLS or not number.any():
         return []
     found = []
     for over in compared:
         if is_people_name(over) or plain_name(over) in SETS:
             continue
-        part = shared_parts(cells, over, known)[0][: len(cells)]
+        part = shared_parts(cells, over, cell, item)[0]
         stratum = group_numbers(cells[strata_columns(cells, over)])
         rows = pd.DataFrame({"part": part, "items": number, "stratum": stratum})
         of_part = rows.groupby(["stratum", "part"])["items"].transform("sum")

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole
-from hmetad.base.coverage import coverage_attrs, coverage_notices, item_coverage
+from hmetad.base.coverage import coverage_attrs, coverage_notices, distinct_pairs, item_coverage
 from hmetad.base.errors import (
     ChoiceError,
     ConflictError,
@@ -510,8 +510,9 @@ def clusters_of(counts: xr.DataArray, cluster: str | Sequence[str]) -> Clusters:
         pooled = with_notices(pooled, same_people(columns.iloc[index], unit, names[-1]))
     elif left:
         labels = pooled["cell"].values.tolist()
-        coverage = item_coverage(columns, labels, index, unit)
-        apart = apart_notices(columns, labels, index, unit)
+        pairs = distinct_pairs(index, unit)
+        coverage = item_coverage(columns, labels, *pairs)
+        apart = apart_notices(columns, labels, *pairs)
         pooled = with_notices(pooled, [*apart, *coverage_notices(coverage, columns, labels, None)])
         pooled = pooled.assign_attrs(coverage_attrs(coverage))
     return Clusters(pooled, tuple(parts))

@@ -16,6 +16,7 @@ from hmetad.base.coverage import (
     CODE,
     Items,
     coverage_notices,
+    distinct_pairs,
     item_coverage,
     shared_parts,
     strata_columns,
@@ -214,7 +215,7 @@ def unequal_answers(
     frame = with_units(rows.frame([*answered, *names, *units.parts]), units)
     kept = frame[[*answered, *names]].notna().all(axis=1).to_numpy()
     index, cells = cells_of(frame[kept].reset_index(drop=True), names, [])
-    told, _ = told_of_items(frame, units.item, kept, index, np.zeros(len(index)), cells, over)
+    told, _ = told_of_items(index, item_codes(frame, units.item)[kept], cells, over)
     return [*units.found, *told]
 
 
@@ -333,14 +334,14 @@ def absent_rows(frame: pd.DataFrame, by: list[str], over: str | None, item: str)
     over = compared_column(over, by)
     index, cells = cells_of(known, by, [])
     pairs = pd.DataFrame({"cell": index, "item": pd.factorize(known[item])[0]}).drop_duplicates()
-    part, place = shared_parts(cells, over, pairs)
-    if len(cells) > 1 and len(np.unique(part[: len(cells)])) == len(cells):
+    part, _, place = shared_parts(cells, over, pairs["cell"].to_numpy(), pairs["item"].to_numpy())
+    if len(cells) > 1 and len(np.unique(part)) == len(cells):
         steps = ("Name another with over=.", "Name another with --over.")
         got = f"{over!r}, whose levels share no items"
         raise ColumnError("over", got, "the column that is compared", *steps)
     items = pd.DataFrame({"place": place, "row": pairs.index}).drop_duplicates("place")
-    items["part"] = part[items["place"]]
-    levels = pd.DataFrame({"cell": np.arange(len(cells)), "part": part[: len(cells)]})
+    items["part"] = part[pairs["cell"].loc[items["row"]]]
+    levels = pd.DataFrame({"cell": np.arange(len(cells)), "part": part})
     every = levels.merge(items, on="part")
     there = pd.MultiIndex.from_arrays([pairs["cell"], place])
     absent = every[~pd.MultiIndex.from_frame(every[["cell", "place"]]).isin(there)]
@@ -349,39 +350,35 @@ def absent_rows(frame: pd.DataFrame, by: list[str], over: str | None, item: str)
     return rows.assign(**{name: own[name] for name in by})
 
 
+def item_codes(frame: pd.DataFrame, item: str | None) -> Ints:
+    """Number of each row's item, -1 for none; values such as lists name no items."""
+    if item is not None:
+        with suppress(TypeError):
+            return pd.factorize(frame[item])[0]
+    return np.full(len(frame), -1)
+
+
 def told_of_items(
-    frame: pd.DataFrame,
-    item: str | None,
-    kept: NDArray[np.bool_],
-    cell: Ints,
-    value: NDArray[np.float64],
-    cells: pd.DataFrame,
-    over: str | None,
+    cell: Ints, code: Ints, cells: pd.DataFrame, over: str | None
 ) -> tuple[list[Notice], dict[str, Items]]:
     """Notice of cells that lack items, or of unequal trials where none are known; and coverage.
 
-    Of the rows that are kept, `cell` and `value` say the cell and the confidence.
+    Of each trial `cell` is the number of its cell, and `code` that of its item, -1 for none.
     """
     labels, names = cell_labels(cells), [*map(str, cells)]
     if over is not None:
         compared_column(over, names)
     if not names or len(cells) < 2:
         return [], {}
-    code = np.full(len(frame), -1)
-    if item is not None:
-        # Values that cannot be told apart, such as lists, name no items.
-        with suppress(TypeError):
-            code = pd.factorize(frame[item])[0]
-    has = ~np.isnan(value)
-    code = code[kept][has]
-    coverage = item_coverage(cells, labels, cell[has], code)
-    apart = apart_notices(cells, labels, cell[has], code, over)
+    pairs = distinct_pairs(cell, code)
+    coverage = item_coverage(cells, labels, *pairs)
+    apart = apart_notices(cells, labels, *pairs, over)
     if coverage or apart:
         return [*apart, *coverage_notices(coverage, cells, labels, over)], coverage
     # Numbers that no two trials share tell trials apart, not items.
-    if (code >= 0).any() and len(np.unique(code)) < len(code):
+    if len(pairs[1]) and len(np.unique(code)) < len(code):
         return [], {}
-    trials = pd.Series(np.bincount(cell[has], minlength=len(cells)))
+    trials = pd.Series(np.bincount(cell, minlength=len(cells)))
     others = strata_columns(cells, compared_column(over, names))
     most = trials.groupby([cells[name].to_numpy() for name in others] or 0 * trials).transform(
         "max"

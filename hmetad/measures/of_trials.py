@@ -4,22 +4,20 @@ DataFrame of trials → Dataset (cell), or Dataset (cell, draw). Trials of equal
 into a type-2 table (2, confidences) per cell; draws are such tables of weights.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import cost_or_none, probability, seed_or_none, share_or_none, whole
-from hmetad.base.coverage import coverage_attrs
+from hmetad.base.coverage import coverage_attrs, distinct_pairs
 from hmetad.base.errors import SourceError, TooFewError
-from hmetad.base.memory import refuse_memory
 from hmetad.base.monte_carlo import INDEPENDENT
 from hmetad.base.notice import (
     Notice,
@@ -64,7 +62,6 @@ type Ints = NDArray[np.int64]
 Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
-BYTES = 8
 # Numbers that are held at once while draws are made.
 AT_ONCE = 2**22
 # What arguments may be.
@@ -215,6 +212,7 @@ def measure_trials(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})
     >>> found = measure_trials(trials).sel(cell="all")
     >>> found["auroc2"].item(), found["brier"].round(3).item()
@@ -292,6 +290,7 @@ def resample_trials(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rng = np.random.default_rng(1)
     >>> trials = pd.DataFrame({"confidence": rng.uniform(0.5, 1, 400)})
     >>> trials["correct"] = rng.uniform(size=400) < trials["confidence"]
@@ -357,6 +356,7 @@ def resample_trials_interval(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = {"correct": [1, 1, 0, 0] * 50, "confidence": [0.9, 0.8, 0.8, 0.3] * 50}
     >>> trials = pd.DataFrame(rows)
     >>> found = resample_trials_interval(trials, n=500, seed=1)
@@ -455,6 +455,11 @@ class Cell(NamedTuple):
         """Trials with a confidence (..., 2, confidences); 0 of one where none has one."""
         return tables[..., : self.number] if self.number else 0 * tables[..., :1]
 
+    def weights_of(self, drawn: Floats) -> Weights:
+        """Weights from draws (draws, outcomes) of wrong, right, and abstained trials."""
+        tables, silent = np.split(drawn, [self.table.size], axis=1)
+        return Weights(tables.reshape(len(drawn), 2, -1), silent)
+
     @property
     def weights(self) -> Weights:
         """Every trial once."""
@@ -495,14 +500,6 @@ class MergedTrials(NamedTuple):
     def numbers(self) -> Ints:
         """Trials of each cell, those that were abstained from too."""
         return np.array([cell.trials for cell in self.cells])
-
-    def units(self) -> tuple[Ints, list[Ints], int]:
-        """Unit of each trial, places of the trials of each cell, and how many units there are."""
-        own = self.by_cell
-        unit, levels = pd.factorize(own.kinds[own.unit].to_numpy()[own.kind])
-        order = np.argsort(own.cell, kind="stable")
-        ends = np.cumsum(np.bincount(own.cell, minlength=len(own.cells)))
-        return unit, np.split(order, ends[:-1]), len(levels)
 
 
 def merged_trials(graded: GradedTrials, options: ScoreOptions) -> MergedTrials:
@@ -569,10 +566,11 @@ def observed_measures(merged: MergedTrials, ci_prob: float) -> xr.Dataset:
 def drawn_measures(merged: MergedTrials, n: int, kind: Drawn, entropy: int) -> xr.Dataset:
     """What `resample_trials` returns."""
     graded, by_cell, cells, _ = merged
-    found = [
-        together([cell.measures(part) for part in parts])
-        for cell, parts in zip(cells, drawn_tables(merged, n, kind, entropy), strict=True)
+    parts = [
+        [cell.measures(own) for cell, own in zip(cells, weights, strict=True)]
+        for weights in drawn_tables(merged, n, kind, entropy)
     ]
+    found = [together([*own]) for own in zip(*parts, strict=True)]
     drawn = {name: np.stack([row[name] for row in found]) for name in found[0]}
     estimates = merged.estimates()
     for name in debiased_names() & {*drawn}:
@@ -605,8 +603,7 @@ def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
     """
     number = merged.numbers()
     if merged.by_cell.unit:
-        unit, places, _ = merged.units()
-        number = np.array([len(np.unique(unit[own])) for own in places])
+        number = np.bincount(distinct_pairs(merged.by_cell.cell, merged.by_cell.drawn)[0])
     rows = []
     for cell, share in zip(merged.cells, 1 - tail ** (1 / number), strict=True):
         outcomes = [*product((1, 0), (0, max(cell.number, 1) - 1))]
@@ -630,62 +627,64 @@ def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
 
 def drawn_tables(
     merged: MergedTrials, n: int, kind: Drawn, entropy: int
-) -> list[Iterator[Weights]]:
-    """Weights of each cell, part after part, of trials or of units drawn."""
+) -> Iterator[Iterable[Weights]]:
+    """Weights of each cell, some draws at a time, of trials or of units drawn."""
+    by_cell, cells = merged.by_cell, merged.cells
+    width = max(2 * len(cell.confidence) for cell in cells)
     if merged.graded.cluster is None:
-        generators = [cell_generator(entropy, place) for place in range(len(merged.cells))]
-        return [drawn_trials(*one, n, kind) for one in zip(merged.cells, generators, strict=True)]
-    unit, places, number = merged.units()
+        rngs = [cell_generator(entropy, place) for place in range(len(cells))]
+        for size in sizes_of(n, width):
+            yield [drawn_trials(*one, size, kind) for one in zip(cells, rngs, strict=True)]
+        return
+    number = int(by_cell.drawn.max()) + 1
     if number < 2:
-        got = f"a single level of {merged.by_cell.unit!r}"
+        got = f"a single level of {by_cell.unit!r}"
         raise TooFewError("cluster", got, "at least two units")
-    refuse_memory("n", str(n), BYTES * n * number)
     rng = np.random.default_rng(entropy)
-    if kind == "dirichlet":
-        weights = number * rng.dirichlet(np.ones(number), size=n)
-    else:
-        weights = rng.multinomial(number, np.full(number, 1 / number), size=n).astype(float)
-    return [
-        drawn_units(cell, merged.by_cell, unit, own, weights)
-        for cell, own in zip(merged.cells, places, strict=True)
-    ]
+    outcomes = unit_outcomes(merged, number)
+    for size in sizes_of(n, max(number, width)):
+        if kind == "dirichlet":
+            weights = number * rng.dirichlet(np.ones(number), size=size)
+        else:
+            weights = rng.multinomial(number, np.full(number, 1 / number), size=size).astype(float)
+        times = np.ascontiguousarray(weights.T)
+        yield (own.weights_of((x @ times).T) for own, x in zip(cells, outcomes, strict=True))
 
 
-def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> Iterator[Weights]:
-    """Weights of trials drawn separately, part after part."""
+def drawn_trials(cell: Cell, rng: np.random.Generator, size: int, kind: Drawn) -> Weights:
+    """Weights of trials drawn separately."""
     outcomes = np.append(cell.table[::-1].ravel(), cell.silent)
     total = int(outcomes.sum())
-    for part in parts_of(n, len(outcomes)):
-        size = part.stop - part.start
-        if kind == "dirichlet":
-            drawn = rng.standard_gamma(outcomes, size=(size, len(outcomes)))
-            drawn *= total / drawn.sum(axis=1, keepdims=True)
-        else:
-            drawn = rng.multinomial(total, outcomes / total, size=size).astype(float)
-        tables, silent = np.split(drawn, [cell.table.size], axis=1)
-        yield Weights(tables.reshape(size, 2, -1)[:, ::-1], silent)
+    if kind == "dirichlet":
+        drawn = rng.standard_gamma(outcomes, size=(size, len(outcomes)))
+        drawn *= total / drawn.sum(axis=1, keepdims=True)
+    else:
+        drawn = rng.multinomial(total, outcomes / total, size=size).astype(float)
+    tables, silent = cell.weights_of(drawn)
+    return Weights(tables[:, ::-1], silent)
 
 
-def drawn_units(
-    cell: Cell, by_cell: CellTrials, unit: Ints, own: Ints, weights: Floats
-) -> Iterator[Weights]:
-    """Weights of the cell's own trials, each counted as often as its unit."""
-    width = len(cell.confidence)
-    column = np.searchsorted(cell.confidence, by_cell.value[own]) + width * by_cell.right[own]
-    if by_cell.silent is not None:
-        silent = by_cell.silent[own]
-        column = np.where(silent == ANSWERED, column, 2 * width + silent)
-    shape = (weights.shape[1], 2 * width + len(cell.silent))
-    outcomes = coo_array((np.ones(len(own)), (unit[own], column)), shape=shape).tocsr()
-    for part in parts_of(len(weights), shape[1]):
-        tables, silent = np.split(weights[part] @ outcomes, [2 * width], axis=1)
-        yield Weights(tables.reshape(len(tables), 2, width), silent)
+def unit_outcomes(merged: MergedTrials, number: int) -> list[csr_array]:
+    """Trials of each cell by outcome and unit: wrong, right and abstained ones."""
+    by_cell = merged.by_cell
+    ends = np.cumsum(np.bincount(by_cell.cell, minlength=len(merged.cells)))
+    places = np.split(np.argsort(by_cell.cell, kind="stable"), ends[:-1])
+    found = []
+    for cell, own in zip(merged.cells, places, strict=True):
+        width = len(cell.confidence)
+        row = np.searchsorted(cell.confidence, by_cell.value[own]) + width * by_cell.right[own]
+        if by_cell.silent is not None:
+            silent = by_cell.silent[own]
+            row = np.where(silent == ANSWERED, row, 2 * width + silent)
+        shape = (2 * width + len(cell.silent), number)
+        found.append(coo_array((np.ones(len(own)), (row, by_cell.drawn[own])), shape).tocsr())
+    return found
 
 
-def parts_of(n: int, width: int) -> list[slice]:
-    """Draws that are made together."""
+def sizes_of(n: int, width: int) -> list[int]:
+    """Numbers of draws that are made together, each of so many numbers."""
     step = max(1, AT_ONCE // width)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    return [min(step, n - start) for start in range(0, n, step)]
 
 
 # Notices, and which measures they are about
@@ -697,17 +696,17 @@ def cell_notices(result: xr.Dataset, merged: MergedTrials) -> list[Notice]:
         return []
     labels, by_cell = result["cell"].values.tolist(), merged.by_cell
     stated = ~np.isnan(by_cell.value)
-    cell, is_right, value = by_cell.cell[stated], by_cell.right[stated], by_cell.value[stated]
-    right, wrong = (
-        xr.DataArray(np.bincount(cell, x, len(labels)), {"cell": labels}, "cell")
-        for x in (is_right, 1 - is_right)
-    )
-    off = not_probabilities(cell, value, labels)
-    one = pd.Series(value).groupby(cell).agg(["min", "max", "size"])
-    same = one[(one["min"] == one["max"]) & (one["size"] > 1)]["min"]
-    if len(same):
-        listed = first_few([f"{labels[i]} {value:g}" for i, value in same.items()])
-        off.append(notice_of("one-confidence", [labels[i] for i in same.index], listed=listed))
+    off = not_probabilities(by_cell.cell[stated], by_cell.value[stated], labels)
+    sums = np.array([cell.stated(cell.table.astype(float)).sum(axis=-1) for cell in merged.cells])
+    wrong, right = (xr.DataArray(x, {"cell": labels}, "cell") for x in sums.T)
+    same = {
+        label: cell.confidence[0]
+        for label, cell, n in zip(labels, merged.cells, sums.sum(axis=1), strict=True)
+        if cell.number == 1 and n > 1
+    }
+    if same:
+        listed = first_few([f"{label} {value:g}" for label, value in same.items()])
+        off.append(notice_of("one-confidence", [*same], listed=listed))
     # A cell that answered nothing has a notice of its own.
     is_silent = xr.zeros_like(right, dtype=bool) if by_cell.silent is None else right + wrong == 0
     few = few_trials((right + wrong).where(~is_silent))
