@@ -46,7 +46,7 @@ class Notice:
         A sentence for a reader. It does not list the cells: show `cells` with it.
     cells : tuple of str, optional
         Labels of the cells concerned, or of the pairs, where pairs of cells are compared; empty
-        when it concerns the whole result.
+        when it concerns the entire result.
     source : str, optional
         Where the rule comes from.
     next_step : str, optional

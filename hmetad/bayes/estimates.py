@@ -60,7 +60,7 @@ def fit_estimates(
     r"""Posterior of a hierarchical normal model of estimates that have errors.
 
     For measures without a likelihood of their own, such as AUROC2, gamma or Brier scores of models
-    in sets of items, or of people in conditions; and for meta-analysis.
+    in sets of items, or of participants in conditions; and for meta-analysis.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def fit_estimates(
         (nu=1 is half-Cauchy); correlations LKJ.
     draws, chains : int, optional
         Draws of each chain that are kept, and chains of nutpie. With 400 draws and more, chains go
-        on to 8,000 draws each at most if R̂ is above 1.01 or effective draws are below 400.
+        on to 8,000 draws each at most if R̂ is above 1.01 or ESS is below 400.
     seed : int, optional
         Seed; a random one, found in the attrs, where none is given.
 

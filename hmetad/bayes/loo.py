@@ -64,9 +64,9 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
     by : str, optional
-        A column of the cells, such as ``"subject"``: each of its groups is left out as a whole, and
+        A column of the cells, such as ``"subject"``: each of its groups is excluded as a whole, and
         predicted from the population, its own effects integrated out. By default a trial is left
-        out at a time, and predicted by a model that knows its person; or an item with all that
+        out at a time, and predicted by a model that knows its participant; or an item with all that
         observers answered to it, where the fit integrated the effects of items out.
     seed : int, optional
         With `by`: seed of the points at which effects are integrated.
@@ -86,7 +86,7 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     Notes
     -----
     For a group of counts y, with population parameters φ and effects θ of the group,
-    p(y | φ) = ∫ p(y | θ) p(θ | φ) dθ is computed at some 1,000 draws of φ by importance sampling,
+    p(y | φ) = ∫ p(y | θ) p(θ | φ) dθ is computed at about 1,000 draws of φ by importance sampling,
     and Pareto-smoothed importance sampling leaves the group out of these draws. Source: Vehtari,
     Gelman & Gabry (2017); Merkle, Furr & Rabe-Hesketh (2019).
 

@@ -60,7 +60,7 @@ def build_model(
     model : str or ModelSpec, optional
         Name or path of a card, or what `load_model` returned; by default as in `hmetad.fit`.
     formula, priors : optional
-        In place of the card's, as in `hmetad.fit`.
+        Instead of the card's, as in `hmetad.fit`.
 
     Returns
     -------

@@ -31,10 +31,10 @@ def predict_estimates(
         What `bayes.fit_estimates` returned.
     cells : DataFrame or mapping, optional
         Cells, a row each, with the columns that the formula names:
-        ``{"model": ["a", "b"]}``. Effects of factors whose columns are not there are left out: what
+        ``{"model": ["a", "b"]}``. Effects of factors whose columns are not there are excluded: what
         is predicted is an average group. Those of combinations that were not estimated, as of a
         model and a set, are drawn from their population. By default every combination of the
-        columns of the common part ("population" where there are none).
+        columns of the common part ("population" if there are none).
     new : str or sequence of str, optional
         Columns that have one new level, the same in all cells, such as a set that nobody has
         answered yet. Its effects, and those of its combinations with other columns, are drawn from

@@ -59,7 +59,7 @@ def predicted_counts(
     draws: int = 500,
     seed: int = 0,
 ) -> xr.Dataset:
-    r"""Observed counts and type-2 ROC beside those of replicated data.
+    r"""Observed counts and type-2 ROC next to those of replicated data.
 
     Parameters
     ----------
@@ -81,16 +81,17 @@ def predicted_counts(
         Dims (cell, stimulus, response, rating): ``counts`` (observed trials), ``mean``, ``lower``
         and ``upper`` (predicted). Per cell and point of the type-2 ROC: ``false_alarm_rate`` and
         ``hit_rate``, and their predictions with ``_mean``, ``_lower`` and ``_upper``. Per
-        cell ``outside``, the share of outcomes whose interval misses the count, and ``p_ratings``,
-        the share of replicated tables whose ratings of right and wrong answers are as far from
-        their mean as the observed ones, by χ². Where the first is more than a fifth or the second
-        below .05, there is a notice ``"poor-fit"``.
+        cell ``outside``, the proportion of outcomes whose interval misses the count, and
+        ``p_ratings``, the proportion of replicated tables whose ratings of correct answers and
+        errors are as far from their mean as the observed ones, by χ². If the first is more than a
+        fifth or the second below .05, there is a notice ``"poor-fit"``.
 
         Where the fit integrated the effects of items out, also by statistic: ``items``, with
         ``items_mean``, ``items_lower`` and ``items_upper`` of replicated sets of new items, and
-        ``p_items``, twice the smaller share of sets on one side of what is observed. Statistics
-        are SDs over items of accuracy and of the mean rating, the correlation of both, and AUROC2
-        of an observer's answers to different items and, where an item has several, to the same.
+        ``p_items``, twice the smaller proportion of sets on one side of what is observed.
+        Statistics are SDs over items of accuracy and of the mean rating, the correlation of both,
+        and AUROC2 of an observer's answers to different items and, where an item has several, to
+        the same.
 
     Raises
     ------

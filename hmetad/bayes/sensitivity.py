@@ -109,11 +109,10 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     -------
     dict of str to ModelSpec
         Other choices of the likelihood that matter, of meta-d′ the other rule for κ (not for
-        HMeta-d's criteria, whose prior begins at κ = c); where log M is normal between people, M
-        itself; priors of M half and twice as wide: every
-        scale among them, that of intercepts, slopes and standard deviations between groups. With
-        four ratings or more also the model itself, for ratings taken together in pairs, the lowest
-        two first.
+        HMeta-d's criteria, whose prior begins at κ = c); where log M is normal between
+        participants, M itself; priors of M half and twice as wide: every scale among them, that of
+        intercepts, slopes and standard deviations between groups. With four ratings or more also
+        the model itself, for ratings taken together in pairs, the lowest two first.
 
     Examples
     --------

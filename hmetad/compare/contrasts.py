@@ -118,8 +118,8 @@ def contrast(
     pool : str or sequence of str, optional
         Coordinates to pool over, such as sets of items: each contrast is the weighted mean of
         those within every level. Levels in which a cell is missing, or with which more than 5 % of
-        the draws would be undefined, are left out of the contrasts that need them, so that both
-        sides are over the same levels; fewer draws are left out one by one.
+        the draws would be undefined, are excluded from the contrasts that need them, so that both
+        sides are over the same levels; fewer draws are excluded one by one.
     weights : {"equal", "trials"} or mapping of str to float, optional
         What a pooled level weighs: all the same; the mean number of trials of its cells; or the
         number that a mapping has for it. Of the levels that a contrast is over they sum to 1.
@@ -136,20 +136,19 @@ def contrast(
         those of positive and of negative weight), those of `within`, and withheld: codes of the
         error notices of the fit on the cells of a pair, for which `decide` gives no verdict; where
         contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks; where
-        levels share items, left_coverage and right_coverage: the share that each side has. attrs
-        quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
+        levels share items, left_coverage and right_coverage: the proportion that each side has.
+        attrs quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
         pairing_rule, where contrasts are pooled also pool, pool_rule ("equal", "trials" or
         "given"), pool_weights (JSON, the sum of all levels is 1) and pool_levels, over how many
-        levels contrasts are, such as "4 to 5 of 5", and notices: those of the
-        draws, ``"left-out"`` where a stratum lacks a level, ``"not-pooled"`` where a pooled level
-        does,
-        ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
-        or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
-        given the same items, ``"type1-differs"`` with the pairs whose M is compared though they
-        clearly differ in d′ or c (Guggenmos 2021), ``"raised-by-chance"`` with those of which
-        chance raises a resampled quantity on sides with unequal numbers of trials, and
-        ``"unequal-ratings"`` with those of which a quantity such as AUROC2 depends on unequal
-        numbers of ratings; the last two withhold the verdict.
+        levels contrasts are, such as "4 to 5 of 5", and notices: those of the draws, ``"left-out"``
+        where a stratum lacks a level, ``"not-pooled"`` where a pooled level does,
+        ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items or
+        subjects do, ``"paired-data"`` where counts say that cells taken for independent were given
+        the same items, ``"type1-differs"`` with the pairs whose M is compared though they clearly
+        differ in d′ or c (Guggenmos 2021), ``"raised-by-chance"`` with those of which chance raises
+        a resampled quantity on sides with unequal numbers of trials, and ``"unequal-ratings"`` with
+        those of which a quantity such as AUROC2 depends on unequal numbers of ratings; the last two
+        withhold the verdict.
 
     Raises
     ------

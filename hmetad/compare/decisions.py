@@ -34,7 +34,7 @@ class Decisions:
         a number or an answer; the attr long_name says what it is. statistical is False where
         withheld. verdict is "different" (interval entirely outside the ROPE), "negligible"
         (entirely inside), "inconclusive", or "unreliable" (withheld: see `decide`); full_verdict
-        the same words by the share of the posterior in the ROPE, below .025 and above .975.
+        the same words by the proportion of the posterior in the ROPE, below .025 and above .975.
     quantity : str
         What is judged, such as "log_m".
     rope : tuple of float
@@ -72,7 +72,7 @@ class Decisions:
         Coefficients of a column in treatment coding are labelled as differences from its first
         level, as in "on − off".
 
-        Where there is no verdict, since it is withheld, `statistical` is None: no answer.
+        If there is no verdict, since it is withheld, `statistical` is None: no answer.
         """
         dim = next(iter(self.results.dims))
         frame = self.results.to_dataframe().reset_index().rename(columns={dim: "label"})

@@ -68,7 +68,7 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     Raises
     ------
     InputError
-        If fits come in place of results, there is one model, or trials differ in number.
+        If fits come instead of results, there is one model, or trials differ in number.
 
     Notes
     -----
@@ -147,10 +147,10 @@ def model_frequencies(
     Parameters
     ----------
     evidence : DataFrame or DataArray
-        Log evidence of models (nat), the larger the better: a row per person and a column per
+        Log evidence of models (nat), the larger the better: a row per participant and a column per
         model, or two dims of which one is ``model``. In its place, an approximation of it: −BIC/2,
-        −AIC/2, or the elpd of leaving one person out. Differences within a person count; a number
-        added to all models of a person changes nothing.
+        −AIC/2, or the elpd of leaving one participant out. Differences within a participant count;
+        a number added to all models of a participant changes nothing.
     prior : float, optional
         Concentration of the Dirichlet prior of the frequencies, the same for each model, from 0.5
         to a million. 1: all frequencies are equally likely.
@@ -164,18 +164,18 @@ def model_frequencies(
         ``frequency_upper``; ``exceedance``, the probability that it is the most frequent of all;
         ``protected_exceedance``, the same if frequencies may also be equal; ``alpha``, the
         concentration of the posterior. ``omnibus_risk``: probability that all models are equally
-        frequent. ``attribution`` (person, model): probability that the person's data came from the
-        model. ``converged``.
+        frequent. ``attribution`` (participant, model): probability that the person's data came from
+        the model. ``converged``.
 
     Raises
     ------
     InputError
-        If there are fewer than two people or two models, names occur twice, evidence is missing,
-        infinite or no number, or `prior` is out of range.
+        If there are fewer than two participants or two models, names occur twice, evidence is
+        missing, infinite or no number, or `prior` is out of range.
 
     Notes
     -----
-    Each person n has data from one model, :math:`z_n`, drawn with the frequencies r, and
+    Each participant n has data from one model, :math:`z_n`, drawn with the frequencies r, and
     :math:`r \sim \mathrm{Dirichlet}(\alpha_0, \ldots, \alpha_0)`. With the evidence
     :math:`L_{nk}`, the posterior is approximated by a Dirichlet distribution and by attributions
     g that fit together (ψ: digamma function),
@@ -184,7 +184,7 @@ def model_frequencies(
         g_{nk} \propto \exp(L_{nk} + \psi(\alpha_k)), \qquad
         \alpha_k = \alpha_0 + \textstyle\sum_n g_{nk}
 
-    They maximise a lower bound :math:`F_1` of the log evidence of the whole group. For
+    They maximise a lower bound :math:`F_1` of the log evidence of the entire group. For
     :math:`\alpha_0 \ge 1/2` the bound is concave in g, since :math:`n\,\psi'(\alpha_0 + n) < 1`, so
     that there is one maximum. With :math:`F_0 = \sum_n \log \frac{1}{K} \sum_k \exp L_{nk}`, the
     log evidence of equal frequencies, and x the exceedance probability of a model,
@@ -194,14 +194,14 @@ def model_frequencies(
         \tilde{x} = (1 - \mathrm{BOR})\, x + \mathrm{BOR}/K
 
     are the Bayes omnibus risk and the protected exceedance probability. :math:`F_0` is exact, and
-    :math:`F_1` is at most the log evidence: the risk is never too small. Where the data say nothing
+    :math:`F_1` is at most the log evidence: the risk is never too small. If the data say nothing
     it is above 0.5, the exact value. The approximation takes r and z for independent. Intervals and
     exceedance probabilities are therefore too certain where evidence is weak: in simulated groups
-    of 20 people and two models, 95 % intervals held the truth in 95 % of the groups where a
-    person's log evidence favoured the true model by 8 on average, in 84 % where by 2, and in 68 %
-    where by 0.5; the protected exceedance probability was within 0.05 of the exact one in all of
-    them. A prior below 1 makes the approximation worse. Source: Stephan et al. (2009); Rigoux et
-    al. (2014).
+    of 20 participants and two models, 95 % intervals held the true value in 95 % of the groups
+    where a person's log evidence favoured the true model by 8 on average, in 84 % where by 2, and
+    in 68 % where by 0.5; the protected exceedance probability was within 0.05 of the exact one in
+    all of them. A prior below 1 makes the approximation worse. Source: Stephan et al. (2009);
+    Rigoux et al. (2014).
 
     Examples
     --------

@@ -88,29 +88,29 @@ def rank(
     Returns
     -------
     Dataset
-        Per cell ``mean_rank``; ``rank_lower`` and ``rank_upper``, equal-tailed and whole numbers;
+        Per cell ``mean_rank``; ``rank_lower`` and ``rank_upper``, equal-tailed and integers;
         ``p_best``, with ``mcse_best``; ``verdict``: "best" (p_best at least `ci_prob`), "not best"
         (at most 1 - `ci_prob`), "undecided", or "unreliable" (withheld, or a matter of Monte
         Carlo error). ``p_rank`` (cell, rank): probability of each rank. ``p_superior`` (cell,
         other): probability that the value is larger than that of the level `other` in the same
-        stratum; NaN where the stratum lacks it. ``undefined``: share of the draws of a level that
-        are undefined. With more than 5 % it is not ranked (NaN; withheld ``"undefined"``), and the
-        others are as without it; with fewer, ranks are of the draws in which all that is ranked is
-        defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
+        stratum; NaN where the stratum lacks it. ``undefined``: proportion of the draws of a level
+        that are undefined. With more than 5 % it is not ranked (NaN; withheld ``"undefined"``), and
+        the others are as without it; with fewer, ranks are of the draws in which all that is ranked
+        is defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
         stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
-        of the others to trust; ``"alone"`` is a level without others. `notices`
-        reads the notices, with ``"raised-by-chance"``, an error, where chance raises a resampled
-        quantity and numbers of trials are unlike, ``"unequal-ratings"``, an error, where a quantity
-        depends on numbers of ratings that are unequal, and ``"draws-for-level"`` where draws are
-        too few for any level to be called the best, and how many would do. Where levels share
-        items, the coordinate coverage has the share that each has.
+        of the others to trust; ``"alone"`` is a level without others. `notices` reads the notices,
+        with ``"raised-by-chance"``, an error, where chance raises a resampled quantity and numbers
+        of trials are unlike, ``"unequal-ratings"``, an error, where a quantity depends on numbers
+        of ratings that are unequal, and ``"draws-for-level"`` where draws are too few for any level
+        to be called the best, and how many would do. If levels share items, the coordinate coverage
+        has the proportion that each has.
 
     Raises
     ------
     InputError
         If a name is unknown, `over`, `within` and `pool` together do not identify one cell each, no
         stratum has two levels, no pooled level has all that is ranked, or draws of resampling are
-        of a quantity that chance raises and that has a debiased one beside it, as `ece` has.
+        of a quantity that chance raises and that has a debiased one next to it, as `ece` has.
 
     Notes
     -----

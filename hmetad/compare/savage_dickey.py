@@ -80,7 +80,7 @@ def bayes_factor(draws: xr.DataArray, *, prior: Prior, null: float = 0.0) -> xr.
 
     with kernel densities by ArviZ. Errors are those of the kernel's mean over the ESS; they exclude
     the bias of the kernel, a few percent. A Bayes factor is as good as its prior: a wider prior
-    favours the null. Where the null is far in a tail, its density depends on few draws.
+    favours the null. If the null is far in a tail, its density depends on few draws.
 
     Prior draws of a fit come from ``pymc.sample_prior_predictive(4000, var_names=["log_m"])``
     within ``hmetad.bayes.rebuild_model(fit)``. They have no coordinates of cells, which a contrast

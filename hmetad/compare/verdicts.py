@@ -106,7 +106,7 @@ def decide(
         those of `contrast` or of the fit, ``"undefined"`` (more than 5 % of its draws),
         ``"constant"``, ``"rhat"`` (above 1.01, of the contrast itself; independent draws have
         none) or ``"few-draws"`` (fewer than four a chain). Up to 5 % of undefined draws are left
-        out, of that quantity alone; `undefined` is their share, and a notice says so. Where the
+        out, of that quantity alone; `undefined` is their share, and a notice says so. If the
         draws are good but not enough of them, `unsettled` names the answers that 2 Monte Carlo
         errors could change; verdict and full_verdict are then "unreliable"; more draws help.
         `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
@@ -120,7 +120,7 @@ def decide(
     Notes
     -----
     The error of a bound is that of the quantile it is (for ``"hdi"``, of the quantile at which it
-    lies, which is less than its whole error). With fewer than five effective draws beyond a bound,
+    lies, which is less than its whole error). With an ESS below five beyond a bound,
     as after a strict correction, the bound is taken to lie anywhere further out.
 
     Examples
@@ -192,7 +192,7 @@ def decide_normal(
     Returns
     -------
     Decisions
-        With p_value in place of the Monte Carlo errors. The coordinate withheld says why there is
+        With p_value instead of the Monte Carlo errors. The coordinate withheld says why there is
         no verdict: codes of the errors that the estimates carry for their cells, as in `decide`, or
         ``"undefined"``. Estimates for cells of a model with grouping factors are not independent:
         notice ``"shrunken-estimates"`` (Boehm et al. 2018).

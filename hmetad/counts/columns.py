@@ -568,7 +568,7 @@ def without_codes(
         Values that stand for a missing answer; "1" is 1.
     columns : mapping of str to str
         Columns by role: "stimulus", "response", "confidence", "correct". A code of confidence, such
-        as 0, is none in the column of right and wrong where it says either, and none in those of
+        as 0, is none in the column of correctness where it says either, and none in those of
         stimulus and response where it is a label.
     labels : sequence, optional
         Labels of stimulus and response.

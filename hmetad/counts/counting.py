@@ -108,7 +108,7 @@ def count_trials(
         One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
         columns in use, and those that may tell how difficult trials are, are read, piece by piece
-        (see Notes). Rows with a missing value in a used column are left out, and a notice says how
+        (see Notes). Rows with a missing value in a used column are excluded, and a notice says how
         many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
@@ -121,12 +121,12 @@ def count_trials(
     confidence : str, optional
         Column with the rating, an integer 1..K, K the most confident.
     n : str, optional
-        Column of whole numbers: how many trials each row stands for. By default 1.
+        Column of integers: how many trials each row stands for. By default 1.
     quantiles : int, optional
         Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
         makes them, exactly, whatever the number of trials.
     quantiles_within : str or sequence of str, optional
-        Columns of groups in which quantiles are taken, each by itself. By default one group.
+        Columns of groups in which quantiles are taken, each separately. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
     levels : sequence of str or float, optional
@@ -188,12 +188,12 @@ def count_trials(
 
     Where responses are
     a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
-    near 1, whatever the truth: they are refused where, of all trials, of a level of one grouping
-    column or of a cell, each response has ten trials and two ratings and every rating of the one is
-    below every rating of the other; and, with 30 trials of each, where up to 20 % of the trials
-    are slips, and confidence is lower for right answers of the one response and higher for those
-    of the other (z of 3 each): then M is near 0, whatever the truth. Allowed, they carry the notice
-    ``"response-is-confidence-cut"`` of severity "error".
+    near 1, whatever the true value: they are refused where, of all trials, of a level of one
+    grouping column or of a cell, each response has ten trials and two ratings and every rating of
+    the one is below every rating of the other; and, with 30 trials of each, where up to 20 % of the
+    trials are slips, and confidence is lower for correct answers of the one response and higher for
+    those of the other (z of 3 each): then M is near 0, whatever the true value. Allowed, they carry
+    the notice ``"response-is-confidence-cut"`` of severity "error".
 
     Where difficulty or the item varies within a cell, M-ratio is inflated, and the notices
     ``"mixed-difficulty"`` and ``"mixed-items"`` report it (Rahnev & Fleming 2019). Without
@@ -205,7 +205,7 @@ def count_trials(
     and columns that determine accuracy or confidence. Items are found by the name of their column.
 
     Case does not matter in names of columns where one column fits. Ratings far from all others, as
-    9 beside 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"`` says so.
+    9 next to 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"`` says so.
 
     Few trials, ceiling and empty ratings are told of each cell. Where `by` has a column that is
     named like items they are told of the items together: a single item of a crossed design has a
@@ -287,23 +287,23 @@ def count_correct(
         One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
         columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
-        column are left out, and a notice says how many.
+        column are excluded, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A
         mapping gives them other names: ``{"subject": "participant_id"}``.
     correct : str, optional
-        Column with right or wrong: booleans, 1 and 0, or words such as "correct" and "incorrect",
+        Column of correctness: booleans, 1 and 0, or words such as "correct" and "incorrect",
         "right" and "wrong", "true" and "false".
     confidence : str, optional
         Column with the rating, an integer 1..K, K the most confident.
     n : str, optional
-        Column of whole numbers: how many trials each row stands for. By default 1.
+        Column of integers: how many trials each row stands for. By default 1.
     quantiles : int, optional
         Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
         makes them, exactly, whatever the number of trials.
     quantiles_within : str or sequence of str, optional
-        Columns of groups in which quantiles are taken, each by itself. By default one group.
+        Columns of groups in which quantiles are taken, each separately. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
     levels : sequence of str or float, optional
@@ -311,7 +311,7 @@ def count_correct(
     missing_codes : str, float or sequence of these, optional
         Values of the columns of correctness and confidence that stand for a missing one.
     options : int or str, optional
-        Number of options that could be chosen, the right one among them, or the column that has
+        Number of options that could be chosen, the correct one among them, or the column that has
         it; cells then differ in it too. `fit_mle` and `fit` need it for M.
     abstained : str, optional
         Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as

@@ -78,8 +78,8 @@ def resample_interval(
     Dataset
         The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
         ``"upper"``; counts and flags are without, as the statistic gives them. Draws in which a
-        variable is undefined are left out, with a notice; where the estimate is undefined, so is
-        its interval. Where all draws are the same, as of an accuracy of 1, a notice ``"no-spread"``
+        variable is undefined are excluded, with a notice; where the estimate is undefined, so is
+        its interval. If all draws are the same, as of an accuracy of 1, a notice ``"no-spread"``
         says so, and the interval is that of outcomes that were not seen.
 
     Raises
@@ -96,7 +96,7 @@ def resample_interval(
         z_0 = \Phi^{-1}(P(\theta^* < \hat\theta)), \quad
         a = \frac{\sum_i l_i^3}{6 (\sum_i l_i^2)^{3/2}}
 
-    where l are the jackknife's influence values: each trial, or each unit, is left out in turn.
+    where l are the jackknife's influence values: each trial, or each unit, is excluded in turn.
 
     Where all draws are the same, limits are the least and the largest value of the statistic with a
     share :math:`p = 1 - (\alpha/2)^{1/N}` of the trials moved to any one outcome: with a larger

@@ -90,12 +90,12 @@ def count_judged(
     ----------
     trials : DataFrame, path or other table
         One row per output and judge, as `count_trials` reads tables. Rows without a verdict are
-        left out, and a notice says how many.
+        excluded, and a notice says how many.
     by : str, sequence of str or mapping of str to str
         Grouping columns (judge, model, domain): one cell per combination. With a column of items
         among them `pass_rate`, `measures.judge` and `resample` take ``cluster="item"``.
     label : str
-        Column of the human label, two values; missing where there is none.
+        Column of the human label, two values; missing if there is none.
     verdict : str or None
         Column of the judge's verdict, two values. None where `score` and `threshold` make it.
     score : str, optional

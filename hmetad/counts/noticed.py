@@ -55,7 +55,7 @@ def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     Returns
     -------
     list of Notice
-        Empty where there are none.
+        Empty if there are none.
 
     Raises
     ------

@@ -307,8 +307,8 @@ def bin_confidence(
         Interior cuts, strictly rising, for ``method="edges"``. A value equal to a cut goes up.
     within : sequence, shape (trials,), optional
         Group of each trial (such as the model); each group is binned by itself. Fixed edges are
-        the same in every group. Not for models of people who differ: they take the equal shares of
-        ratings for people who are alike.
+        the same in every group. Not for models of participants who differ: they take the equal
+        proportions of ratings for participants who are alike.
 
     Returns
     -------
@@ -325,7 +325,7 @@ def bin_confidence(
     Warns
     -----
     UserWarning
-        If a value looks like a code for a missing answer, such as 999 beside 1 to 4. If ties, or
+        If a value looks like a code for a missing answer, such as 999 next to 1 to 4. If ties, or
         fewer values than ratings, leave a group with fewer than K quantiles, or make quantiles far
         from equal (one has over 1.5 times its share, or less than half).
 
@@ -333,7 +333,7 @@ def bin_confidence(
     -----
     Quantiles go by rank: with average rank :math:`\rho_i` among the n values of a group, the
     rating is :math:`\lceil K(\rho_i - 1/2)/n \rceil`. Ties share a rank, so they get the same
-    rating. Where they leave a quantile empty, the ratings above move down, so that a group has
+    rating. If they leave a quantile empty, the ratings above move down, so that a group has
     1..K' with no gap.
 
     Examples

@@ -91,7 +91,7 @@ def resample(
     hold : {"none", "stimulus"}, optional
         ``"stimulus"`` keeps the number of trials of each stimulus; ``"none"`` draws it too.
     cluster : str or sequence of str, optional
-        Name of the coordinate whose levels are drawn, whole, in place of trials: ``"item"`` or
+        Name of the coordinate whose levels are drawn, whole, instead of trials: ``"item"`` or
         ``"subject"``; or of several that name a unit together, such as set and item. Counts of the
         units drawn are added, so that the result has one cell for each combination of the other
         grouping columns. Units that several cells share are drawn for all of them at once, which
@@ -120,8 +120,8 @@ def resample(
     .. math:: n^* \sim \mathrm{Multinomial}(N, n/N), \quad n^* \sim N\,\mathrm{Dirichlet}(n)
 
     Where a statistic is undefined in a draw it is NaN there; the notice ``"undefined-draws"`` has
-    the share of such draws. A variable whose draws are all the same says so by ``"no-spread"``,
-    which withholds verdicts on it.
+    the proportion of such draws. A variable whose draws are all the same says so by
+    ``"no-spread"``, which withholds verdicts on it.
 
     Examples
     --------

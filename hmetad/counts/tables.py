@@ -178,7 +178,7 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
     -------
     DataArray
         ``counts`` (trials) with dims (..., correct, rating), correct being "wrong" and "right": a
-        trial is right where response equals stimulus; ratings without numbers get 1..K. Attrs and
+        trial is correct where response equals stimulus; ratings without numbers get 1..K. Attrs and
         notices of `counts` are carried along, without the labels of the stimuli; the notices
         of any type-2 table are added.
 
@@ -253,10 +253,10 @@ def as_detection(
     Returns
     -------
     DataArray
-        ``counts`` (trials) with dims (cell, stimulus, response, rating): S1 is wrong, S2 right, and
-        the rating is the distance from the cut, 1 beside it. Attrs and notices of the type-2 table
-        are carried along; ``cut`` is added, and the notice ``"correctness-as-stimulus"`` of
-        severity "error".
+        ``counts`` (trials) with dims (cell, stimulus, response, rating): S1 is an error, S2
+        correct, and the rating is the distance from the cut, 1 next to it. Attrs and notices of the
+        type-2 table are carried along; ``cut`` is added, and the notice
+        ``"correctness-as-stimulus"`` of severity "error".
 
     Raises
     ------
@@ -271,8 +271,8 @@ def as_detection(
     .. math:: n[s, S1, k] = n_2[s, t + 1 - k], \quad n[s, S2, k] = n_2[s, t + k]
 
     Type-1 and type-2 responses are then cuts of one variable: where its
-    distributions for right and wrong are normal with equal variance, M-ratio is 1, however well
-    confidence tells the two apart. A table that is folded like this looks like that of a task
+    distributions for correct and incorrect are normal with equal variance, M-ratio is 1, however
+    well confidence tells the two apart. A table that is folded like this looks like that of a task
     with two alternatives; so it carries the notice.
 
     Examples

@@ -54,7 +54,7 @@ NUMPY = Arrays(np, log_ndtr=log_ndtr, concat=np.concatenate)
 
 @dataclass(frozen=True)
 class OutcomeLayout:
-    """Axes of what can happen in a trial, and of what parameters have beside the cell.
+    """Axes of what can happen in a trial, and of what parameters have next to the cell.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class OutcomeLayout:
         First axes, whose numbers of trials are the experimenter's: probabilities sum to 1 over
         the others.
     others : mapping of str to tuple of str, optional
-        Further dims that parameters and quantities may have, beside ``"criterion"``, 1 to K - 1,
+        Further dims that parameters and quantities may have, next to ``"criterion"``, 1 to K - 1,
         and ``"criterion_gap"``, of which k lies between criteria k - 1 and k.
     fewest_ratings : int, optional
         Number of ratings below which a table says nothing of the model; 1 where responses alone
@@ -128,13 +128,13 @@ class Parameter:
     Parameters
     ----------
     name : str
-        Such as ``"log_m"``: on the scale on which it is normal between people.
+        Such as ``"log_m"``: on the scale on which it is normal between participants.
     description : str
         What it is, in a few words.
     prior : Prior
         Default prior of its value in a cell, and of an intercept or level mean of a formula.
     dims : tuple of str, optional
-        Dims beside the cell, of the layout: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
+        Dims next to the cell, of the layout: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
     slope, sigma : Prior, optional
         Default priors of differences and slopes, and of standard deviations between groups.
     has_formula : bool, optional
@@ -177,7 +177,7 @@ class Parameter:
 
     @property
     def variable(self) -> str:
-        """Name of the variable that is sampled where there is no formula."""
+        """Name of the variable that is sampled if there is no formula."""
         return "log_gap" if self.truncated_at else self.name
 
 
@@ -190,9 +190,9 @@ class Quantity:
     name : str
         The variable in fits, and the key in the values that `compute` gets.
     description, unit : str, optional
-        In a few words; ``"1"`` where there is no unit.
+        In a few words; ``"1"`` if there is no unit.
     dims : tuple of str, optional
-        Dims beside the cell, of the layout: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
+        Dims next to the cell, of the layout: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
     needs : tuple of str, optional
         Names of the parameters and quantities that it is computed from.
     compute : callable, optional
@@ -202,7 +202,7 @@ class Quantity:
         The parameter whose formula pools this quantity: where that has groups, notices say that
         values of cells are shrunken.
     convergence_of : tuple of str, optional
-        Quantities that are checked for convergence in the place of this one, wherever they are
+        Quantities that are checked for convergence instead of this one, wherever they are
         finite in all draws. For what is a function of them.
     always_finite : bool, optional
         False: it may be infinite or missing at some values of the parameters, as log M is.
@@ -371,7 +371,7 @@ class Family:
         return next(p for p in self.parameters if p.name == name)
 
     def dims(self, name: str) -> tuple[str, ...]:
-        """Dims beside the cell of a parameter or quantity."""
+        """Dims next to the cell of a parameter or quantity."""
         found: list[Parameter | Quantity] = [*self.parameters, *self.quantities]
         return next(one.dims for one in found if one.name == name)
 

@@ -47,14 +47,14 @@ def read_helm(path: str | Path, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or Path
-        The folder of a run, its ``scenario_state.json``, or a folder with runs at any depth. Beside
-        it ``per_instance_stats.json`` has the scores, and ``run_spec.json`` the name of the run.
+        The folder of a run, its ``scenario_state.json``, or a folder with runs at any depth. Next
+        to it ``per_instance_stats.json`` has the scores, and ``run_spec.json`` the name of the run.
     **options
         Those of all logs, as in `read_log`, and:
 
-        - ``metric``: the metric that says right or wrong, or one for each task. By default
-          exact_match, else quasi_exact_match, else whether the option chosen is a right one. "all"
-          keeps every one, as in `read_lm_eval`;
+        - ``metric``: the metric that says correct or incorrect, or one for each task. By default
+          exact_match, else quasi_exact_match, else whether the option chosen is a correct one.
+          "all" keeps every one, as in `read_lm_eval`;
         - ``answer_pattern``: as in `read_lm_eval`, in each of several completions.
 
         ``task`` is the name of a run without its model.
@@ -68,7 +68,7 @@ def read_helm(path: str | Path, **options: Any) -> pd.DataFrame:
         tasks, cut after 1000 characters), ``correct``, ``confidence`` (probability),
         ``option_probabilities`` (list or None) and ``answers`` (list, of several completions).
         Attrs, JSON-able: ``files``, ``rejected`` (values left missing, per reason), ``duplicates``
-        (instances left out as copies), ``notices``, and ``scale`` and ``examples`` of stated
+        (instances excluded as copies), ``notices``, and ``scale`` and ``examples`` of stated
         confidence.
 
     Raises
@@ -83,7 +83,7 @@ def read_helm(path: str | Path, **options: Any) -> pd.DataFrame:
     confidence is the softmax of HELM's own scores, log-probabilities per token or less those
     without the question, at the option with the largest: HELM's max_prob. In a joint multiple
     choice it is the probability of the letter that the model wrote, over the letters where HELM
-    kept those of the others. Where all log-probabilities are 0 the model gave none.
+    kept those of the others. If all log-probabilities are 0 the model gave none.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     **options
         Those of all logs, as in `read_log`, and:
 
-        - ``scorer``: the score that says right or wrong, where samples have several;
+        - ``scorer``: the score that says correct or incorrect, where samples have several;
           ``"grader/accuracy"`` for one part of a score with several. ``"all"`` keeps every score
           as a column, for `count_judged`, and leaves `correct` missing. Grades with a meaning are
           then true or false, and the name of another column has ``score_`` before it;
@@ -80,7 +80,7 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
         choice; cut after 1000 characters), ``score`` (text), ``correct``, ``confidence``
         (probability) and ``option_probabilities`` (list or None). Attrs, JSON-able: ``files``,
         ``unfinished`` (logs that did not end in success), ``rejected`` (values left missing, per
-        reason), ``duplicates`` (samples left out, whose id and epoch came before in the log),
+        reason), ``duplicates`` (samples excluded, whose id and epoch came before in the log),
         ``scale`` and ``examples`` of stated confidence, and ``notices``: one names finished logs
         that contain a different number of samples than they state.
 
@@ -97,7 +97,7 @@ def read_inspect(path: str | Path, **options: Any) -> pd.DataFrame:
     the most probable one, for the model may draw it. Log-probabilities are those at the last token
     that is this letter, over the letters of the options, scaled to add up to 1; letters that were
     not among the top count as 0. Log-probabilities of shuffled options carry the letters
-    that the model saw. Where the explanation of the score lists the options as shown, probabilities
+    that the model saw. If the explanation of the score lists the options as shown, probabilities
     are put into the order of the data set; where it does not, they are missing in all samples of
     the log.
 

@@ -55,10 +55,10 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
         Those of all logs, as in `read_log`, and:
 
         - ``runs``: "latest" or "all", which runs to read of a task that a model did several times;
-        - ``metric``: the metric that says right or wrong, or one for each task. By default acc or
-          acc_norm for multiple choice, as `normalise` has it; else the one metric that is 0 or 1,
-          or -1, in all samples. A metric may be named without its parameters: "maj@n". "all" keeps
-          every one, as in `read_lm_eval`;
+        - ``metric``: the metric that says correct or incorrect, or one for each task. By default
+          acc or acc_norm for multiple choice, as `normalise` has it; else the one metric that is 0
+          or 1, or -1, in all samples. A metric may be named without its parameters: "maj@n". "all"
+          keeps every one, as in `read_lm_eval`;
         - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
           log-likelihood of an option is divided;
         - ``answer_pattern``: as in `read_lm_eval`.
@@ -84,7 +84,7 @@ def read_lighteval(path: str | Path, **options: Any) -> pd.DataFrame:
     Notes
     -----
     Confidence in a multiple choice is the softmax of the log-likelihoods at the option chosen, the
-    first of the largest, as in `read_lm_eval`. Where the recorded metric contradicts that option,
+    first of the largest, as in `read_lm_eval`. If the recorded metric contradicts that option,
     confidence is left missing, and counted. Of several responses the one chosen is the answer that
     is found in most of them, the first of several, if the metric is a vote (``maj@n``).
 

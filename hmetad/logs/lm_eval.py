@@ -54,14 +54,14 @@ def read_lm_eval(path: str | Path, **options: Any) -> pd.DataFrame:
           several; or one for each task. By default the first in the log of each task, which a
           notice names. Old logs do not name filters: the second is "2". If several files are read,
           those that have one filter only are read by it;
-        - ``metric``: the metric that says right or wrong, or one for each task. By default acc,
-          acc_norm or acc_bytes for multiple choice, as `normalise` has it; else the one of
+        - ``metric``: the metric that says correct or incorrect, or one for each task. By default
+          acc, acc_norm or acc_bytes for multiple choice, as `normalise` has it; else the one of
           exact_match and acc that is there. "all" keeps every metric as a column, for
           `count_judged`, and leaves `correct` missing;
         - ``normalise``: "none" (default), "characters" or "bytes", the length by which the
           log-likelihood of an option is divided, as acc_norm and acc_bytes rank options;
         - ``answer_pattern``: regular expression with one group, the answer in each of several
-          responses to one prompt, of which the last match counts. By default a whole response is
+          responses to one prompt, of which the last match counts. By default an entire response is
           an answer.
 
     Returns
@@ -74,7 +74,7 @@ def read_lm_eval(path: str | Path, **options: Any) -> pd.DataFrame:
         ``option_probabilities`` (list; None in generation tasks), and ``answers`` (list of the
         answers of several responses to one prompt, for `agreement`; None of one). Attrs,
         JSON-able: ``files``, ``filters`` (filter per task), ``rejected`` (values left missing, per
-        reason), ``duplicates`` (samples left out as exact copies), ``normalise``, ``notices``, and
+        reason), ``duplicates`` (samples excluded as exact copies), ``normalise``, ``notices``, and
         ``scale`` and ``examples`` of stated confidence.
 
     Raises

@@ -48,8 +48,8 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or Path
-        A file ``.mat`` of version 4 to 7, or a folder of them, one for each person, whose names
-        are then the people's.
+        A file ``.mat`` of version 4 to 7, or a folder of them, one for each participant, whose
+        names are then the people's.
     **options
         ``columns``: names of the vectors, where they are others than Matlab's toolbox has, such as
         ``{"stimulus": "direction", "confidence": "slider"}``; and those of all kinds, as in
@@ -59,9 +59,9 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     -------
     DataFrame
         Columns stimulus, response and confidence, as `count_trials` takes them; subject where there
-        are several people or a vector of them; task where counts come for several. Of trials also
-        every other vector of their length. Of counts a row per trial, with stimulus and response
-        "S1" and "S2".
+        are several participants or a vector of them; task where counts come for several. Of trials
+        also every other vector of their length. Of counts a row per trial, with stimulus and
+        response "S1" and "S2".
 
     Raises
     ------
@@ -73,7 +73,7 @@ def read_matlab(path: str | Path, **options: Any) -> pd.DataFrame:
     -----
     Read are, at any depth of structs: vectors ``stimID``, ``response`` and ``rating`` (what
     ``trials2counts`` takes); ``nR_S1`` and ``nR_S2`` as vectors of 2K counts, as matrices with a
-    row per person, as cells ``nR_S1{s}``, and as ``nR_S1(task).counts{s}`` of ``groupCorr``.
+    row per participant, as cells ``nR_S1{s}``, and as ``nR_S1(task).counts{s}`` of ``groupCorr``.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def agreement(
     correct: str = "correct",
     of: Judged = "modal",
 ) -> pd.DataFrame:
-    r"""Share of a model's answers to an item that agree, as its confidence.
+    r"""Proportion of a model's answers to an item that agree, as its confidence.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def agreement(
         "perturbation" that are there; other columns that differ among the answers to an item are
         then refused (see Notes).
     correct : str, optional
-        Column that says whether an answer is right; of lists, whether the first of them is, or,
-        where a filter voted, the one in column "chosen". Where that column is there and missing,
+        Column that says whether an answer is correct; of lists, whether the first of them is, or,
+        where a filter voted, the one in column "chosen". If that column is there and missing,
         the answers of a list were graded together, and none has a grade.
     of : {"modal", "graded"}, optional
         Which answer is judged: the one given most often, of several the one that came first; or
@@ -91,11 +91,11 @@ def agreement(
     -------
     DataFrame
         One row per item: the columns of `by`, ``item``, ``answer``, ``correct`` (of that answer),
-        ``confidence`` (share of the answers that agree with it), ``samples`` (number of answers
-        that the share is out of) and ``confidence_se``; and ``target``, if there is one, and the
-        other columns that are the same in all answers to an item. Attrs, JSON-able: ``agreement``
-        (`of`), ``rejected`` (values left missing, per reason), ``notices``, and ``files`` of the
-        trials.
+        ``confidence`` (proportion of the answers that agree with it), ``samples`` (number of
+        answers that the proportion is out of) and ``confidence_se``; and ``target``, if there is
+        one, and the other columns that are the same in all answers to an item. Attrs, JSON-able:
+        ``agreement`` (`of`), ``rejected`` (values left missing, per reason), ``notices``, and
+        ``files`` of the trials.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def agreement(
     the standard deviation of the posterior under a uniform prior, which is not 0 where all agree.
     The modal answer is chosen because it is frequent, so its share is too high on average, by at
     most about one standard error, and never less than 1/n. The first answer is chosen before the
-    others are seen: k and n are those of the other answers, and the share is unbiased. A filter of
-    lm-eval voted if its name says so ("maj@8", "vote"), or if it chose an answer that several
-    responses have and the first has not; what won is chosen as the modal answer is.
+    others are seen: k and n are those of the other answers, and the proportion is unbiased. A
+    filter of lm-eval voted if its name says so ("maj@8", "vote"), or if it chose an answer that
+    several responses have and the first has not; what won is chosen as the modal answer is.
 
     Two answers are the same if they differ in case, spaces, quotation marks or a final full stop
     alone. Answers that are missing count neither for nor against: they are not in ``samples``. An

@@ -171,7 +171,7 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         Of all kinds but Matlab's:
 
         - ``task``: the one task to read, not of tables. By default all of them;
-        - ``threshold``: score from which an answer is right. By default only 1 is right and 0
+        - ``threshold``: score from which an answer is correct. By default only 1 is correct and 0
           wrong;
         - ``grades``: what scores mean, words in either case and numbers, such as ``{"P": False}``
           (partial credit), ``{"1": True, "-1": False}`` and ``{"NOT_ATTEMPTED": "abstained"}``,

@@ -50,7 +50,7 @@ def parse_confidence(
     field : str, optional
         Key of a JSON object, at any depth; name of a tag (``<confidence>85</confidence>``); or the
         name before a colon, or a dash between spaces, on a separate line (``Confidence: 85%``);
-        either case. By default the whole value is read, and where it is none of the above the
+        either case. By default the entire value is read, and where it is none of the above the
         field is "confidence".
     pattern : str, optional
         Regular expression with one group, which holds the confidence. With `field` it is searched
@@ -58,7 +58,7 @@ def parse_confidence(
     words : mapping of str to float, optional
         Probability of each word or phrase ("very likely"), either case.
     scale : {"probability", "percent"}, float or (float, float), optional
-        Scale of bare numbers, for the whole column: 0..1, 0..100, 0..`scale`, or from the lowest
+        Scale of bare numbers, for the entire column: 0..1, 0..100, 0..`scale`, or from the lowest
         to the highest. By default it is read from the column, where that leaves no doubt.
 
     Returns
@@ -78,8 +78,8 @@ def parse_confidence(
     -----
     The scale is never decided value by value. Bare numbers up to 1, one of them a fraction, are
     probabilities; bare numbers of which one is larger than 50 and none lies in (0, 1] are
-    percentages (beside larger ones a 1 may be 1 % or certainty); anything else needs `scale`.
-    Percentages, "8/10" and words carry their scale. A value outside its scale is rejected. Where a
+    percentages (next to larger ones a 1 may be 1 % or certainty); anything else needs `scale`.
+    Percentages, "8/10" and words carry their scale. A value outside its scale is rejected. If a
     column mixes numbers up to 1 with larger ones, `scale` reads both on one scale, and a notice
     says so. Digits may be of any script.
 

@@ -74,8 +74,8 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
           alike. With it, or where it is found, files may also end in .txt or .dat;
         - ``decimal``: "comma" or "point", how numbers in a text are written. By default with a
           point; but where the columns are not separated by commas, a column in which every filled
-          value is a number with one decimal comma is read so, -3e-05 beside them too ("1,234" alone
-          may be 1234, and stays text);
+          value is a number with one decimal comma is read so, -3e-05 next to them too ("1,234"
+          alone may be 1234, and stays text);
         - ``missing_codes``: values of ``correct``, ``confidence``, ``stimulus`` and ``response``
           that stand for a missing one, such as 999.
 

@@ -46,19 +46,19 @@ def split_half(
     ci_prob: float = 0.95,
     seed: int | None = None,
 ) -> xr.Dataset:
-    r"""Split-half reliability of measures over people, by random halves of their trials.
+    r"""Split-half reliability of measures over participants, by random halves of their trials.
 
     Parameters
     ----------
     counts : DataArray
         Count table (cell, stimulus, response, rating), or type-2 table (cell, correct, rating), of
-        whole numbers.
+        integers.
     statistic : callable
         Count table → Dataset or named DataArray. It is given tables with dims (cell, draw, ...)
         and keeps both, as `hmetad.resample` asks for: `measure`, `fit_mle`, `auroc2`.
     subject : str, optional
-        Coordinate with the people. People are correlated by themselves in each combination of the
-        other coordinates of the cells, such as tasks.
+        Coordinate with the participants. Participants are correlated separately in each combination
+        of the other coordinates of the cells, such as tasks.
     n : int, optional
         Number of random splits.
     goal : float, optional
@@ -74,8 +74,8 @@ def split_half(
         Dims (group, quantity), group being the combination of the other coordinates ("all" where
         there is none): ``correlation`` between halves, the mean over splits; ``reliability`` of
         the whole, with ``reliability_lower`` and ``reliability_upper``; ``trials_needed`` of a
-        person for the goal; and ``people``, of whom the measure was defined in both halves, on
-        average over splits. NaN for fewer than four, trials also where r is not above 0. The
+        participant for the goal; and ``people``, of whom the measure was defined in both halves, on
+        average over splits. NaN for fewer than four, trials also where r is ≤ 0. The
         notice ``"negative-reliability"`` names what has a reliability that is not clearly above 0.
 
     Raises
@@ -93,11 +93,11 @@ def split_half(
 
     .. math:: \rho = \frac{2r}{1 + r}
 
-    and T trials a person would have to be :math:`T\,g(1 - \rho)/(\rho(1 - g))` for a reliability of
-    g, the goal: the same formula for a test of any length.
+    and T trials a participant would have to be :math:`T\,g(1 - \rho)/(\rho(1 - g))` for a
+    reliability of g, the goal: the same formula for a test of any length.
 
-    The interval is that of a bootstrap of people: ρ ± z times its standard deviation, on the scale
-    of Fisher's z of r. For M of a population, a `multitask` model of two halves or sessions
+    The interval is that of a bootstrap of participants: ρ ± z times its standard deviation, on the
+    scale of Fisher's z of r. For M of a population, a `multitask` model of two halves or sessions
     estimates the correlation without the error of the halves.
 
     Examples

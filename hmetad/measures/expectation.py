@@ -62,10 +62,10 @@ def relative_to_sdt(counts: xr.DataArray, *, correction: Correction = "none") ->
 
     .. math:: t_k = \tfrac12 \sum_s \bigl(z(T_{s,0}) - z(T_{s,k})\bigr)
 
-    as in Rahnev (2025): each is computed like the criterion of a response. Where a rate is 0, and
-    there is no correction, the criterion is the one at which the response has the observed share of
-    such ratings, both stimuli together. The expected table has the observed trials of each
-    stimulus.
+    as in Rahnev (2025): each is computed like the criterion of a response. If a rate is 0, and
+    there is no correction, the criterion is the one at which the response has the observed
+    proportion of such ratings, both stimuli together. The expected table has the observed trials of
+    each stimulus.
 
     A ratio of 1, or an excess of 0, is what confidence without loss or gain gives. Neither is free
     of d′, c and criteria for other observers.

@@ -51,14 +51,14 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     Parameters
     ----------
     accuracy : DataArray with dim member, or array_like, shape (members,) or (cells, members)
-        Each member's probability of being right, 0 to 1. Members are independent of each other,
+        Each member's probability of being correct, 0 to 1. Members are independent of each other,
         given the true label.
 
     Returns
     -------
     DataArray
         ``majority_vote``, a probability, in the other dims of `accuracy`. A tie, in a group of
-        even size, is right half of the time. NaN where an accuracy is missing, with a notice.
+        even size, is correct half of the time. NaN where an accuracy is missing, with a notice.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
 
     Notes
     -----
-    With N the number of members who are right, exact for members of different accuracy too:
+    With N the number of members who are correct, exact for members of different accuracy too:
 
     .. math:: P(N > K/2) + \tfrac12 P(N = K/2), \quad
               P(N = i) = \binom{K}{i} acc^i (1 - acc)^{K-i} \text{ where all are alike}
@@ -117,7 +117,7 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
 
     Notes
     -----
-    The group says the sign of :math:`\sum_k \hat y_k \log(acc_k/(1 - acc_k))`, and is right with
+    The group says the sign of :math:`\sum_k \hat y_k \log(acc_k/(1 - acc_k))`, and is correct with
 
     .. math:: \tfrac12 \sum_{\hat y} \max\Big\{
               \prod_k acc_k^{[\hat y_k = 1]} (1 - acc_k)^{[\hat y_k = -1]},
@@ -156,8 +156,8 @@ def predictionwise_vote(
     share : DataArray with dims member and `level`, or array_like, shape ([cells,] members, levels)
         How often each member has each level of confidence; 1 in all.
     confidence : like `share`
-        Calibrated confidence of each level: the probability of being right at it, 0 to 1. It may
-        be missing where the share is 0.
+        Calibrated confidence of each level: the probability of being correct at it, 0 to 1. It may
+        be missing where the proportion is 0.
     prediction : like `share` or broadcast to it, optional
         Where levels belong to predictions ("S1" or "S2"), the prediction of each. By default each
         level goes with either prediction, and label, equally often.
@@ -169,8 +169,8 @@ def predictionwise_vote(
     Returns
     -------
     DataArray
-        ``predictionwise_vote``, a probability, in the other dims of `share`. NaN where a share or
-        a confidence is missing, with a notice. Attrs: ``method`` and ``prior``.
+        ``predictionwise_vote``, a probability, in the other dims of `share`. NaN where a proportion
+        or a confidence is missing, with a notice. Attrs: ``method`` and ``prior``.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def predictionwise_vote(
     -----
     A member gives response i, with share m_i, and posterior q_i = P(S2 | i), which is its
     confidence if it predicts S2, else 1 − confidence. The group says the label with the larger
-    posterior given all responses, and is right with
+    posterior given all responses, and is correct with
 
     .. math:: \sum_{i_1 \dots i_K} \max\Big\{ p \prod_k \frac{m_{i_k} q_{i_k}}{p},
               (1 - p) \prod_k \frac{m_{i_k} (1 - q_{i_k})}{1 - p} \Big\}
@@ -240,7 +240,7 @@ def group_bounds(
     accuracy : DataArray or array_like
         As for `majority_vote`; where `accuracy_s1` is given, when S2 is true.
     accuracy_s1 : like `accuracy`, optional
-        Each member's probability of being right when S1 is true; by default the same.
+        Each member's probability of being correct when S1 is true; by default the same.
     prior : float, optional
         P(S2), between 0 and 1.
 
@@ -314,7 +314,7 @@ def combine_predictions(
     responses : DataArray with dim member, or array_like, shape (members,) or (trials, members)
         What each member said, one of two labels, independently given the true label.
     confidence : like `responses` or broadcast to it
-        Calibrated confidence: the probability that the member is right, 0 to 1. Below ½ it speaks
+        Calibrated confidence: the probability that the member is correct, 0 to 1. Below ½ it speaks
         for the other label.
     prior : float, optional
         P(S2), between 0 and 1; confidence knows of it.
@@ -325,9 +325,9 @@ def combine_predictions(
     -------
     Dataset
         In the other dims of `responses`: ``response`` (label), ``confidence`` (probability that
-        it is right), ``log_odds`` (of S2 against S1, nat) and ``is_tie``. A tie goes with the
-        first member who answered, and is right half of the time. Who has no response or no
-        confidence is left out of that trial, with a notice; where members are certain of opposite
+        it is correct), ``log_odds`` (of S2 against S1, nat) and ``is_tie``. A tie goes with the
+        first member who answered, and is correct half of the time. Who has no response or no
+        confidence is excluded from that trial, with a notice; where members are certain of opposite
         labels, log-odds and confidence are NaN, with a notice. Attrs: ``labels`` and ``prior``.
 
     Raises

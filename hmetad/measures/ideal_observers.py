@@ -41,7 +41,7 @@ def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     Parameters
     ----------
     accuracy : float, array_like or DataArray
-        Share of correct predictions, from the largest prior to 1; NaN gives NaN.
+        Proportion of correct predictions, from the largest prior to 1; NaN gives NaN.
     prior : float, array_like or DataArray
         A scalar is the probability p₊ of one of two labels. A sequence holds the probabilities of
         L labels on its last axis. A DataArray holds them along its dim ``label``; without that
@@ -107,7 +107,7 @@ def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     fpr : float, array_like or DataArray
         False-positive rate P(Ŷ·C > t | Y = −1), from 0 to 1.
     accuracy : float, array_like or DataArray
-        Share of correct predictions, from ½ to 1; it broadcasts against `fpr`.
+        Proportion of correct predictions, from ½ to 1; it broadcasts against `fpr`.
 
     Returns
     -------
@@ -138,14 +138,14 @@ def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
 
 @check_inputs(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
 def type2_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
-    r"""Bounds on the type-2 ROC: confidence where predictions are right and where they are wrong.
+    r"""Bounds on the type-2 ROC: confidence of correct and of incorrect predictions.
 
     Parameters
     ----------
     fpr : float, array_like or DataArray
         Type-2 false-positive rate P(C > t | wrong), from 0 to 1.
     accuracy : float, array_like or DataArray
-        Share of correct predictions, from ½ to 1; it broadcasts against `fpr`.
+        Proportion of correct predictions, from ½ to 1; it broadcasts against `fpr`.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``accuracy`` Φ(d′/2), ``info`` (bits) and ``meta_i`` (bits), info less the least that this
+        ``accuracy`` Φ(d′/2), ``info`` (bits) and ``meta_i`` (bits), info minus the least that this
         accuracy allows; dims of the input.
 
     Raises
@@ -218,7 +218,7 @@ def noise_information(accuracy: Numbers) -> xr.Dataset:
     Parameters
     ----------
     accuracy : float, array_like or DataArray
-        Share of correct predictions, from ½ to 1; NaN gives NaN.
+        Proportion of correct predictions, from ½ to 1; NaN gives NaN.
 
     Returns
     -------

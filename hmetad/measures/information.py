@@ -81,17 +81,18 @@ def meta_information(
     -------
     Dataset
         Of a count table, per cell: ``info``, its bounds ``lower`` and ``upper`` at the recoded
-        ``accuracy``, and ``meta_i`` (all in bits, the accuracy a share); the ratios ``meta_i1r``
-        (by the d′ of the type-1 table), ``meta_i1r_accuracy`` (by d′ = 2Φ⁻¹(accuracy)),
-        ``meta_i2r`` and ``rmi``.
+        ``accuracy``, and ``meta_i`` (all in bits, the accuracy a proportion); the ratios
+        ``meta_i1r`` (by the d′ of the type-1 table), ``meta_i1r_accuracy`` (by d′ =
+        2Φ⁻¹(accuracy)), ``meta_i2r`` and ``rmi``.
 
-        Of a type-2 table: ``share_right``, the share of right trials; ``meta_i``, I(correct;
-        confidence); ``meta_i2r``, its share of the entropy of correctness; ``rmi``, its share of
-        the most that confidence can tell while no rating is right less than half of the time.
+        Of a type-2 table: ``share_right``, the proportion of correct trials; ``meta_i``, I(correct;
+        confidence); ``meta_i2r``, its proportion of the entropy of correctness; ``rmi``, its
+        proportion of the most that confidence can tell while no rating is correct less than half of
+        the time.
 
         With `permutations` also ``meta_i2r_null``, the mean of ``meta_i2r`` in the permuted tables;
         ``meta_i2r_excess``, the plug-in estimate minus it; and ``meta_i2r_p``, the probability of a
-        value at least as large where ratings do not depend on being right (one-sided).
+        value at least as large where ratings do not depend on being correct (one-sided).
 
         Attrs of a variable: ``long_name``, ``units``, ``source``, ``estimate`` ("plug-in" or "bias
         reduced"); of the dataset: ``debias``, ``hold``, ``seed`` and ``notices``.
@@ -104,8 +105,9 @@ def meta_information(
 
     Notes
     -----
-    With m̂ᵢ the share of the trials that have the i-th pair of response and rating, ĉᵢ the share of
-    the more frequent stimulus among them, and p₊ that of the more frequent stimulus at large:
+    With m̂ᵢ the proportion of the trials that have the i-th pair of response and rating, ĉᵢ the
+    proportion of the more frequent stimulus among them, and p₊ that of the more frequent stimulus
+    at large:
 
     .. math::
         acc &= \sum_i \hat m_i \hat c_i, \quad
@@ -115,26 +117,26 @@ def meta_information(
         RMI &= \frac{\text{meta-}I}{upper - lower}
 
     meta-I₁ʳ divides meta-I by meta-I(d′) of `normal_noise_information`, which ignores the sign of
-    d′, meta-I₂ʳ by H₂(acc). Where such a divisor is 0 the ratio is NaN, and a notice says
+    d′, meta-I₂ʳ by H₂(acc). If such a divisor is 0 the ratio is NaN, and a notice says
     so; near d′ = 0 meta-I₁ʳ is unreliable, and its estimate of bias more so. meta-I counts also
     what unequal accuracy of the two responses tells (``"response-bias"``). All of these depend on
     the number of ratings.
 
-    In a type-2 table wrong and right stand in the place of the two stimuli and ratings in that of
-    the pairs, and acc is the share of right trials, which is not recoded. A rating that is right
-    less than half of the time would have its answers turned round for the bounds to hold. That
-    takes two alternatives, and then the count table shows it; here ``rmi`` is NaN. Where more than
-    two options are known this is no fault of the data, and the notice is an info.
+    In a type-2 table incorrect and correct stand instead of the two stimuli and ratings in that of
+    the pairs, and acc is the proportion of correct trials, which is not recoded. A rating that is
+    correct less than half of the time would have its answers turned round for the bounds to hold.
+    That takes two alternatives, and then the count table shows it; here ``rmi`` is NaN. If more
+    than two options are known this is no fault of the data, and the notice is an info.
 
     Plug-in estimates are biased, meta-I mostly upward. With θ̄ the mean over tables drawn with
     replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
     may lie outside the range of the measure.
 
     Permutations exchange the ratings of the trials of each response, of all trials in a type-2
-    table, so that accuracy and the share of each rating stay. Of B tables, b of which reach the
-    estimate, :math:`p = (1 + b)/(1 + B)`, which is never 0 (Phipson & Smyth 2010). The mean of the
-    null is the bias of the plug-in estimate where ratings tell nothing. Where they tell something
-    the bias is nearly as large if all ratings have many right and many wrong trials; otherwise
+    table, so that accuracy and the proportion of each rating stay. Of B tables, b of which reach
+    the estimate, :math:`p = (1 + b)/(1 + B)`, which is never 0 (Phipson & Smyth 2010). The mean of
+    the null is the bias of the plug-in estimate where ratings tell nothing. If they tell something
+    the bias is nearly as large if all ratings have many right and many error trials; otherwise
     `debias` estimates it.
 
     Examples

@@ -54,15 +54,14 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: Units = None) -> 
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns of the cells.
     cluster : str or sequence of str, optional
-        Column whose levels are drawn whole, or columns that name together what is.
+        Column whose levels are resampled as clusters, or columns that name together what is.
 
     Returns
     -------
     list of Notice
-        Where units are drawn whole, at most that sets number items anew. Nothing where no column
-        that is named like items has repeats.
-        Repeats in a cell make its interval too narrow; the same items in several cells make their
-        data paired.
+        Where units are resampled as clusters, at most that sets number items anew. Nothing where no
+        column that is named like items has repeats. Repeats in a cell make its interval too narrow;
+        the same items in several cells make their data paired.
 
     Raises
     ------
@@ -125,8 +124,8 @@ def common_items(
     over : str, optional
         The one of them whose levels are compared; by default the first.
     item : str or sequence of str, optional
-        Column that names the items, if it is not called like people, or several that name them
-        together; by default the first that is called like items. Where sets number their items
+        Column that names the items, if it is not called like participants, or several that name
+        them together; by default the first that is called like items. If sets number their items
         anew, set and item name one together, and a notice says so.
     answered : sequence of str, optional
         Columns in which a value is missing where an item was not answered.
@@ -279,7 +278,7 @@ def with_units(frame: pd.DataFrame, units: ItemNames) -> pd.DataFrame:
 
 @check_inputs(skip=("trials",))
 def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> list[str]:
-    """Columns that name together what is drawn whole, to count trials by.
+    """Columns that name together what is resampled as clusters, to count trials by.
 
     Parameters
     ----------
@@ -288,7 +287,7 @@ def unit_columns(trials: TableLike, *, by: By = (), cluster: Units = None) -> li
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns of the cells.
     cluster : str or sequence of str, optional
-        Column whose levels are drawn whole, or columns that name together what is.
+        Column whose levels are resampled as clusters, or columns that name together what is.
 
     Returns
     -------

@@ -92,37 +92,37 @@ def measure_trials(
     penalty: float | None = None,
     ci_prob: float = 0.95,
 ) -> xr.Dataset:
-    r"""Measures of confidence as it is, of trials that are right or wrong, per cell.
+    r"""Measures of confidence as it is, of trials that are correct or incorrect, per cell.
 
-    `measure` takes counts of ratings. Where confidence is a number, ratings lose some of what it
+    `measure` takes counts of ratings. If confidence is a number, ratings lose some of what it
     says, and quantiles over several models lose more of some models than of others.
 
     Parameters
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are left out, and a notice says how many.
+        in a used column are excluded, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
-        Column with right or wrong, as for `count_correct`.
+        Column of correctness, as for `count_correct`.
     confidence : str, optional
         Column with confidence in any unit, larger is more confident.
     cluster : str or sequence of str, optional
         Column that names the items, where none is called so, as for `resample_trials`.
     missing : {"drop", "wrong"}, optional
-        What has no answer: left out, or wrong. With ``"wrong"`` accuracy and ``trials`` are of all
-        items that another level of `over` has too: a row without right or wrong, and an item that
-        such a level answered, count as wrong, and an answer without confidence as it is graded. All
-        other measures are of the answers that have a confidence.
+        What has no answer: excluded, or wrong. With ``"wrong"`` accuracy and ``trials`` are of all
+        items that another level of `over` has too: a row not scored correct or incorrect, and an
+        item that such a level answered, count as errors, and an answer without confidence as it is
+        graded. All other measures are of the answers that have a confidence.
     over : str, optional
         Grouping column whose levels are compared, and so should have the same items, within each
         level of the others; by default the first.
     bins : int, optional
         Bins of equal mass for the calibration error, as for `calibration`.
     at_coverage : float, optional
-        Share of the trials, the most confident, that ``selective_accuracy`` is of; without it there
-        is none.
+        Proportion of the trials, the most confident, that ``selective_accuracy`` is of; without it
+        there is none.
     tolerance : float, optional
         Share wrong that is tolerated among the trials of ``tolerated_coverage``; without it there
         is none.
@@ -135,8 +135,8 @@ def measure_trials(
         Column with whether the answer to a trial that was abstained from would have been correct,
         as a forced answer tells.
     penalty : float, optional
-        What a wrong answer costs, at least 0, where a right one scores 1 and an abstention 0. By
-        default 1 with `abstained`, and no score without it. If only answers that are right with a
+        What an error costs, at least 0, where a correct one scores 1 and an abstention 0. By
+        default 1 with `abstained`, and no score without it. If only answers that are correct with a
         probability above t should be given, it is t/(1 − t).
     ci_prob : float, optional
         Probability of the interval of the area.
@@ -146,16 +146,16 @@ def measure_trials(
     Dataset
         Per cell, of the order of confidence: ``auroc2`` with ``auroc2_se``, ``auroc2_lower`` and
         ``auroc2_upper``, ``gamma_pairs``, ``aurc`` (the area under the risk–coverage curve, less
-        is better), ``aurc_excess`` (that less the area of the best order; less is better),
-        ``augrc`` (the area where risk is a share of all trials; less is better), ``prr`` (the
+        is better), ``aurc_excess`` (that minus the area of the best order; less is better),
+        ``augrc`` (the area where risk is a proportion of all trials; less is better), ``prr`` (the
         prediction rejection ratio, 1 for the best order and 0 at chance), ``accuracy`` and
-        ``trials``; those of `at_coverage` and `tolerance` as of `selective_prediction`. Where all
+        ``trials``; those of `at_coverage` and `tolerance` as of `selective_prediction`. If all
         confidence is from 0 to 1, also ``brier`` with its parts ``reliability``, ``resolution``,
         ``uncertainty`` and ``residual`` as of `calibration`, ``ece``, ``ece_debiased``,
         ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``. NaN where no trial was
         right, or none wrong.
 
-        With `abstained` or `penalty`, of all trials: ``coverage`` (the share answered),
+        With `abstained` or `penalty`, of all trials: ``coverage`` (the proportion answered),
         ``expected_score`` and ``effective_reliability`` (the score with a penalty of 1). With
         `forced_correct`, of the trials with a graded answer, forced or not: ``forced_accuracy``
         (that of abstained trials), ``abstain_accuracy`` (share answered correctly or abstained from
@@ -170,15 +170,15 @@ def measure_trials(
 
     Notes
     -----
-    With :math:`R_j` and :math:`W_j` right and wrong trials of the j-th smallest confidence, and n
-    and m of them in all,
+    With :math:`R_j` and :math:`W_j` correct and incorrect trials of the j-th smallest confidence,
+    and n and m of them in all,
 
     .. math:: A = \frac{1}{nm} \sum_j R_j \Bigl(\sum_{i<j} W_i + \frac{W_j}{2}\Bigr)
 
     exactly, ties counted as half, in time O(N log N). Its standard error is DeLong's, and the
-    interval is normal. Where that would reach 0 or 1, or the error is 0, as of errors that
-    confidence tells apart from all right trials, the interval is Newcombe's (method 5): all θ with
-    :math:`|A - \theta| \le z \sqrt{V(\theta)}`, and :math:`N = (n + m)/2 - 1` in
+    interval is normal. If that would reach 0 or 1, or the error is 0, as of errors that
+    confidence distinguishes from all correct trials, the interval is Newcombe's (method 5): all θ
+    with :math:`|A - \theta| \le z \sqrt{V(\theta)}`, and :math:`N = (n + m)/2 - 1` in
 
     .. math:: V(\theta) = \frac{\theta (1 - \theta)}{nm} \Bigl(1 + N \frac{1 - \theta}{2 - \theta}
               + N \frac{\theta}{1 + \theta}\Bigr)
@@ -189,7 +189,7 @@ def measure_trials(
               - \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}\Bigr)
 
     has no bias by chance, and may be below 0. Of a distance :math:`x_b` whose error is normal with
-    standard deviation :math:`s_b`, ``ece_debiased`` has in the place of :math:`|x_b|`
+    standard deviation :math:`s_b`, ``ece_debiased`` has instead of :math:`|x_b|`
 
     .. math:: 2 |x_b| - E|\mathcal N(x_b, s_b)|, \quad
               s_b^2 = \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}
@@ -253,9 +253,9 @@ def resample_trials(
     abstained, forced_correct, penalty
         As for `measure_trials`.
     cluster : str or sequence of str, optional
-        Column with the unit that is drawn in the place of a trial, such as the item, which all
+        Column with the unit that is drawn instead of a trial, such as the item, which all
         models answered, or the subject; or several columns that name one together, such as set and
-        item. Where sets number their items anew, item alone stands for both, and a notice says so.
+        item. If sets number their items anew, item alone stands for both, and a notice says so.
         A unit is drawn for all cells at once, so that cells with the same items stay paired.
     n : int, optional
         Number of draws.
@@ -344,10 +344,10 @@ def resample_trials_interval(
     -------
     Dataset
         Every measure with dims (cell, summary): ``"estimate"``, ``"lower"``, ``"upper"``, and
-        ``trials``. Without an estimate there is no interval either. Where all draws are the same, a
+        ``trials``. Without an estimate there is no interval either. If all draws are the same, a
         notice ``"no-spread"`` says so. The interval is then, of the area without clusters, that of
         `measure_trials`; else that of outcomes that were not seen, as of `resample_interval`: right
-        or wrong trials of the lowest or the highest confidence.
+        or error trials of the lowest or the highest confidence.
 
     Raises
     ------

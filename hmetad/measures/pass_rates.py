@@ -59,13 +59,13 @@ def pass_rate(
     judged : DataArray
         What `count_judged` returns.
     labels : {"random", "by_rating", "known", "elsewhere"}
-        How outputs were chosen to be labelled; there is no default, since the wrong one is wrong by
-        much. ``"random"``: a random part of all outputs. ``"by_rating"``: a random part of those of
-        each rating. ``"known"``: with the probabilities of ``label_probability``. ``"elsewhere"``:
-        other outputs, or as many of each class: only how the judge answers good and bad outputs is
-        carried over, and the rate is that of the outputs without a label. Cells without labels then
-        take it from the other cells, those of their own judge if a column is named judge. A cell
-        with nothing but labels has the rate of these.
+        How outputs were chosen to be labelled; there is no default, since an incorrect choice errs
+        by much. ``"random"``: a random part of all outputs. ``"by_rating"``: a random part of those
+        of each rating. ``"known"``: with the probabilities of ``label_probability``.
+        ``"elsewhere"``: other outputs, or as many of each class: only how the judge answers good
+        and bad outputs is carried over, and the rate is that of the outputs without a label. Cells
+        without labels then take it from the other cells, those of their own judge if a column is
+        named judge. A cell with nothing but labels has the rate of these.
     cluster : str, optional
         Coordinate of the items, if they repeat within a cell or are shared by cells: items are
         drawn for all cells at once, which keeps systems that answered the same items paired.
@@ -87,7 +87,7 @@ def pass_rate(
     InputError
         If items repeat and no cluster is given; if a rating with unlabelled outputs has no label
         for ``"by_rating"``; if there are no probabilities for ``"known"``; for ``"elsewhere"``, if
-        there is no output without a label, or if the hit rate is not above the false-alarm rate.
+        there is no output without a label, or if the hit rate is at most the false-alarm rate.
 
     Notes
     -----

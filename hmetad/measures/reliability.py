@@ -65,13 +65,13 @@ def calibration(
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are left out, and a notice says how many.
+        in a used column are excluded, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
-        Column with right or wrong, as for `count_correct`.
+        Column of correctness, as for `count_correct`.
     confidence : str, optional
-        Column with the probability of being right, as stated, 0 to 1.
+        Column with the probability of being correct, as stated, 0 to 1.
     bins : int, optional
         Number of bins, B; not used by ``"distinct"``.
     method : {"mass", "width", "distinct"}, optional
@@ -197,7 +197,7 @@ def accuracy_by_confidence(
     interval : {"wilson", "exact"}, optional
         Wilson's score interval, or that of Clopper and Pearson. Recorded in the attrs.
     ci_prob : float, optional
-        Probability of the intervals, each by itself. Recorded in the attrs.
+        Probability of the intervals, each separately. Recorded in the attrs.
 
     Returns
     -------
@@ -276,15 +276,16 @@ def selective_prediction(
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are left out, and a notice says how many.
+        in a used column are excluded, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
-        Column with right or wrong, as for `count_correct`.
+        Column of correctness, as for `count_correct`.
     confidence : str, optional
         Column with confidence in any unit, larger is more confident: only its order counts.
     coverages : sequence of float, optional
-        Shares of the trials to answer, above 0 and up to 1, rising; by default .05, .10, ..., 1.
+        Proportions of the trials to answer, above 0 and up to 1, rising; by default .05, .10, ...,
+        1.
     tolerance : float, optional
         Share wrong that is tolerated among the trials that are answered.
     ci_prob : float, optional
@@ -296,16 +297,17 @@ def selective_prediction(
         Per cell and coverage: ``selective_accuracy`` (probability) and ``confidence_threshold``
         (the least confidence that is answered, in the unit of confidence). Per cell:
         ``aurc``, the area under the risk–coverage curve (probability, less is better); what it has
-        above that of the best order, ``aurc_excess``; ``augrc``, the area where risk is the share
-        of all trials that are answered and wrong (less is better); ``prr``, the prediction
-        rejection ratio (1 for the best order, 0 at chance); ``accuracy`` and ``trials``.
+        above that of the best order, ``aurc_excess``; ``augrc``, the area where risk is the
+        proportion of all trials that are answered and incorrect (less is better); ``prr``, the
+        prediction rejection ratio (1 for the best order, 0 at chance); ``accuracy`` and ``trials``.
 
-        With `tolerance` also, per cell: ``tolerated_coverage``, the largest share of the trials
-        that a least confidence answers with at most this share wrong, and that confidence,
-        ``tolerated_threshold``; ``guaranteed_coverage`` and ``guaranteed_threshold``, the same of
-        those that the `coverages` answer, where the upper limit of the share wrong is at most the
-        tolerance. Per cell and coverage: ``risk_upper``, this limit, of the trials with at least
-        the threshold. A coverage is 0, and its threshold NaN, where there is none.
+        With `tolerance` also, per cell: ``tolerated_coverage``, the largest proportion of the
+        trials that a least confidence answers with at most this proportion of errors, and that
+        confidence, ``tolerated_threshold``; ``guaranteed_coverage`` and ``guaranteed_threshold``,
+        the same of those that the `coverages` answer, where the upper limit of the proportion of
+        errors is at most the tolerance. Per cell and coverage: ``risk_upper``, this limit, of the
+        trials with at least the threshold. A coverage is 0, and its threshold NaN, if there is
+        none.
 
         Variables have attrs ``long_name``, ``units``, ``source``; the dataset has ``ties`` (the
         rule in words), ``by``, ``columns``, ``labels``, ``rows_dropped`` and ``notices``.
@@ -321,14 +323,14 @@ def selective_prediction(
     Notes
     -----
     With the N trials of a cell from the most to the least confident, and R(m) the expected number
-    of right ones among the first m, over a random order of equal confidences,
+    of correct ones among the first m, over a random order of equal confidences,
 
     .. math:: a(c) = \frac{R(cN)}{cN}, \quad AURC = 1 - \frac1N \sum_{m=1}^{N} \frac{R(m)}{m}
 
     R is linear between whole m. Confidence that says nothing has the overall accuracy at each
-    coverage, and the share wrong e as its AURC in expectation. The area under the
-    accuracy–rejection curve is 1 − AURC. With AURC* of the order in which all right trials come
-    first, and W(m) wrong ones among the first m,
+    coverage, and the proportion of errors e as its AURC in expectation. The area under the
+    accuracy–rejection curve is 1 − AURC. With AURC* of the order in which all correct trials come
+    first, and W(m) errors among the first m,
 
     .. math::
         E\text{-}AURC = AURC - AURC^*, \quad PRR = \frac{e - AURC}{e - AURC^*}, \quad
@@ -336,7 +338,7 @@ def selective_prediction(
 
     PRR is the ratio of Fadeeva et al. (2023), of all rejection rates; that of Malinin & Gales
     (2021), whose rejected trials count as right, is :math:`2\,AUROC2 - 1`, the ``"trapezoid"``
-    `gamma`. It is NaN where all trials are right or all wrong.
+    `gamma`. It is NaN where all trials are correct, or all are errors.
 
     ``risk_upper`` is the one-sided limit of Clopper & Pearson at 1 − (1 − ci_prob)/J for J
     coverages, so that all of them hold together and one may be chosen afterwards. They hold for

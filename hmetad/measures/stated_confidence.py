@@ -199,7 +199,7 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are left out, and a notice says how many.
+        in a used column are excluded, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     confidence : str, optional
@@ -213,7 +213,7 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
         multiple of 10 and of 5 %), ``heaping`` (Whipple's index) and ``trials``. The attr ``top``
         has the highest value of the scale: 1 where all confidence is from 0 to 1; 100 where it is
         from 0 to 100 and exceeds 20; otherwise, as of ratings, the highest that occurs. These have
-        no round numbers: their shares are NaN, with a notice.
+        no round numbers: their proportions are NaN, with a notice.
 
     Raises
     ------

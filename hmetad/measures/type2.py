@@ -33,7 +33,7 @@ type Floats = NDArray[np.float64]
 
 @check_inputs(skip=("counts",))
 def type2_roc(counts: xr.DataArray) -> xr.Dataset:
-    r"""Type-2 ROC curve: right against wrong trials with at least some rating, per cell.
+    r"""Type-2 ROC curve: correct against error trials with at least some rating, per cell.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
         Dim point runs along the curve, from (0, 0) over the K − 1 criteria to (1, 1); its
         coordinate ``at_least`` is the lowest rating that counts there, K + 1 (none) down to 1
         (all). Per cell and point: ``false_alarm_rate`` and ``hit_rate`` (probabilities),
-        ``false_alarms`` and ``hits`` (trials; at the last point all that were wrong, or right).
+        ``false_alarms`` and ``hits`` (trials; at the last point all errors, or all correct trials).
 
     Raises
     ------
@@ -97,19 +97,19 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     Returns
     -------
     DataArray
-        ``auroc2`` per cell: the probability that a right trial has a higher rating than a wrong
-        one, .5 at chance. NaN where no trial was right, or none wrong, with a notice; another,
-        ``"unequal-ratings"``, names cells that use fewer ratings than others.
+        ``auroc2`` per cell: the probability that a correct trial has a higher rating than an
+        error, .5 at chance. NaN where no trial was correct, or no trial an error, with a notice;
+        another, ``"unequal-ratings"``, names cells that use fewer ratings than others.
 
     Raises
     ------
     InputError
-        If `counts` is neither of the two tables, or has no responses to tell apart.
+        If `counts` is neither of the two tables, or has no responses to distinguish.
 
     Notes
     -----
-    With C, D and T the pairs of a right and a wrong trial in which the right one has the higher,
-    the lower and the same rating,
+    With C, D and T the pairs of a correct and an error trial in which the correct one has the
+    higher, the lower and the same rating,
 
     .. math:: A_g = \frac{C + T/2}{C + D + T}
 
@@ -141,12 +141,12 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         ``"trapezoid"``: from the area under the ROC curve, a little too near 0 with few ratings.
         ``"pairs"``: Goodman & Kruskal's, of the pairs that are not tied, too far from 0 with few
         ratings. ``"gaussian"``: from a straight line through the zROC, for confidence that is
-        normal in right and wrong trials; it needs K ≥ 3. Recorded in the attrs.
+        normal in correct and incorrect trials; it needs K ≥ 3. Recorded in the attrs.
 
     Returns
     -------
     DataArray
-        ``gamma`` per cell, −1 to 1, 0 at chance. NaN with a notice where no trial was right, or
+        ``gamma`` per cell, −1 to 1, 0 at chance. NaN with a notice where no trial was correct, or
         none wrong; for ``"pairs"`` where all pairs are tied; for ``"gaussian"`` where fewer than
         two points of the curve have both rates between 0 and 1.
 
@@ -163,11 +163,11 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         G_{trap} = 2A_g - 1 = \frac{C - D}{C + D + T}, \quad G_{pairs} = \frac{C - D}{C + D}, \quad
         G_{gauss} = 2\Phi\!\left(\frac{\delta}{\sqrt{1 + \sigma^2}}\right) - 1
 
-    where wrong trials are N(0, 1) and right ones N(δ, σ). The line z(H) = (δ + z(F))/σ runs through
-    the mean of the points with the slope 1/σ = SD z(H) / SD z(F), which treats the two rates alike:
-    exchanging right and wrong turns the sign of G and no more. Rates of 0 or 1 are not corrected,
-    as Higham & Higham (2018) advise: their points are left out, with a notice, and a criterion that
-    no trial sets apart from the next counts once.
+    where error trials are N(0, 1) and correct ones N(δ, σ). The line z(H) = (δ + z(F))/σ runs
+    through the mean of the points with the slope 1/σ = SD z(H) / SD z(F), which treats the two
+    rates alike: exchanging correct and incorrect turns the sign of G and no more. Rates of 0 or 1
+    are not corrected, as Higham & Higham (2018) advise: their points are excluded, with a notice,
+    and a criterion that no trial sets apart from the next counts once.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
 
 @check_inputs(skip=("counts",))
 def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
-    r"""Slope of the type-2 zROC, and d_a of confidence in right and wrong trials, per cell.
+    r"""Slope of the type-2 zROC, and d_a of confidence in correct and incorrect trials, per cell.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Per cell ``type2_slope``, the SD of confidence in wrong trials over that in right ones, 1
+        Per cell ``type2_slope``, the SD of confidence in error trials over that in correct ones, 1
         where these are equal; and ``type2_d_a``, the distance of their means in root mean square
         SDs, 0 at chance. NaN with a notice where fewer than two points of the curve have both rates
         between 0 and 1; the slope also where all of these have the same false-alarm rate.
@@ -217,7 +217,8 @@ def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
 
     Notes
     -----
-    With wrong trials N(0, 1), right ones N(δ, σ), and the line of ``gamma(estimator="gaussian")``:
+    With error trials N(0, 1), correct ones N(δ, σ), and the line of
+    ``gamma(estimator="gaussian")``:
 
     .. math::
         \frac1\sigma = \frac{SD\, z(H)}{SD\, z(F)}, \quad
@@ -225,7 +226,7 @@ def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
         G_{gauss} = 2\Phi\!\left(\frac{d_a}{\sqrt2}\right) - 1
 
     A regression of z(H) on z(F) would make the slope smaller. Like AUROC2, both depend on how well
-    the stimuli are told apart; the slope and d_a of that, of type 1, are those of `uvsdt`.
+    the stimuli are distinguished; the slope and d_a of that, of type 1, are those of `uvsdt`.
     Source: Simpson & Fitter (1973); Higham & Higham (2018) for the line.
 
     Examples
@@ -246,7 +247,7 @@ def type2_zroc(counts: xr.DataArray) -> xr.Dataset:
 
 @check_inputs(skip=("counts",))
 def v_statistic(counts: xr.DataArray) -> xr.DataArray:
-    r"""V: the share of concordant pairs among those that are not tied, per cell.
+    r"""V: the proportion of concordant pairs among those that are not tied, per cell.
 
     Parameters
     ----------
@@ -256,8 +257,8 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     DataArray
-        ``v_statistic`` per cell, a probability. NaN where no trial was right, none wrong, or all
-        pairs are tied, with a notice.
+        ``v_statistic`` per cell, a probability. NaN where no trial was correct, no trial an error,
+        or all pairs are tied, with a notice.
 
     Raises
     ------
@@ -285,7 +286,7 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
 
 @check_inputs(skip=("counts",))
 def phi(counts: xr.DataArray) -> xr.DataArray:
-    r"""Phi: the correlation of being right with the rating, per cell.
+    r"""Phi: the correlation of being correct with the rating, per cell.
 
     Parameters
     ----------
@@ -295,8 +296,8 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     DataArray
-        ``phi`` per cell, −1 to 1. NaN where no trial was right, none wrong, or all have the same
-        rating, with a notice.
+        ``phi`` per cell, −1 to 1. NaN where no trial was correct, no trial an error, or all have
+        the same rating, with a notice.
 
     Raises
     ------
@@ -305,8 +306,8 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
 
     Notes
     -----
-    Pearson's r over trials, with right as 1 and wrong as 0. With p the share of right trials, and
-    s the SD (over n) of all ratings,
+    Pearson's r over trials, with correct as 1 and error as 0. With p the proportion of correct
+    trials, and s the SD (over n) of all ratings,
 
     .. math:: \phi = \frac{\bar x_{right} - \bar x_{wrong}}{s} \sqrt{p (1 - p)}
 
@@ -335,7 +336,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
 
 @check_inputs(skip=("counts",))
 def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
-    """Mean rating of all, of right and of wrong trials, and the difference, per cell.
+    """Mean rating of all, of correct and of error trials, and the difference, per cell.
 
     Parameters
     ----------
@@ -387,15 +388,15 @@ def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> x
         Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
         correct, rating); further dims are kept.
     probabilities : sequence of float
-        What each rating says of the probability of being right, rising, from 0 to 1: for ratings 1
-        to 4 of a choice of two with the ends "guessed" and "sure", ``[1/2, 2/3, 5/6, 1]``. Where a
+        What each rating says of the probability of being correct, rising, from 0 to 1: for ratings
+        1 to 4 of a choice of two with the ends "guessed" and "sure", ``[1/2, 2/3, 5/6, 1]``. If a
         scale had no such words, the difference depends on what you take it to say.
 
     Returns
     -------
     Dataset
         Per cell ``mean_confidence``, ``accuracy`` and ``overconfidence``, their difference, on the
-        scale of probabilities; above 0 is too sure. NaN where there are no trials. The attr
+        scale of probabilities; above 0 is too sure. NaN if there are no trials. The attr
         ``probabilities`` has those of the ratings.
 
     Raises
@@ -406,7 +407,7 @@ def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> x
 
     Notes
     -----
-    With shares f_k of rating k, whose probability is p_k, and share of right trials a:
+    With shares f_k of rating k, whose probability is p_k, and proportion of correct trials a:
 
     .. math:: \text{overconfidence} = \sum_k f_k p_k - a
 

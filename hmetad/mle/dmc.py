@@ -106,10 +106,10 @@ def fit_dmc(
 
     .. math:: L = \sum_{s,r,k} \left(\hat P(k \mid s, r) - P(k \mid s, r)\right)^2
 
-    where P is the observed share of rating k among responses r to stimulus s. All rows weigh the
-    same, however few their trials; one without any trial is left out, also where a correction
-    would fill it. A rating that nobody used with a response is left out too: the paper's sum
-    keeps it, and can then be lowered by predicting some of it, which moves meta-d′.
+    where P is the observed proportion of rating k among responses r to stimulus s. All rows weigh
+    the same, however few their trials; one without any trial is excluded, also where a correction
+    would fill it. A rating that nobody used with a response is excluded too: the paper's sum keeps
+    it, and can then be lowered by predicting some of it, which moves meta-d′.
 
     The constraint, that accuracy strictly rises with the rating on each side of κ, holds for
     ordered criteria exactly when meta-d′ > 0. So where L has its minimum over meta-d′ ≥ 0 at 0, no
@@ -123,7 +123,7 @@ def fit_dmc(
     apart, and κ is scaled.
 
     The Bayesian counterpart is the card ``"dmc"``: the meta-d′ model with κ = c and log M, which
-    is the same constraint, with a likelihood in place of L.
+    is the same constraint, with a likelihood instead of L.
 
     Examples
     --------

@@ -65,19 +65,18 @@ def measure(
     debias, permutations, seed : int, optional
         Of the information measures, as in `hmetad.information.meta_information`.
     penalty : float, optional
-        What a wrong answer costs, at least 0, where a right one scores 1 and an abstention 0. By
+        What an error costs, at least 0, where a correct one scores 1 and an abstention 0. By
         default 1 for a table with abstentions, and no score without them.
 
     Returns
     -------
     Dataset
-        Number of trials and share of right ones; with abstentions or a penalty ``coverage`` (share
-        of trials answered), ``expected_score`` and ``effective_reliability`` (the score with a
-        penalty of 1); the measures of `sdt` where there is a stimulus;
-        the type-2 measures of `hmetad.measures`; and those of
-        `hmetad.information.meta_information`. ``hmetad.base.results.results()`` lists them:
-        those with ``measured``. Each has attrs ``long_name``, ``units`` and ``source``.
-        `fit_dmc` and `uvsdt` are not included.
+        Number of trials and proportion of correct ones; with abstentions or a penalty ``coverage``
+        (share of trials answered), ``expected_score`` and ``effective_reliability`` (the score with
+        a penalty of 1); the measures of `sdt` where there is a stimulus; the type-2 measures of
+        `hmetad.measures`; and those of `hmetad.information.meta_information`.
+        ``hmetad.base.results.results()`` lists them: those with ``measured``. Each has attrs
+        ``long_name``, ``units`` and ``source``. `fit_dmc` and `uvsdt` are not included.
 
     Raises
     ------

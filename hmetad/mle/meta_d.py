@@ -79,7 +79,7 @@ def fit_mle(
         Name or path of a card, or what `load_model` returned, to be maximised in all its parameters
         at once. Formulas tie cells together: ``c = "0 + subject"``; they have no groups in
         brackets. Without one, meta-d′ is fitted given d′ and c, as described here; choices among
-        more options by the card ``"alternatives_biased"``, right and wrong ones by
+        more options by the card ``"alternatives_biased"``, correct and incorrect ones by
         ``"alternatives"``, both with M itself as a parameter.
     conditions, groups, predictors, correlated : optional
         As in `fit`, of one observer: without a population, effects are those of cells. They need a
@@ -96,7 +96,7 @@ def fit_mle(
         What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
     starts, seed : int, optional
         With a model: points from which it is maximised, and the seed of all but the first. By
-        default one, and four for each parameter beside d′, c and the criteria.
+        default one, and four for each parameter next to d′, c and the criteria.
 
     Returns
     -------
@@ -140,9 +140,10 @@ def fit_mle(
     assumes M = 1.
 
     The likelihood has no maximum where no error is rated above any right response, in each response
-    that was given both right and wrong (or none below): it rises as meta-d′ goes to ±∞. Estimates
-    are NaN there, `converged` is False, and a notice ``"meta-d-unbounded"`` says so. Intervals of
-    `resample_interval` leave out tables drawn that are like this, and say how many they are.
+    that was given both correct and incorrect (or none below): it rises as meta-d′ goes to ±∞.
+    Estimates are NaN there, `converged` is False, and a notice ``"meta-d-unbounded"`` says so.
+    Intervals of `resample_interval` exclude tables drawn that are like this, and say how many they
+    are.
 
     Examples
     --------

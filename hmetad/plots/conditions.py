@@ -48,13 +48,13 @@ def by(
     """Estimates with intervals over a condition, each level of `hue` with its own colour.
 
     Where `x` is text, its values stand side by side in the order in which they appear, and
-    intervals are whiskers. Where it is a number, such as a temperature or the number of trials,
+    intervals are whiskers. If it is a number, such as a temperature or the number of trials,
     estimates are joined by a line and intervals are a band.
 
     Parameters
     ----------
     estimates : DataTree, Dataset or DataFrame
-        A fit: its cells, or where `x` and `hue` do not tell these apart, as with people, what
+        A fit: its cells, or where `x` and `hue` do not tell these apart, as with participants, what
         `predict` says of the population. Or a Dataset of draws, as of `predict` or `resample`, or
         of estimates, as of `fit_mle` or `resample_interval`, with dim cell; or a table with a row
         per estimate. Of draws the mean and the equal-tailed interval are drawn, of those that are
@@ -86,7 +86,7 @@ def by(
     ------
     InputError
         If there is no such variable or column, there are several estimates of one place, or more
-        levels of `hue` than can be told apart.
+        levels of `hue` than can be distinguished.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def criterion(
     ------
     InputError
         When the table lacks a column, has several estimates of one place, or more hues than can be
-        told apart; or there are not as many axes as panels.
+        distinguished; or there are not as many axes as panels.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        If there are more cells than can be told apart, or no cell dim.
+        If there are more cells than can be distinguished, or no cell dim.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        If there are more cells than can be told apart, or no cell dim or no stimulus.
+        If there are more cells than can be distinguished, or no cell dim or no stimulus.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def information_plane(
         What `meta_information` returned for count tables: ``info`` and ``accuracy``, dim cell, at
         most eight cells.
     prior : float, optional
-        The larger share of the two labels.
+        The larger proportion of the two labels.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -162,7 +162,7 @@ def information_plane(
     Raises
     ------
     InputError
-        If there is no ``info``, or there are more cells than can be told apart.
+        If there is no ``info``, or there are more cells than can be distinguished.
 
     Examples
     --------
@@ -291,11 +291,11 @@ def norms(
 def risk_coverage(
     curves: xr.Dataset, *, strong: Sequence[str] = (), ax: Axes | None = None
 ) -> Axes:
-    """Share of wrong answers among the most confident ones, one line per cell.
+    """Proportion of errors among the most confident ones, one line per cell.
 
     At the right all answers are given; to the left the least confident are withheld. A line that
-    falls towards the left is of confidence that tells right from wrong; a flat one is of
-    confidence that says nothing.
+    falls towards the left is of confidence that distinguishes correct answers from errors; a flat
+    one is of confidence that says nothing.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def expected_score(
     ci_prob: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Expected score by the penalty of a wrong answer, one line per cell.
+    """Expected score by the penalty of an error, one line per cell.
 
     A model that makes fewer errors falls less. A model below 0 scores more by never answering.
 
@@ -367,7 +367,7 @@ def expected_score(
         Cells with a colour and a place in the legend, at most eight; the others are thin and
         grey. By default the first eight.
     ci_prob : float, optional
-        Probability of the intervals, each by itself.
+        Probability of the intervals, each separately.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -383,7 +383,7 @@ def expected_score(
 
     Notes
     -----
-    With shares R of right and W of wrong answers among all trials, it is R − λW.
+    With shares R of right and W of errors among all trials, it is R − λW.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def fit(
     kind: Kind = "ratings",
     ax: AxesLike | None = None,
 ) -> NDArray[Any]:
-    """Observed beside predicted, a panel for each cell.
+    """Observed next to predicted, a panel for each cell.
 
     Parameters
     ----------

@@ -57,20 +57,20 @@ def people(
     ci_prob: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Posterior of each person, the lowest first, with the population's and separate estimates.
+    """Posterior of each participant, lowest first, with the population and separate estimates.
 
     Parameters
     ----------
     draws : DataTree or DataArray
         A fit; or dims (chain, draw, cell), such as ``fit["posterior"]["m_ratio"]``. M and meta-d′
-        of cells without errors, which have none, are left out.
+        of cells without errors, which have none, are excluded.
     var : str, optional
         What is drawn of a fit.
     population : DataArray, optional
         Dims (chain, draw), such as ``predict(fit)["m_ratio"].isel(cell=0)``: a line at its mean and
         a band for its interval. By default that of a fit which has one.
     separate : DataArray, optional
-        Dim cell, the same cells: an estimate of each person alone, such as
+        Dim cell, the same cells: an estimate of each participant alone, such as
         ``fit_mle(counts)["m_ratio"]``. How far the posterior lies from it is shrinkage.
     reference : float, optional
         Value marked by a dashed line.
@@ -152,7 +152,7 @@ def correlations(
         with the two dims of a matrix of correlations, as
         ``fit["posterior"]["log_m_task|subject_corr"]``: each pair once.
     labels : mapping of str to str, optional
-        Words in place of the names of effects.
+        Words instead of the names of effects.
     ci_prob : float, optional
         Probability of the equal-tailed intervals, whose part of each density is darker.
     ax : Axes, optional
@@ -161,7 +161,7 @@ def correlations(
     Returns
     -------
     Axes
-        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it. Beside
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it. Next to
         each density stand its mean and interval, where there is room.
 
     Raises

@@ -63,16 +63,16 @@ def predicted_ratings(
     titles: Mapping[str, str] | None = None,
     ax: AxesLike | None = None,
 ) -> NDArray[np.object_]:
-    """Mean rating of right and wrong responses by difficulty, observed and predicted.
+    """Mean rating of correct and incorrect responses by difficulty, observed and predicted.
 
     Parameters
     ----------
     counts : DataArray
-        Count table, dims (cell, stimulus, response, rating); people are added up.
+        Count table, dims (cell, stimulus, response, rating); participants are added up.
     predicted : DataArray
         Dims (model, cell, stimulus, response, rating): mean predicted counts.
     difficulty : str, optional
-        Column of the cells. Without one, the share of each rating is drawn.
+        Column of the cells. Without one, the proportion of each rating is drawn.
     titles : mapping of str to str, optional
         Names over the panels, by model.
     ax : Axes or sequence of Axes, optional
@@ -145,8 +145,8 @@ def rating_residuals(
 
     Notes
     -----
-    The numbers are Pearson's residuals, :math:`(n - \hat n) / \sqrt{\hat n}`, of all people
-    together: some 1 of 20 lies outside of ±2 where the model is right.
+    The numbers are Pearson's residuals, :math:`(n - \hat n) / \sqrt{\hat n}`, of all participants
+    together: about 1 of 20 lies outside of ±2 where the model is correct.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def rating_residuals(
 
 @check_inputs(skip=("shares",))
 def confusion(shares: xr.DataArray, *, ax: Axes | None = None) -> Axes:
-    """Shares of winners by generating model, as numbers in squares.
+    """Proportions of winners by generating model, as numbers in squares.
 
     A row is a model that data come from, and a column a model that wins on them. The squares in
     which both are the same have a frame.
@@ -201,13 +201,13 @@ def confusion(shares: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it. Numbers
-        are percent; a share that is missing is a dash.
+        are percent; a proportion that is missing is a dash.
 
     Raises
     ------
     InputError
         If `shares` has other dims, no names of models, values below 0 or above 1, or more models
-        than can be told apart.
+        than can be distinguished.
 
     Examples
     --------

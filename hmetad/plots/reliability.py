@@ -49,7 +49,7 @@ def calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
 
     On the dashed diagonal confidence is the accuracy that follows; below it, too high. Bars are
     95 % Wilson intervals, the area of a marker grows with its number of trials, and bins without
-    trials are left out. At the foot stands the histogram of confidence, each cell scaled to its
+    trials are excluded. At the foot stands the histogram of confidence, each cell scaled to its
     highest column.
 
     Parameters
@@ -67,7 +67,8 @@ def calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        When `calibrated` is something else, has further dims, or more cells than can be told apart.
+        When `calibrated` is something else, has further dims, or more cells than can be
+        distinguished.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        When `counts` has other dims, or more cells than can be told apart.
+        When `counts` has other dims, or more cells than can be distinguished.
 
     Examples
     --------

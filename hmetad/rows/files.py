@@ -303,7 +303,7 @@ def read_table(
         Character between the columns of a text, or its name ("comma", "semicolon", "tab", "bar",
         "space"); a space stands for any number of spaces and tabs.
         By default commas in a .csv and tabs in a .tsv, or another character that splits the first
-        lines alike. Where it is known, a text may end in .txt or .dat too.
+        lines alike. If it is known, a text may end in .txt or .dat too.
     decimal : {".", ","}, optional
         Character before the decimals of numbers in a text.
 

@@ -51,7 +51,7 @@ class Candidate:
     name, card, title : str
         Its name in tables, the card that is fitted, and what a page calls it.
     means, m_ratio : str
-        What it says of confidence, and what it would mean for M-ratio if it were right.
+        What it says of confidence, and what it would mean for M-ratio if it were correct.
     changes : mapping of str to str
         Choices of the card that are made otherwise.
     levels : bool
@@ -127,10 +127,10 @@ class Selection:
     table : DataFrame
         A row for each model, the best first.
     evidence : DataArray
-        Dims (subject, model): -AIC/2 of each person, or the log predictive density of a person who
-        is left out.
+        Dims (subject, model): -AIC/2 of each participant, or the log predictive density of a
+        participant who is excluded.
     frequencies : Dataset
-        Of `model_frequencies`: how many people of the population follow each model.
+        Of `model_frequencies`: how many participants of the population follow each model.
     predicted : DataArray
         Dims (model, cell, stimulus, response, rating): mean predicted counts.
     counts : DataArray
@@ -178,15 +178,15 @@ def select_models(
     Parameters
     ----------
     counts : DataArray
-        Count table, a cell for each person, or for each person and difficulty.
+        Count table, a cell for each participant, or for each participant and difficulty.
     models : sequence of str, optional
-        Names of `candidates`; by default all that these counts can tell apart.
+        Names of `candidates`; by default all that these counts can distinguish.
     subject, difficulty : str, optional
         Columns of the cells. d′ alone changes with difficulty; c, criteria and the process of
-        confidence are the same for all difficulties of a person.
+        confidence are the same for all difficulties of a participant.
     quick : bool, optional
-        Maximum likelihood person by person, and AIC, which takes seconds; else hierarchical models,
-        and leave-one-person-out cross-validation, which takes minutes.
+        Maximum likelihood participant by participant, and AIC, which takes seconds; else
+        hierarchical models, and leave-one-participant-out cross-validation, which takes minutes.
     correction : {"none", "loglinear", "cell"} or float, optional
         With `quick`: what is added to the counts, as in `fit_mle`.
     seed : int, optional
@@ -203,18 +203,18 @@ def select_models(
     Raises
     ------
     InputError
-        If a column or a model is unknown, a difficulty has one level, or there is one person and
-        not `quick`.
+        If a column or a model is unknown, a difficulty has one level, or there is one participant
+        and not `quick`.
 
     Notes
     -----
     A person's evidence is :math:`-\mathrm{AIC}/2`, or :math:`\log p(y_i \mid y_{-i})`, the person's
-    effects integrated out. Models are in the order of the sums over people. A difference is called
-    clear where it is above 4 and above two standard errors, :math:`\sqrt{n \mathrm{Var}_i}` of the
-    people's differences, neither model's fit has an error of the whole, and no Pareto k of either
-    is above .7: weights then do not say what a person who is left out has. `frequencies` treats
-    the model as something that may differ between people (Stephan et al., 2009; Rigoux et al.,
-    2014).
+    effects integrated out. Models are in the order of the sums over participants. A difference is
+    called clear where it is above 4 and above two standard errors, :math:`\sqrt{n \mathrm{Var}_i}`
+    of the people's differences, neither model's fit has an error of the whole, and no Pareto k of
+    either is above .7: weights then do not say what a participant who is excluded has.
+    `frequencies` treats the model as something that may differ between participants (Stephan et
+    al., 2009; Rigoux et al., 2014).
 
     Examples
     --------

@@ -80,9 +80,9 @@ def plan_trials(
     dprime, c : float or array, shape (conditions,)
         True sensitivity (above 0) and criterion.
     options : int
-        Options of a task. With more than two, studies have right and wrong answers alone: they are
-        simulated and fitted by the likelihood `alternatives`, d′ is in the unit of two options, and
-        there is no c and no rule for κ.
+        Options of a task. With more than two, studies have correct answers and errors alone: they
+        are simulated and fitted by the likelihood `alternatives`, d′ is in the unit of two options,
+        and there is no c and no rule for κ.
     m_ratio : float or array, shape (1,) or (2,)
         True M of one condition, or of two that are compared. Of several subjects it is the
         median.
@@ -103,13 +103,13 @@ def plan_trials(
         Further observers who answer the same items, with d′ and M of the first condition.
     rope : tuple of float
         Region of practical equivalence of the difference in log M, or of log M itself where there
-        is one condition. It may be left out there, and only precision is planned.
+        is one condition. It may be excluded there, and only precision is planned.
     ci_prob, comparisons
         As in `decide`.
     gaps : array, optional
         Distances of the criteria, as in `simulate_counts`.
     meta_criterion : {"relative", "absolute"}
-        κ = M·c or κ = c, of the truth and of the fit.
+        κ = M·c or κ = c, of the true value and of the fit.
     n : int, optional
         Studies simulated for each number of trials: 1,000, or 100 with `item_sds`.
     seed : int, optional
@@ -122,7 +122,7 @@ def plan_trials(
         trials and verdict, with a ROPE: ``probability`` of "different", "negligible",
         "inconclusive", and "unreliable", where a study has no log M to judge. By trials and
         condition: ``log_m_half_width`` of a single cell, ``bias`` of M, and ``undefined``, the
-        share of cells without log M since M̂ ≤ 0 or there is no maximum. Each with its Monte
+        proportion of cells without log M since M̂ ≤ 0 or there is no maximum. Each with its Monte
         Carlo error, ``*_se``. attrs: the arguments (``gaps`` as JSON, where given), and with a
         ROPE ``truth``, the verdict that data without end would give.
 
@@ -136,7 +136,7 @@ def plan_trials(
     Cells are fitted by maximum likelihood (`fit_mle`), and intervals are those of the delta
     method, :math:`\log\hat M_1 - \log\hat M_2 \pm z\,(SE_1^2 + SE_2^2)^{1/2}`. Of several subjects
     the mean of their estimates is judged, with the interval of the t-test (paired where there are
-    two conditions); subjects without log M are left out of it, which `undefined` and `bias` show.
+    two conditions); subjects without log M are excluded from it, which `undefined` and `bias` show.
     A posterior of the same data gives much the same interval; in a hierarchical model it is
     narrower, where subjects have few trials. Half-widths are medians, since a study with M̂ near 0
     has an interval without bounds. With `item_sds`, errors of two observers are taken
@@ -437,7 +437,7 @@ def trials_needed(
     verdict : {"different", "negligible"}, optional
         By default the true one.
     half_width : float, optional
-        Wanted half-width of the interval, in place of `probability`.
+        Wanted half-width of the interval, instead of `probability`.
 
     Returns
     -------
@@ -486,13 +486,14 @@ def subjects_needed(
     verdict : {"different", "negligible"}, optional
         By default the true one.
     half_width : float, optional
-        Wanted half-width of the interval, in place of `probability`.
+        Wanted half-width of the interval, instead of `probability`.
 
     Returns
     -------
     DataArray
-        Dim trials: people of a study, in all its groups. Interpolated as in `trials_needed`
-        where the plan first reaches what is wanted; NaN where none of its numbers of people does.
+        Dim trials: participants of a study, in all its groups. Interpolated as in `trials_needed`
+        where the plan first reaches what is wanted; NaN where none of its numbers of participants
+        does.
 
     Raises
     ------

@@ -28,9 +28,9 @@ def labels_needed(
     half_width : float
         Of the interval of the pass rate, above 0.
     pass_rate : float, optional
-        Share of good outputs, as you guess it.
+        Proportion of good outputs, as you guess it.
     r2 : float, optional
-        Share of the variance of labels that the judge explains, 0 to 1; ``r2_ratings`` of
+        Proportion of the variance of labels that the judge explains, 0 to 1; ``r2_ratings`` of
         `hmetad.measures.judge`. 0 is a study without a judge.
     pool : int, optional
         Outputs with a verdict, labelled or not; by default without end.
@@ -117,7 +117,7 @@ def labels_for_difference(
     .. math:: \sum_z \frac{1}{\pi_z}\Big[\sum_j \frac{P_j(1-P_j)}{\varphi_j^2}
               - 2\,\frac{P_{12}-P_1P_2}{\varphi_1\varphi_2}\Big]
 
-    with rates P of pass by label z, and normal densities φ at their quantiles. Where several
+    with rates P of pass by label z, and normal densities φ at their quantiles. If several
     outputs belong to one question more labels are needed. Source: Gourevitch & Galanter (1967).
 
     Examples

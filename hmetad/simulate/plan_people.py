@@ -128,7 +128,7 @@ def plan_groups(
     seed: int | None = None,
     **sample_kwargs: Any,
 ) -> xr.Dataset:
-    r"""What studies of several numbers of people and trials would find.
+    r"""What studies of several numbers of participants and trials would find.
 
     Studies are simulated, and each is fitted with the hierarchical model that would be fitted to
     the real one.
@@ -137,26 +137,26 @@ def plan_groups(
     ----------
     question : {"mean", "difference", "tasks", "correlation", "slope"}
         What is judged: the mean of log M in one population (card group); the difference in log M
-        between two groups of people (group_comparison), or between two tasks of the same people
-        (multitask); the correlation of log M between two tasks (multitask); the change of log M
-        for one standard deviation of a covariate of the people (regression). In `fit` these are
-        ``groups``, ``conditions``, ``correlated`` and ``predictors``.
+        between two groups of participants (group_comparison), or between two tasks of the same
+        participants (multitask); the correlation of log M between two tasks (multitask); the change
+        of log M for one standard deviation of a covariate of the participants (regression). In
+        `fit` these are ``groups``, ``conditions``, ``correlated`` and ``predictors``.
     subjects : sequence of int, shape (numbers,)
-        People of a study; of two groups, half are in each. At least 2, of a correlation or slope 3,
-        of two groups 4.
+        Participants of a study; of two groups, half are in each. At least 2, of a correlation or
+        slope 3, of two groups 4.
     trials : sequence of int, shape (sizes,)
-        Trials of one person in one task; at least 2.
+        Trials of one participant in one task; at least 2.
     effect : float, optional
         True difference (first less second), correlation or slope; the question "mean" has none.
         Groups and tasks lie half of a difference above and below `m_ratio`.
     m_ratio, between_sd : float, optional
-        Median of M in the population, and standard deviation of log M between people (of those
-        with the same covariate, where there is one); 0.8 and 0.3 by default.
+        Median of M in the population, and standard deviation of log M between participants (of
+        those with the same covariate, where there is one); 0.8 and 0.3 by default.
     correlation : float, optional
         Of a person's log M in the two tasks, for the question "tasks"; 0.5 by default.
     dprime, dprime_sd : float, optional
-        Mean and standard deviation of d′ between people, 1.5 and 0.3 by default. No d′ below 0 is
-        drawn.
+        Mean and standard deviation of d′ between participants, 1.5 and 0.3 by default. No d′ below
+        0 is drawn.
     c, c_sd : float, optional
         The same of the criterion, 0 and 0.2 by default.
     ratings : int, optional
@@ -164,7 +164,7 @@ def plan_groups(
     gaps : array, optional
         Median distances of the criteria, as in `simulate_counts`; 0.5 each by default.
     gap_sd : float, optional
-        Standard deviation of log gaps between people; 0.2 by default.
+        Standard deviation of log gaps between participants; 0.2 by default.
     pilot : DataTree or str, optional
         Fit of a pilot study with one of these cards. What is not given is taken from its posterior
         means, and the effect too where the question is the pilot's own. ``"published"``, or a
@@ -174,7 +174,7 @@ def plan_groups(
     ci_prob, comparisons
         As in `decide`.
     meta_criterion : {"relative", "absolute"}
-        κ = M·c or κ = c, of the truth and of the fit.
+        κ = M·c or κ = c, of the true value and of the fit.
     n : int
         Studies simulated of each size; at least 2.
     executor : distributed.Client, optional
@@ -194,11 +194,11 @@ def plan_groups(
     Dataset
         Dims (subjects, trials). With a ROPE, by verdict too: ``probability`` of "different",
         "negligible", "inconclusive" and "unreliable". ``half_width``, the median of the intervals
-        of what is judged; ``coverage``, how often they hold the truth; ``bias`` of the posterior
-        mean; ``unreliable``, the share of fits that cannot be relied on, which the three before
-        leave out. Each with its Monte Carlo error, ``*_se``. attrs: the arguments as they were
-        used; ``judged``; ``truth_value``; with a ROPE ``truth``, the verdict that data without
-        end would give.
+        of what is judged; ``coverage``, how often they cover the true value; ``bias`` of the
+        posterior mean; ``unreliable``, the proportion of fits that cannot be relied on, which the
+        three before exclude. Each with its Monte Carlo error, ``*_se``. attrs: the arguments as
+        they were used; ``judged``; ``truth_value``; with a ROPE ``truth``, the verdict that data
+        without end would give.
 
     Raises
     ------

@@ -91,12 +91,12 @@ def recover(
     Dataset
         Dims (estimator, true_dprime, trials): ``bias``, ``bias_se``, ``median_bias`` and
         ``rmse`` in the units of `var`, over the cells with an estimate, and ``undefined``, the
-        share of those without. Attrs ``var``, ``m_ratio`` or ``likelihood``, ``c``, ``n``.
+        proportion of those without. Attrs ``var``, ``m_ratio`` or ``likelihood``, ``c``, ``n``.
 
     Raises
     ------
     InputError
-        If `var` is none of the above, an estimator does not return it, or `n` is no whole number.
+        If `var` is none of the above, an estimator does not return it, or `n` is not an integer.
 
     Examples
     --------
@@ -189,33 +189,34 @@ def recover_models(
     models : sequence of str, optional
         Names of `hmetad.select.candidates`: each makes data, and all are fitted to them.
     trials : int, optional
-        Of a person, over three difficulties.
+        Of a participant, over three difficulties.
     people, ratings : int, optional
         In a data set.
     n : int, optional
         Data sets of each model.
     seed : int, optional
-        Of people and trials.
+        Of participants and trials.
 
     Returns
     -------
     Dataset
-        Dims (generating, winning): ``people``, the share of people whose AIC is lowest for the
-        winning model, and ``groups``, the share of data sets where the sum over people is.
-        ``at_edge`` (generating): share of fits of the generating model that lie at an edge. Dims
-        (generating, quantity), over the other fits of the generating model: ``correlation`` of
-        estimates and true values of people, ``bias``, their mean difference, and ``rmse``; NaN
-        where a model has no such quantity, or fewer than three people remain.
+        Dims (generating, winning): ``people``, the proportion of participants whose AIC is lowest
+        for the winning model, and ``groups``, the proportion of data sets where the sum over
+        participants is. ``at_edge`` (generating): proportion of fits of the generating model that
+        lie at an edge. Dims (generating, quantity), over the other fits of the generating model:
+        ``correlation`` of estimates and true values of participants, ``bias``, their mean
+        difference, and ``rmse``; NaN where a model has no such quantity, or fewer than three
+        participants remain.
 
     Raises
     ------
     InputError
-        If there are fewer than two models or one is unknown, or a number is no whole number.
+        If there are fewer than two models or one is unknown, or a number is not an integer.
 
     Notes
     -----
-    People have d′ of about 0.5, 1.2 and 2.2, :math:`c \sim N(0, 0.3)`, gaps between criteria of
-    about 0.5 SD, the same for all difficulties, and parameters of confidence near those of
+    Participants have d′ of about 0.5, 1.2 and 2.2, :math:`c \sim N(0, 0.3)`, gaps between criteria
+    of about 0.5 SD, the same for all difficulties, and parameters of confidence near those of
     published fits. Fits are those of `hmetad.select.select_models` with ``quick=True``.
 
     Examples

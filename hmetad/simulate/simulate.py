@@ -218,7 +218,7 @@ def simulate_trials(
     DataFrame
         One row per trial: the columns of `coords` ("cell" if there are none and several
         cells) and of `covariates`, then stimulus and response ("S1", "S2") and confidence (1..K);
-        of a likelihood of right and wrong, options and correct ("wrong", "right").
+        of a likelihood of correct and incorrect, options and correct ("wrong", "right").
 
     Examples
     --------

@@ -102,9 +102,9 @@ def by_difficulty(
     difficulty: str | None = "difficulty",
     pooled: bool = True,
 ) -> ModelSpec:
-    """Formulas by which d′ alone changes with difficulty, and a person keeps all else.
+    """Formulas by which d′ alone changes with difficulty, and a participant keeps all else.
 
-    A person does not know how difficult the next stimulus is, so that one criterion of the
+    A participant does not know how difficult the next stimulus is, so that one criterion of the
     response, one set of type-2 criteria and one process of confidence serve all difficulties.
 
     Parameters
@@ -114,12 +114,12 @@ def by_difficulty(
     counts : DataArray
         Count table, with the columns below as coordinates of its cells.
     subject : str, optional
-        Column of the people.
+        Column of the participants.
     difficulty : str or None, optional
         Column of the difficulties, whose values are taken as levels. None where there is one.
     pooled : bool, optional
-        True: people are drawn from a population, for `fit`. False: each has values of its own, for
-        `fit_mle`, or for `fit` without a population.
+        True: participants are drawn from a population, for `fit`. False: each has values of its
+        own, for `fit_mle`, or for `fit` without a population.
 
     Returns
     -------
@@ -183,10 +183,11 @@ def model_of(counts: xr.DataArray, model: str | Path | ModelSpec | None) -> Mode
     Parameters
     ----------
     counts : DataArray
-        Count table of two or more options, or of right and wrong.
+        Count table of two or more options, or of correct and incorrect.
     model : str, Path, ModelSpec or None
         Name or path of a card, or what `load_model` returned. None is the default: ``"individual"``
-        of two stimuli, ``"alternatives_biased"`` of more, ``"alternatives"`` of right and wrong.
+        of two stimuli, ``"alternatives_biased"`` of more, ``"alternatives"`` of correct and
+        incorrect.
 
     Returns
     -------

@@ -42,7 +42,7 @@ MAX_NAME = 200
 
 @dataclass(frozen=True, init=False)
 class ModelSpec:
-    """A complete model: all that `build_model` needs beside the counts.
+    """A complete model: all that `build_model` needs next to the counts.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ModelSpec:
         Columns that stand for levels where a formula names them alone, whatever their type: the
         tasks 1, 2 and 3 have a value each, and no slope.
     between : tuple of str
-        Columns that lie between people: nobody has two levels of one.
+        Columns that lie between participants: nobody has two levels of one.
     names : mapping of str to str
         Other names for variables of the posterior, such as HMeta-d's.
     priors : mapping of str to Prior
@@ -200,7 +200,7 @@ class ModelSpec:
         return (*own, SPREAD) if "log_gap" in own else own
 
     def extra_dims(self, parameter: str) -> tuple[str, ...]:
-        """Dims of a parameter beside the cell."""
+        """Dims of a parameter next to the cell."""
         return () if parameter in OF_ITEMS else self.record.parameter(parameter).dims
 
     def named(self, variable: str) -> str:

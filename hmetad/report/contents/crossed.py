@@ -63,7 +63,7 @@ def crossed_table(fit: xr.DataTree) -> pd.DataFrame:
         That of `estimate_table`, at the average item. More columns: share_right, the proportion of
         correct answers, with its Wilson interval; pooled_m_ratio, as `hmetad.fit_mle` has it for
         the table pooled over items, with a normal interval; auroc2 of confidence. auroc2_dprime and
-        auroc2_log_spread are those of the effects of items in place of confidence, estimated
+        auroc2_log_spread are those of the effects of items instead of confidence, estimated
         without the observer's own answers, at posterior means of the parameters of the others. Of a
         model whose items shift the evidence: dprime_marginal and c_marginal, over all items, and
         dprime and c, which are conditional on the item, each with its interval.

@@ -51,8 +51,8 @@ def estimate_table(
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
         shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
         the same name and _lower and _upper, of the draws that are defined; NaN where more than 5 %
-        are not, and of M and meta-d′ where no trial was wrong (notice ``"no-errors"``). Where each
-        response has an M of its own there is a row for each. Where a fit does not keep its cells,
+        are not, and of M and meta-d′ where no trial was incorrect (notice ``"no-errors"``). If each
+        response has an M of its own there is a row for each. If a fit does not keep its cells,
         the rows are levels of the factors with few groups, at an average of the others. Of
         predictions the same of all variables that have a number a cell. Of measures a column per
         number: ``auroc2``; where a variable has dims of its own, one for each place, such as

@@ -64,17 +64,17 @@ def measures_report(
 
     Of trials, and of counts with draws, the first screen says which level of `over`, such as which
     model, is best by each measure, and how sure that is. A level is called best where the
-    probability that it is reaches `ci_prob`; where none does, those that are not told apart are
-    named. A level whose d′ is not above 0 has no place in the ranks of M-ratio, and one whose
-    AUROC2 is not above 0.5 is not called best by it.
+    probability that it is reaches `ci_prob`; where none does, those that are not distinguished are
+    named. A level whose d′ is ≤ 0 has no place in the ranks of M-ratio, and one whose
+    AUROC2 is ≤ 0.5 is not called best by it.
 
     Parameters
     ----------
     counts : DataFrame, path or other table, or DataArray
-        Trials, one row each, with right or wrong and confidence as it is; or a count table or
+        Trials, one row each, with correct or incorrect and confidence as it is; or a count table or
         type-2 table with dim cell.
     measures : Dataset, optional
-        Of counts: what `measure` gave for them, with `fit_mle`'s meta_d and m_ratio beside or
+        Of counts: what `measure` gave for them, with `fit_mle`'s meta_d and m_ratio next to or
         not, or what `resample_interval` made of that; by default `measure`. Those of trials are
         made here.
     draws : Dataset, optional
@@ -83,7 +83,7 @@ def measures_report(
     over : str, optional
         Grouping column whose levels are compared; by default the first.
     notices : sequence of Notice, optional
-        Notices to show beside those of the measures.
+        Notices to show next to those of the measures.
     title : str, optional
         Of the page.
     command : str, optional

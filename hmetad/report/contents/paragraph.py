@@ -62,7 +62,7 @@ def results_paragraph(
         What `hmetad.fit` or `hmetad.load_fit` returned.
     decisions : Decisions or sequence of Decisions, optional
         What `decide` returned for contrasts of the fit. Each is told with its interval, the
-        probability of its sign, the share of the posterior in the ROPE and the verdict, or why
+        probability of its sign, the proportion of the posterior in the ROPE and the verdict, or why
         there is none.
     labels : mapping of str to str, optional
         Words for columns and levels, as in `population_table`.
@@ -70,12 +70,12 @@ def results_paragraph(
     Returns
     -------
     str
-        Plain text. Where chains failed, or an error concerns the whole fit, it says first that the
-        estimates are not to be reported, and why. It counts trials, people, cells, rows that were
-        left out, and people whose own M is at or below 0; says whose M is not judged; has the
-        formulas and the version; and names the worst variables of all that was sampled. Numbers
-        that cannot exceed 1, such as probabilities and correlations, have no zero before the point
-        (APA, 2020, section 6.36); intervals are credible intervals (CrI).
+        Plain text. If chains failed, or an error concerns the entire fit, it says first that the
+        estimates are not to be reported, and why. It counts trials, participants, cells, rows that
+        were excluded, and participants whose own M is at or below 0; says whose M is not judged;
+        has the formulas and the version; and names the worst variables of all that was sampled.
+        Numbers that cannot exceed 1, such as probabilities and correlations, have no zero before
+        the point (APA, 2020, section 6.36); intervals are credible intervals (CrI).
 
     Raises
     ------

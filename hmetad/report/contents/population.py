@@ -58,7 +58,7 @@ def population_table(
     fit : DataTree
         What `hmetad.fit` or `bayes.fit_estimates` returned.
     labels : mapping of str to str, optional
-        Words in place of names of columns and of their levels: ``{"group": "Diagnosis", "a":
+        Words instead of names of columns and of their levels: ``{"group": "Diagnosis", "a":
         "Controls"}``.
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
@@ -72,7 +72,7 @@ def population_table(
         ``"correlation"``, of their effects. quantity and term in words; mean, sd, lower and upper
         of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary or are not of
         chains); withheld: why `decide` gives no verdict on it, as codes; variable of the posterior.
-        Criteria of confidence are left out.
+        Criteria of confidence are excluded.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def variable_words(own: Identity, scale: str, labels: Mapping[str, str]) -> dict
 
 @check_inputs(fit=with_posterior)
 def among_published(fit: xr.DataTree) -> list[str]:
-    """Where M of a population of people lies among published ones, a sentence per condition.
+    """Where M of a population of participants lies among published ones, a sentence per condition.
 
     Parameters
     ----------
@@ -295,8 +295,8 @@ def among_published(fit: xr.DataTree) -> list[str]:
     Returns
     -------
     list of str
-        Empty where the fit is not of meta-d′ with two alternatives, people are not what it pools,
-        or there are more than eight conditions. See `hmetad.norms`. Of a condition without a
+        Empty where the fit is not of meta-d′ with two alternatives, participants are not what it
+        pools, or there are more than eight conditions. See `hmetad.norms`. Of a condition without a
         verdict it says why there is none.
 
     Examples

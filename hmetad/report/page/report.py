@@ -98,11 +98,11 @@ class Report(Document):
         return render_html(self)
 
     def markdown(self) -> str:
-        """Markdown that refers to figures and tables beside it, as `save` writes them."""
+        """Markdown that refers to figures and tables next to it, as `save` writes them."""
         return render_markdown(self, "report")
 
     def latex(self) -> str:
-        """LaTeX article that refers to figures beside it, as `save` writes them."""
+        """LaTeX article that refers to figures next to it, as `save` writes them."""
         return render_latex(self, "report")
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,8 +124,8 @@ class Report(Document):
     def save(self, path: str | Path) -> Path:
         """Write the report, in the format that the suffix of the path names.
 
-        Markdown and LaTeX come with `<stem>_figures/` (SVG, PDF) and `<stem>_tables/` (CSV) beside;
-        JSON holds what `to_dict` gives. Nothing is written before everything is rendered, and a
+        Markdown and LaTeX come with `<stem>_figures/` (SVG, PDF) and `<stem>_tables/` (CSV) next
+        to; JSON holds what `to_dict` gives. Nothing is written before everything is rendered, and a
         file that is there stays whole until the new one replaces it.
 
         Parameters
