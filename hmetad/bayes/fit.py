@@ -95,27 +95,29 @@ def fit(
         dims (cell, correct, rating) with the coordinate ``options``.
     model : str or ModelSpec, optional
         Name or path of a card, or what `load_model` returned. By default ``"individual"``, of more
-        options ``"alternatives_biased"``, of right and wrong answers ``"alternatives"``.
+        options ``"alternatives_biased"``, of correct answers and errors ``"alternatives"``.
     conditions, groups, predictors : str or sequence of str, optional
-        Columns of the cells that every parameter depends on. Conditions vary within people, and
-        have an effect in each; groups vary between people; both are coded so that effects sum to 0.
-        Predictors are numbers, and are standardised; one that varies within people has a slope in
-        each. ``"task*difficulty"`` has the interaction too, ``["task", "difficulty"]`` not; a
-        product may name a column of another role. Terms are added to the formulas of a card of
-        people; what the card says of a column stays as it is, and so do its priors.
+        Columns of the cells that every parameter depends on. Conditions vary within participants,
+        and have an effect in each; groups vary between participants; both are coded so that effects
+        sum to 0. Predictors are numbers, and are standardised; one that varies within participants
+        has a slope in each. ``"task*difficulty"`` has the interaction too, ``["task",
+        "difficulty"]`` not; a product may name a column of another role. Terms are added to the
+        formulas of a card of participants; what the card says of a column stays as it is, and so do
+        its priors.
     correlated : str, optional
-        Condition, such as task, of which people have a value at each level, correlated over people.
+        Condition, such as task, of which participants have a value at each level, correlated over
+        participants.
     formula : str, sequence of str, or mapping of str to str, optional
-        Formulas to use in place of those of the card or the design, in Wilkinson's notation with
+        Formulas to use instead of those of the card or the design, in Wilkinson's notation with
         groups in brackets: ``"1 + task + (1 + task | subject)"``. A text alone is the formula of
         every parameter, as is ``{"all": ...}``; ``{"log_m": ...}`` and ``"log_m=..."`` are of one.
         Parameters: log_m (or m), dprime, c, log_gap, log_s. The card's own priors for the parameter
-        are left out with its formula.
+        are excluded with its formula.
     priors : mapping of str to Prior, optional
-        Priors to use in place of the card's, by variable of the posterior
+        Priors to use instead of the card's, by variable of the posterior
         (``"log_m_1|subject_sigma"``).
     method : {"auto", "nuts", "importance"}
-        Chains of the No-U-Turn sampler, of each cell by itself where cells share nothing, or
+        Chains of the No-U-Turn sampler, of each cell separately where cells share nothing, or
         importance sampling, which takes milliseconds a cell and needs cells that share nothing: a
         card without a formula and hyperpriors, with one M a cell and at most 25 values a cell,
         those of 12 ratings with meta-d′. Observers crossed with items, whose effects are integrated
@@ -123,24 +125,23 @@ def fit(
         and neither target_accept nor another sampler is requested; cells whose weights are bad are
         then sampled by chains.
     keep_cells : bool, optional
-        Whether the posterior has the quantities of every cell (M, d′, criteria, …). Where every
+        Whether the posterior has the quantities of every cell (M, d′, criteria, …). If every
         parameter has a formula they follow from its coefficients and effects, and `predict`
-        computes them for the cells that you name. By default they are left out where they take more
+        computes them for the cells that you name. By default they are excluded where they take more
         than 2 GB, as those of 20 observers crossed with 2,000 items do; a notice says so.
     **sample_kwargs
         draws, tune (500; 300 of models of 4,000 free values and more, 1000 where nuts_sampler is
         given), chains (4), cores (of all work; by default one a chain), random_seed (a whole
         number), target_accept, progressbar, quiet. Without draws,
-        chains, of all cells together or of each cell by itself, draw 1,000 each, and go on to 8,000
-        at most if R̂ is too high or effective draws are below 400, as long as draws take no more
-        than 1 GiB; 1,000 are kept, evenly spaced. R̂ is too high above 1.01, and for values of cells
-        also above the limit for their number. With 4,000 free values and more, chains stop as soon
-        as draws are enough, after 250 each at the earliest. Of thousands of cells that share
-        nothing, 500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4
-        ratings take 1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values
-        and more, and .95 or .99 where steps diverge. With other options of
-        `pymc.sample`, such as nuts_sampler (``"nutpie"`` or ``"pymc"``), PyMC samples its own model
-        of the same posterior.
+        chains, of all cells together or of each cell separately, draw 1,000 each, and go on to
+        8,000 at most if R̂ is too high or ESS is below 400, as long as draws take no more than 1
+        GiB; 1,000 are kept, evenly spaced. R̂ is too high above 1.01, and for values of cells also
+        above the limit for their number. With 4,000 free values and more, chains stop as soon as
+        draws are enough, after 250 each at the earliest. Of thousands of cells that share nothing,
+        500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4 ratings take
+        1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values and more, and
+        .95 or .99 where steps diverge. With other options of `pymc.sample`, such as nuts_sampler
+        (``"nutpie"`` or ``"pymc"``), PyMC samples its own model of the same posterior.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
         notices. Importance sampling draws as many as all chains, without tuning. Of observers
         crossed with items 400 for each chain are kept by default, also if weights are bad.
@@ -158,9 +159,9 @@ def fit(
     Raises
     ------
     InputError
-        If the card, the design, the priors or an option are wrong, the counts cannot be modelled,
-        the draws do not fit into memory, the sampler is not installed, or the method cannot be
-        used.
+        If the card, the design, the priors or an option are incorrect, the counts cannot be
+        modelled, the draws do not fit into memory, the sampler is not installed, or the method
+        cannot be used.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
 

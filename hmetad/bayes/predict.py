@@ -68,11 +68,11 @@ def predict(
     cells : sequence of str, DataFrame or mapping, optional
         Labels of cells of the fit; or new cells, a row each, with the columns that the formulas
         name: ``{"task": ["memory", "vision"], "age": [40, 40]}``. By default every combination
-        of the predictors that occurs in the fit ("population" where there are none), or all
+        of the predictors that occurs in the fit ("population" if there are none), or all
         cells of the fit with `group_terms` and in models without formulas.
     group_terms : bool, optional
         Whether to add the effects of each cell's groups. Effects of factors whose columns new cells
-        lack are left out: with observers crossed with items, ``{"subject": ["a", "b"]}`` are these
+        lack are excluded: with observers crossed with items, ``{"subject": ["a", "b"]}`` are these
         two at an average item.
     new : str or sequence of str, optional
         Columns that have one new level, the same in all cells, such as a domain that nobody has
@@ -193,8 +193,8 @@ def predict_measures(
     With the parameters θ of a draw, the measure is that of a table with half of the trials of each
     stimulus, whose counts are in the ratio of :math:`P(r, k \mid s, \theta)`: there is no sampling
     error in it. Of a population these are the parameters of its average member; the mean of a
-    measure over people differs from the measure at the mean of the parameters. Observers crossed
-    with items that a fit integrated out have the probabilities over items.
+    measure over participants differs from the measure at the mean of the parameters. Observers
+    crossed with items that a fit integrated out have the probabilities over items.
 
     Examples
     --------

@@ -167,7 +167,7 @@ def add_groups(
         along outcome are cell, stimulus, response and rating. With it, ``observed_data`` has the
         same dim, so that functions of hmetad take the fit itself.
         ``log_likelihood`` has ``counts``, dims (chain, draw, cell): Σ n log P(response, rating |
-        stimulus); dim item in place of cell if the fit integrated the effects of items out.
+        stimulus); dim item instead of cell if the fit integrated the effects of items out.
         ``log_prior`` has the variables with a prior, dims (chain, draw), without constants:
         coefficients, standard deviations and correlations, or values of cells without a formula
         (the criteria of HMeta-d's cards through their hyperparameters).
