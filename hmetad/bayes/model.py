@@ -20,10 +20,15 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import with_posterior
+from hmetad.base.checks import seed_or_none, whole, with_posterior
 from hmetad.base.errors import ModelError
 from hmetad.base.labels import check_same_names
-from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
+from hmetad.bayes.distributions import (
+    LOCATION_FAMILIES,
+    add_variable,
+    lkj_cholesky,
+    sorted_normal,
+)
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import drawn_counts
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
@@ -126,6 +131,72 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
         got = f"effects of {fitted.crossing.factor} that were integrated out"
         raise ModelError("fit", got, "a fit whose effects PyMC's model has")
     return pymc_model(build_program(fitted.counts, fitted.spec), by_offsets=False)
+
+
+@check_inputs(fit=with_posterior, draws=whole(100), seed=seed_or_none)
+def draw_prior(fit: xr.DataTree, *, draws: int = 10_000, seed: int | None = 0) -> xr.DataTree:
+    """Draw from the prior of a fit the coefficients, or the parameters of separate cells.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+    draws : int
+        Number of draws; at least 100.
+    seed : int, optional
+        The same seed gives the same draws.
+
+    Returns
+    -------
+    DataTree
+        The fit with draws of its prior as its posterior, one chain: all coefficients, so that
+        `predict` gives the prior of the population; for a model without formulas, the parameters
+        of its cells. Without standard deviations, effects of groups, and what follows from
+        parameters.
+
+    Raises
+    ------
+    InputError
+        If this is not a fit of counts.
+
+    Notes
+    -----
+    Coefficients, and parameters of cells without hyperparameters, have independent Normal or
+    Student t priors. Give a `contrast` of these draws to `hmetad.compare.bayes_factor`.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> drawn = fit(simulate_counts(1.5, seed=1), draws=100, chains=2, **quiet)
+    >>> float(draw_prior(drawn)["posterior"]["log_m"].std().round(1))  # prior Normal(0, 1)
+    1.0
+    """
+    fitted, rng = Fitted.of(fit), np.random.default_rng(seed)
+    if not fitted.record.has_ratings:
+        raise ModelError("fit", "a fit of estimates", "a fit of counts")
+    bare = fitted.posterior.drop_dims(["chain", "draw"])
+    found: dict[str, Any] = {}
+    tied = {x.name for x in fitted.record.parameters if x.prior_centre or x.truncated_at}
+    for variable in fitted.layout.variables:
+        prior, is_tied = variable.prior, variable.identity.parameter in tied
+        is_own = variable.role in ("coefficient", "cell") and not is_tied
+        if not is_own or prior is None or prior.dist not in LOCATION_FAMILIES:
+            continue
+        mu, sigma = prior.parameters["mu"], prior.parameters["sigma"]
+        shape = (1, draws, *variable.shape)
+        scores = (
+            rng.standard_normal(shape)
+            if prior.dist == "Normal"
+            else rng.standard_t(prior.parameters["nu"], shape)
+        )
+        attrs = fitted.posterior[variable.name].attrs if variable.name in fitted.posterior else {}
+        found[variable.name] = ("chain", "draw", *variable.dims), mu + sigma * scores, attrs
+    sampled = {"chain": [0], "draw": np.arange(draws)}
+    labels = {dim: x for dim, x in fitted.layout.coords.items() if dim not in bare.coords}
+    drawn = xr.DataTree(bare.assign_coords(labels | sampled).assign(found))
+    return fit.assign(posterior=drawn)
 
 
 def sample_pymc(program: Program, options: Mapping[str, Any]) -> xr.DataTree:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -106,14 +106,15 @@ class CompareOptions(PrintOptions):
         Compare all other levels with this one. Default: all pairs.
     matrix : FILE
         Table of contrasts: a row for each, its name first, then a weight for each level.
-    kind : KIND
-        difference or log_ratio.
     null : X
         Null value.
     bonferroni : flag
         Widen the intervals for the number of contrasts.
     rank : flag
         Also rank the levels.
+    bayes_factor : flag
+        Add the Bayes factor against --null, by the prior of the fit, and by one half and twice as
+        wide.
     sensitivity : flag
         Repeat the decisions with the other rule for κ, M instead of log M normal between people,
         other priors and fewer ratings. The fits are kept in a folder next to FILE. Default: only
@@ -139,10 +140,10 @@ class CompareOptions(PrintOptions):
     pool: tuple[str, ...] = ()
     against: str | None = None
     matrix: Path | None = None
-    kind: Literal["difference", "log_ratio"] = "difference"
     null: float = 0.0
     bonferroni: bool = False
     rank: bool = False
+    bayes_factor: bool = False
     sensitivity: bool | None = None
     ci_prob: float = 0.95
     fail_if: list[str] | None = None
@@ -173,7 +174,7 @@ def compare(asked: CompareOptions) -> int:
     hmetad compare fit.nc --over model --within task --matrix weights.csv \
       --rope=-0.05,0.05 --format markdown
     hmetad compare draws.nc --var auroc2 --over model --pool set --rope=-0.02,0.02 --rank
-    hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
+    hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1 --bayes-factor
     hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
     hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
       --fail-if "new worse than old"
@@ -200,6 +201,8 @@ def compare(asked: CompareOptions) -> int:
     asked = replace(asked, var=asked.var or judged_quantity(fits))
     with options_named({"var": place}):
         sources, decisions = decided(fits, asked, own, limits)
+    if asked.bayes_factor:
+        decisions = with_bayes_factors(decisions, fits, asked, own)
     answer = decisions_answer(decisions)
     ranks = ranks_of(sources, asked) if asked.rank else None
     if ranks is not None:
@@ -251,7 +254,6 @@ def refuse_together(asked: CompareOptions) -> None:
     of_levels = ("within", "pool", "against", "matrix", "rank", *KINDS, "gates")
     asked.refuse_idle(
         **dict.fromkeys(of_levels, "" if asked.over else "with --over"),
-        kind="" if asked.over or asked.kind == "difference" else "with --over",
     )
     if "csv" in (asked.format, Path(asked.output or "").suffix[1:]):
         one_table = "without CSV, which holds one table: use json"
@@ -339,7 +341,6 @@ def asked_draws(
             over=asked.over,
             against=against,
             matrix=None if own is None else own.rename(columns=levels),
-            kind=asked.kind,
             independent=len(fits) > 1,
             **asked.pairing,
         )
@@ -387,6 +388,28 @@ def decided(
         comparisons=places if asked.bonferroni else 1,
     )
     return sources, made
+
+
+def with_bayes_factors(
+    decisions: "Decisions", fits: Fits, asked: CompareOptions, own: "pd.DataFrame | None"
+) -> "Decisions":
+    """Decisions with the Bayes factor of each, by the same contrast of the prior."""
+    priors = {}
+    for name, fit in fits.items():
+        if not are_resampled(fit):
+            priors[name] = hmetad.bayes.draw_prior(fit)
+        if name not in priors or not (asked.population or asked.var in priors[name]["posterior"]):
+            got = f"{asked.var}, of which {name} does not have the prior alone"
+            allowed = (
+                "coefficients, conditions of the population, or cells of a model without formulas"
+            )
+            step = "Compare conditions: --population. For draws of resampling there is no prior."
+            raise ModelError("--bayes-factor", got, allowed, step)
+    sources = [{x: source_of(fit, asked) for x, fit in one.items()} for one in (fits, priors)]
+    drawn, prior = (asked_draws(source, fits, asked, own) for source in sources)
+    with options_named(dict.fromkeys(("draws", "prior"), "--bayes-factor")):
+        factors = hmetad.compare.bayes_factor(drawn, prior=prior, null=asked.null)
+    return hmetad.compare.add_bayes_factors(decisions, factors)
 
 
 def ranks_of(sources: Mapping[str, Any], asked: CompareOptions) -> "xr.Dataset":

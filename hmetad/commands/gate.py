@@ -161,7 +161,7 @@ def parse_gate(text: str, quantity: str, rope: tuple[float, float], kind: str, p
     negation, words, quality = found["not"] or "", found[3], found[4]
     relation = words
     if quality in ("worse", "better"):
-        best = best_end(quantity.removeprefix("log ratio of "))
+        best = best_end(quantity)
         if not best:
             step = "Write less than, or greater than."
             raise ChoiceError(place, f"{words} of {quantity}", "a quantity with a best end", step)

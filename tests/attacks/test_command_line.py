@@ -19,7 +19,7 @@ WORDS = """
 --by --var --over --within --rope --format -o --output --seed --draws --model --formula --stimulus
 --response --confidence --ratings --quantiles --labels --correct --against --null --columns
 --words --scale --m-ratio --trials --data --out --ci-prob --subjects --question --effect --pilot
---resume --pool --se --link --matrix --kind --cluster --target-accept
+--resume --pool --se --link --matrix --bayes-factor --cluster --target-accept
 --covariates
 """
 OPTIONS = WORDS.split()

@@ -286,4 +286,22 @@ def shares(row: Mapping[Any, Any]) -> str:
     if "p_value" in row:
         return f"p {probability_text(row['p_value'])}"
     sign = probability_text(row["p_direction"])
-    return f"P(direction) {sign}, {100 * row['in_rope']:.1f}% of the posterior inside"
+    inside = f"P(direction) {sign}, {100 * row['in_rope']:.1f}% of the posterior inside"
+    return f"{inside}, {evidence(row)}" if row.get("bf10", 0) > 0 else inside
+
+
+def evidence(row: Mapping[Any, Any]) -> str:
+    """Bayes factor of a row, and by priors half and twice as wide.
+
+    Examples
+    --------
+    >>> evidence({"bf10": 12.3, "bf10_bound": "at least", "bf10_half": 20.1, "bf10_double": 6.2})
+    "BF₁₀ ≥ 12 by the fit's prior (with priors half and twice as wide: 20 and 6.2)"
+    """
+    sign = "≥" if row["bf10_bound"] else "="
+    values = (row[f"bf10{width}"] for width in ("", "_half", "_double"))
+    factor, half, double = (
+        "unknown" if x != x else f"{x:,.0f}" if x >= 100 else f"{x:.2g}" for x in values
+    )
+    widths = f"with priors half and twice as wide: {half} and {double}"
+    return f"BF₁₀ {sign} {factor} by the fit's prior ({widths})"
