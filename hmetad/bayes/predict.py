@@ -57,9 +57,9 @@ def predict(
 ) -> xr.Dataset:
     """Posterior draws of the parameters of cells.
 
-    Where a model has formulas, parameters are those of the population: X β, without what is
-    particular to a group, unless `group_terms`. On the scale of log M the population's value is
-    its mean, so that `m_ratio` is the median of its members.
+    If a model has formulas, parameters describe the population: X β, without random effects, unless
+    `group_terms`. On the scale of log M the population value is the mean, so `m_ratio` is the
+    median of its members.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ def predict(
         lack are excluded: with observers crossed with items, ``{"subject": ["a", "b"]}`` are these
         two at an average item.
     new : str or sequence of str, optional
-        Columns that have one new level, the same in all cells, such as a domain that nobody has
-        labelled. Its effects, and those of its combinations with other columns, are drawn from
-        their population: draws then differ as such groups do. Effects of other groups are added
-        where cells name them.
+        Columns that have one new level, the same in all cells, such as a domain without labels. Its
+        effects, and the effects of its combinations with other columns, are drawn from their
+        population, so draws vary as such groups do. Effects of other groups are added if cells name
+        them.
     seed : int, optional
         Seed of the effects that are drawn; by default the number after the seed of the fit.
 
@@ -87,7 +87,7 @@ def predict(
     Dataset
         Quantities of the likelihood for every cell, dims (chain, draw, cell): with meta-d′ dprime,
         c, meta_d, m_ratio, log_m, meta_c and criteria. Only those whose parameters have formulas;
-        with the coordinates of the cells. The Dataset and its variables carry the notices of the
+        with the coordinates of the cells. The Dataset and its variables have the notices of the
         fit.
 
     Raises
@@ -95,7 +95,7 @@ def predict(
     InputError
         If a cell is not in the fit, a column or a level is missing, a column or a group is not
         known, cells name items that were integrated out, or with `group_terms` no column names a
-        group; if `new` names no factor of groups.
+        group; if `new` does not name a factor of random effects.
 
     Examples
     --------

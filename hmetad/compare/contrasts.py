@@ -95,39 +95,39 @@ def contrast(
     ----------
     draws : DataTree, Dataset or DataArray, or mapping of str to them
         A fit, or its posterior, or draws of one quantity; or draws of `resample` or of
-        `measures.resample_trials`, which have no chains. A mapping holds separate fits by
-        name; `over` then tells them apart, unless their cells have such a coordinate.
+        `measures.resample_trials`, which have no chains. A mapping contains separate fits by name;
+        `over` then distinguishes them, unless their cells have such a coordinate.
     var : str, optional
-        The quantity: one per cell, such as "log_m", or any with dims of its own, such as the
+        The quantity: one per cell, such as "log_m", or any with other dims, such as the
         coefficients "log_m_task". Needed unless a DataArray is given.
     over : str
         Coordinate of the cells whose levels are compared, a dim of the quantity, such as
         "response", or the factor of a coefficient, such as "task".
     within : str or sequence of str
-        Coordinates to hold equal in both cells of a pair.
+        Coordinates that are equal in both cells of a pair.
     against : optional
-        A level of `over`: every other level minus this one. By default all pairs, each level
-        minus every later one. Levels have one order in all strata: that of their first appearance,
-        but for those that cells which agree in all other columns have in another order.
+        A level of `over`: every other level minus this one. By default all pairs, each level minus
+        every later one. Levels have the same order in all strata: by first appearance, except
+        levels that occur in another order in cells that agree in all other columns.
     matrix : DataFrame, optional
-        Your own contrasts instead of pairs: rows named contrasts, columns levels of `over`. Weights
-        of a row sum to 0; levels without a column have weight 0.
+        Custom contrasts instead of pairs: rows are named contrasts, columns levels of `over`.
+        Weights of a row sum to 0; levels without a column have weight 0.
     kind : {"difference", "log_ratio", "superiority"}
         left - right; log(left / right), NaN unless both are positive; or 1 where left > right,
-        whose mean is the probability of superiority. With weights the same of their sums.
+        whose mean is the probability of superiority. With weights, the same for their sums.
     pool : str or sequence of str, optional
-        Coordinates to pool over, such as sets of items: each contrast is the weighted mean of
-        those within every level. Levels in which a cell is missing, or with which more than 5 % of
-        the draws would be undefined, are excluded from the contrasts that need them, so that both
-        sides are over the same levels; fewer draws are excluded one by one.
+        Coordinates to pool over, such as benchmarks: each contrast is the weighted mean of the
+        contrasts within every level. Levels with a missing cell, or with more than 5 % undefined
+        draws, are excluded from the contrasts that need them, so both sides have the same levels;
+        fewer undefined draws are excluded one by one.
     weights : {"equal", "trials"} or mapping of str to float, optional
-        What a pooled level weighs: all the same; the mean number of trials of its cells; or the
-        number that a mapping has for it. Of the levels that a contrast is over they sum to 1.
+        Weight of a pooled level: equal; the mean number of trials of its cells; or its number in a
+        mapping. Over the levels of a contrast they sum to 1.
     independent : bool
-        The cells come from separate fits: draws are paired as independent ones, with the right
-        side moved on by one chain and half a run so that equal seeds leave no trace; with
-        `matrix`, each level by its own part of a run. Means do not depend on the pairing. Cells
-        of one fit are paired draw by draw, which keeps their posterior covariance.
+        Whether the cells come from separate fits. Draws are then paired as independent, with the
+        right side shifted by one chain and half a run, so that equal seeds have no effect; with
+        `matrix`, each level is shifted by a different part of a run. Means do not depend on the
+        pairing. Cells of one fit are paired draw by draw, which keeps their posterior covariance.
 
     Returns
     -------

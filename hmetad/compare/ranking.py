@@ -74,16 +74,16 @@ def rank(
     Parameters
     ----------
     draws, var, over, within, pool, weights, independent
-        As in `contrast`. What is ranked together is pooled over the same levels: those in which
-        all of it is there, and defined in all but 5 % of the draws (notice ``"not-pooled"``). Of
-        separate fits, each cell's draws are moved on by their own part of a run, so that equal
+        As in `contrast`. Levels that are ranked together are pooled over the same levels, in which
+        all are present, and defined in at least 95 % of the draws (notice ``"not-pooled"``). For
+        separate fits, each cell's draws are shifted by a different part of a run, so that equal
         seeds have no effect.
     largest_first : bool, optional
-        Whether rank 1 is the largest value, or the smallest. By default the best one: the smallest
-        of what is better the less of it there is (Brier score, AURC, calibration terms,
+        Whether rank 1 is the largest value, or the smallest. By default the best value: the
+        smallest for measures that are better if smaller (Brier score, AURC, calibration terms,
         meta-noise), else the largest.
     ci_prob : float
-        Probability of the interval of the rank, and the one from which a level is called the best.
+        Probability of the interval of the rank, and the least probability to call a level the best.
 
     Returns
     -------
@@ -93,29 +93,29 @@ def rank(
         (at most 1 - `ci_prob`), "undecided", or "unreliable" (withheld, or a matter of Monte
         Carlo error). ``p_rank`` (cell, rank): probability of each rank. ``p_superior`` (cell,
         other): probability that the value is larger than that of the level `other` in the same
-        stratum; NaN where the stratum lacks it. ``undefined``: proportion of the draws of a level
-        that are undefined. With more than 5 % it is not ranked (NaN; withheld ``"undefined"``), and
-        the others are as without it; with fewer, ranks are of the draws in which all that is ranked
-        is defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
-        stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
-        of the others to trust; ``"alone"`` is a level without others. `notices` reads the notices,
-        with ``"raised-by-chance"``, an error, where chance raises a resampled quantity and numbers
-        of trials are unlike, ``"unequal-ratings"``, an error, where a quantity depends on numbers
-        of ratings that are unequal, and ``"draws-for-level"`` where draws are too few for any level
-        to be called the best, and how many would do. If levels share items, the coordinate coverage
-        has the proportion that each has.
+        stratum; NaN if the stratum lacks it. ``undefined``: proportion of the draws of a level that
+        are undefined. With more than 5 % it has no rank (NaN; withheld ``"undefined"``), and the
+        others are ranked as without it; with fewer, ranks use the draws in which all levels are
+        defined, which the notice ``"undefined-draws"`` reports. The coordinate withheld names the
+        reasons for a stratum without verdict, as in `decide`: one unreliable level makes the ranks
+        of the others unreliable; ``"alone"`` is a level without others. `notices` returns the
+        notices, with ``"raised-by-chance"``, an error, if chance raises a resampled quantity and
+        numbers of trials are unequal, ``"unequal-ratings"``, an error, if a quantity depends on
+        unequal numbers of ratings, and ``"draws-for-level"`` if draws are too few to call any level
+        the best, with a sufficient number. If levels share items, the coordinate coverage has the
+        proportion of items of each.
 
     Raises
     ------
     InputError
         If a name is unknown, `over`, `within` and `pool` together do not identify one cell each, no
-        stratum has two levels, no pooled level has all that is ranked, or draws of resampling are
-        of a quantity that chance raises and that has a debiased one next to it, as `ece` has.
+        stratum has two levels, no pooled level has all ranked levels, or draws of resampling are of
+        a quantity that chance raises and that has a debiased one next to it, as `ece` has.
 
     Notes
     -----
-    Levels that are tied in a draw share the places they take: each has rank r with probability
-    1/t for each of the t places, and the mean of them as its rank.
+    Levels that are tied in a draw share their t ranks: each has each of these with probability 1/t,
+    and their mean as its rank.
 
     Examples
     --------

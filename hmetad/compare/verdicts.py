@@ -79,7 +79,7 @@ def decide(
     ci_kind: IntervalKind = "eti",
     comparisons: int = 1,
 ) -> Decisions:
-    """Judge quantities by their posterior draws.
+    """Decide about quantities by their posterior draws.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def decide(
         levels of a coefficient. Draws whose attr ``sampling`` is ``"independent"``, as those of
         `resample` and `bayes.fit_estimates`, have no chains to check.
     rope : tuple of float
-        Region of practical equivalence, on the scale of the draws. There is no default: what
-        is negligible is for the analyst to decide.
+        Region of practical equivalence, on the scale of the draws. There is no default: the analyst
+        decides what is negligible.
     null : float
         Value of "no effect".
     ci_prob : float
@@ -102,15 +102,15 @@ def decide(
     Returns
     -------
     Decisions
-        With rhat, ess_tail, and the coordinate withheld: why there is no verdict at all, as codes:
-        those of `contrast` or of the fit, ``"undefined"`` (more than 5 % of its draws),
-        ``"constant"``, ``"rhat"`` (above 1.01, of the contrast itself; independent draws have
-        none) or ``"few-draws"`` (fewer than four a chain). Up to 5 % of undefined draws are left
-        out, of that quantity alone; `undefined` is their share, and a notice says so. If the
-        draws are good but not enough of them, `unsettled` names the answers that 2 Monte Carlo
-        errors could change; verdict and full_verdict are then "unreliable"; more draws help.
-        `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
-        for intervals of this probability, with the number that would do.
+        With rhat, ess_tail, and the coordinate withheld, the codes of the reasons for a missing
+        verdict: codes of `contrast` or of the fit, ``"undefined"`` (more than 5 % of its draws),
+        ``"constant"``, ``"rhat"`` (above 1.01, of the contrast itself; independent draws have none)
+        or ``"few-draws"`` (fewer than four a chain). Up to 5 % of undefined draws are excluded,
+        from this quantity only; `undefined` is their proportion, and a notice reports it. If the
+        draws are too few, `unsettled` names the answers that 2 Monte Carlo errors could change;
+        verdict and full_verdict are then "unreliable"; more draws help. `notices` returns the
+        notices of the draws, and ``"draws-for-level"`` if there are too few for intervals of this
+        probability, with a sufficient number.
 
     Raises
     ------
@@ -119,9 +119,9 @@ def decide(
 
     Notes
     -----
-    The error of a bound is that of the quantile it is (for ``"hdi"``, of the quantile at which it
-    lies, which is less than its whole error). With an ESS below five beyond a bound,
-    as after a strict correction, the bound is taken to lie anywhere further out.
+    The error of a bound is the error of its quantile (for ``"hdi"``, of the quantile at which it
+    lies, which is less than its total error). With an ESS below five beyond a bound, as after a
+    strict correction, the bound is taken to lie anywhere further out.
 
     Examples
     --------

@@ -107,41 +107,42 @@ def count_trials(
     trials : DataFrame, path or other table
         One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
-        columns in use, and those that may tell how difficult trials are, are read, piece by piece
-        (see Notes). Rows with a missing value in a used column are excluded, and a notice says how
-        many.
+        columns in use, and columns that may be the difficulty of trials, are read, in pieces (see
+        Notes). Rows with a missing value in a used column are excluded, and a notice reports their
+        number.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A
         mapping gives them the names that a model card uses: ``{"subject": "participant_id"}``.
     covariates : str, sequence of str or mapping of str to str, optional
-        Columns that are constant within a cell and travel with it; a mapping renames, as above.
+        Columns that are constant within a cell and become its coordinates; a mapping renames, as
+        above.
     stimulus, response : str, optional
-        Columns with what was shown and with the choice made, in the same two labels.
+        Columns with the stimulus and the response, in the same two labels.
     confidence : str, optional
         Column with the rating, an integer 1..K, K the most confident.
     n : str, optional
-        Column of integers: how many trials each row stands for. By default 1.
+        Column with the number of trials of each row, an integer. By default 1.
     quantiles : int, optional
-        Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
-        makes them, exactly, whatever the number of trials.
+        Number of ratings to make of numeric confidence, exactly as `bin_confidence` does, for any
+        number of trials.
     quantiles_within : str or sequence of str, optional
-        Columns of groups in which quantiles are taken, each separately. By default one group.
+        Columns of groups; quantiles are computed within each. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
     levels : sequence of str or float, optional
-        Values of the confidence column from the least to the most confident, where they are not 1
-        to K: ``[0, 1, 2, 3]``, or ``["guess", "unsure", "sure"]`` in either case.
+        Values of the confidence column from the least to the most confident, if they are not 1 to
+        K: ``[0, 1, 2, 3]``, or ``["guess", "unsure", "sure"]`` in either case.
     missing_codes : str, float or sequence of these, optional
-        Values of stimulus, response and confidence that stand for a missing one: ``[999, -1]``.
+        Values of stimulus, response and confidence that mean a missing value: ``[999, -1]``.
     labels : (S1, S2), optional
         The two labels. By default those in the data, sorted (for booleans False is S1).
     response_labels : sequence, optional
-        Labels of the response, in the order of those of the stimulus that they stand for. By
-        default both columns have the same labels. It recodes a response whose codes are swapped;
-        the labels in their order state that they are not.
+        Labels of the response, in the order of the corresponding labels of the stimulus. By default
+        both columns have the same labels. This recodes a response with swapped codes; the labels in
+        their order state that they are not swapped.
     labels_within : str or sequence of str, optional
-        Columns in `by`, such as the task, in each level of which the two labels are different ones.
+        Columns in `by`, such as the task, whose levels have different pairs of labels.
     options : int or sequence, optional
         Number m of options, or all their labels in order. By default two. The labels of m = 4 are
         those in the data, sorted; with fewer the others are called "unseen 1", ...
@@ -150,66 +151,65 @@ def count_trials(
         it varies, in 100,000 random trials. For numbers the magnitude counts, not the sign. By
         default numeric columns are tested (see Notes).
     response_from_confidence : bool, optional
-        Count responses that are a cut of the rating itself, with a notice, instead of refusing
-        them.
+        Whether to count responses that are a cut of the rating, with a notice, instead of raising
+        an error.
     abstained : str, optional
-        Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as
-        "refused", with no value where the trial was answered. These trials are not counted,
-        whatever their other columns say.
+        Column that marks abstentions: True or False, 1 or 0, or reasons such as "refused", missing
+        for answered trials. Abstentions are not counted, whatever their other columns contain.
 
     Returns
     -------
     DataArray
         Integer ``counts`` (trials) with dims (cell, stimulus, response, rating); ``cell`` is text
-        such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one coordinate per grouping
-        column and covariate. Attrs: ``labels``, ``by``, ``covariates`` and ``columns`` (JSON),
-        ``rows_dropped``, ``ratings_rule`` and ``notices``; ``same_items`` (JSON) where trials have
-        a column of items and groups of cells were given the same ones: comparisons that take
-        those for independent say so. Of more than two options stimulus and response have the
-        options' own labels, as text.
+        such as ``"GPT-5 | A"`` (``"all"`` without `by`) and has one coordinate per grouping column
+        and covariate. Attrs: ``labels``, ``by``, ``covariates`` and ``columns`` (JSON),
+        ``rows_dropped``, ``ratings_rule`` and ``notices``; ``same_items`` (JSON) if trials have a
+        column of items and groups of cells have the same items: comparisons that treat these as
+        independent warn. With more than two options, stimulus and response have the labels of the
+        options, as text.
 
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if there are
-        not two labels, or more than the options; if `response` or `stimulus` holds correctness; if
-        responses are a cut of the rating; if confidence is missing in all trials of one response,
-        or not an integer 1..K (at most 1000) or one of the `levels`; if a covariate varies inside a
-        cell.
+        If a column is missing, used twice or has a reserved name; if there are not two labels, or
+        more than the options; if `response` or `stimulus` contains correctness; if responses are a
+        cut of the rating; if confidence is missing in all trials of one response, or not an integer
+        1..K (at most 1000) or one of the `levels`; if a covariate varies inside a cell.
 
     Notes
     -----
     n[s, r, k] is the number of trials with stimulus s, response r and rating k.
 
     DuckDB groups the rows, and a few pieces of a file are in memory at a time. Columns of a CSV in
-    `by` are text as it stands; in other columns of text only an empty field is missing, so that
-    "None" is a label; in a column of numbers it is one if `labels`, `options` or `levels` names it.
-    Dask groups its DataFrame on its own cluster.
+    `by` are unchanged text; in other columns of text only an empty field is missing, so that "None"
+    is a label; in a column of numbers it is one if `labels`, `options` or `levels` names it. Dask
+    groups its DataFrame on its own cluster.
 
-    Where responses are
-    a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
-    near 1, whatever the true value: they are refused where, of all trials, of a level of one
-    grouping column or of a cell, each response has ten trials and two ratings and every rating of
-    the one is below every rating of the other; and, with 30 trials of each, where up to 20 % of the
-    trials are slips, and confidence is lower for correct answers of the one response and higher for
-    those of the other (z of 3 each): then M is near 0, whatever the true value. Allowed, they carry
-    the notice ``"response-is-confidence-cut"`` of severity "error".
+    If responses are a cut of the rating, d′ and meta-d′ are functions of one table, and M-ratio is
+    mostly near 1, whatever the true value. The check applies to all trials, to each level of a
+    grouping column and to each cell. It raises an error if each response has ten trials and two
+    ratings, and every rating of one response is below every rating of the other. With 30 trials of
+    each response, it also raises an error with slips in up to 20 % of the trials, if confidence is
+    lower for correct answers of one response and higher for correct answers of the other (z of 3
+    each): M is then near 0. If allowed, the table has the notice ``"response-is-confidence-cut"``
+    of severity "error".
 
-    Where difficulty or the item varies within a cell, M-ratio is inflated, and the notices
+    If difficulty or the item varies within a cell, M-ratio is inflated, and the notices
     ``"mixed-difficulty"`` and ``"mixed-items"`` report it (Rahnev & Fleming 2019). Without
-    `difficulty` each numeric column that is not in use and varies within cells is tested, in
-    100,000 random trials: does accuracy differ between its values, by a standard deviation above
-    0.03? Not tested are columns that are named like response times, confidence or other answers
-    (``"confidence"``, ``"rating"``, ``"answer"``); columns in which fewer than
-    3 % of the pairs of trials in a cell have the same value; columns whose sign is the stimulus;
-    and columns that determine accuracy or confidence. Items are found by the name of their column.
+    `difficulty`, each unused numeric column that varies within cells is tested in 100,000 random
+    trials: does accuracy differ between its values by a standard deviation above 0.03? Not tested
+    are columns that are named like response times, confidence or other answers (``"confidence"``,
+    ``"rating"``, ``"answer"``); columns in which fewer than 3 % of the pairs of trials in a cell
+    have the same value; columns whose sign is the stimulus; and columns that determine accuracy or
+    confidence. Items are found by the name of their column.
 
-    Case does not matter in names of columns where one column fits. Ratings far from all others, as
-    9 next to 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"`` says so.
+    Names of columns match without case if only one column matches. Ratings far from all others,
+    such as 9 among 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"``
+    reports them.
 
-    Few trials, ceiling and empty ratings are told of each cell. Where `by` has a column that is
-    named like items they are told of the items together: a single item of a crossed design has a
-    handful of trials by nature. A subject with a handful is told.
+    Notices report few trials, ceiling and empty ratings for each cell. If `by` has a column that is
+    named like items, they report these for all items together, since a single item of a crossed
+    design always has few trials. Subjects with few trials are still reported.
 
     Examples
     --------
@@ -286,8 +286,8 @@ def count_correct(
     trials : DataFrame, path or other table
         One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
-        columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
-        column are excluded, and a notice says how many.
+        columns in use are read, in pieces (see Notes). Rows with a missing value in a used column
+        are excluded, and a notice reports their number.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A
@@ -298,52 +298,50 @@ def count_correct(
     confidence : str, optional
         Column with the rating, an integer 1..K, K the most confident.
     n : str, optional
-        Column of integers: how many trials each row stands for. By default 1.
+        Column with the number of trials of each row, an integer. By default 1.
     quantiles : int, optional
-        Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
-        makes them, exactly, whatever the number of trials.
+        Number of ratings to make of numeric confidence, exactly as `bin_confidence` does, for any
+        number of trials.
     quantiles_within : str or sequence of str, optional
-        Columns of groups in which quantiles are taken, each separately. By default one group.
+        Columns of groups; quantiles are computed within each. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
     levels : sequence of str or float, optional
         Values of the confidence column from the least to the most confident, as for `count_trials`.
     missing_codes : str, float or sequence of these, optional
-        Values of the columns of correctness and confidence that stand for a missing one.
+        Values of the columns of correctness and confidence that mean a missing value.
     options : int or str, optional
-        Number of options that could be chosen, the correct one among them, or the column that has
-        it; cells then differ in it too. `fit_mle` and `fit` need it for M.
+        Number of answer options including the correct one, or the column that has it; the column
+        splits the cells. `fit_mle` and `fit` need it for M.
     abstained : str, optional
-        Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as
-        "refused", with no value where the trial was answered. These trials are not counted,
-        whatever their other columns say.
+        Column that marks abstentions: True or False, 1 or 0, or reasons such as "refused", missing
+        for answered trials. Abstentions are not counted, whatever their other columns contain.
 
     Returns
     -------
     DataArray
         Integer ``counts`` (trials) with dims (cell, correct, rating), correct being "wrong" and
-        "right"; ``cell`` is text such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one
-        coordinate per grouping column, and with `options` their number, ``options``; with
-        `abstained` also ``abstained`` (cell), the trials that were abstained from. Attrs:
-        ``labels`` (the values behind wrong, and those behind right), ``by``, ``covariates`` and
-        ``columns`` (JSON), ``rows_dropped``, ``ratings_rule`` and ``notices``.
+        "right"; ``cell`` is text such as ``"GPT-5 | A"`` (``"all"`` without `by`) and has one
+        coordinate per grouping column. With `options`, ``options`` is their number; with
+        `abstained`, ``abstained`` (cell) is the number of abstentions. Attrs: ``labels`` (the
+        values of wrong, and of right), ``by``, ``covariates`` and ``columns`` (JSON),
+        ``rows_dropped``, ``ratings_rule`` and ``notices``.
 
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a reserved name; if a value of
-        `correct` says neither right nor wrong; if numbers of options are not whole, or below 2; if
-        confidence is not an integer 1..K (at most
-        1000), or one of the `levels`.
+        If a column is missing, used twice or has a reserved name; if a value of `correct` is
+        neither correct nor incorrect; if a number of options is not an integer, or below 2; if
+        confidence is not an integer 1..K (at most 1000), or one of the `levels`.
 
     Notes
     -----
-    n[correct, k] is the number of right (or wrong) trials with rating k.
+    n[correct, k] is the number of correct (or error) trials with rating k.
 
     DuckDB groups the rows, and a few pieces of a file are in memory at a time. Columns of a CSV in
-    `by` are text as it stands; in other columns of text only an empty field is missing, so that
-    "None" is a label; in a column of numbers it is one if `levels` names it. Dask groups its
-    DataFrame on its own cluster.
+    `by` are unchanged text; in other columns of text only an empty field is missing, so that "None"
+    is a label; in a column of numbers it is one if `levels` names it. Dask groups its DataFrame on
+    its own cluster.
 
     Examples
     --------
