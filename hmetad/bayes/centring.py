@@ -34,8 +34,8 @@ KINDS = 8
 # R² that is left as it is, for chance alone gives a few percent; and that calls for a change.
 LITTLE, MUCH = 0.1, 0.2
 # Draws that say something, at least; those that are looked at, and numbers that are computed from
-# them, at most.
-FEWEST_DRAWS, MOST_DRAWS, MOST_VALUES = 100, 1000, 2**26
+# them, at most: some ten arrays of 128 MB.
+FEWEST_DRAWS, MOST_DRAWS, MOST_VALUES = 100, 1000, 2**24
 
 
 def learn_centring(program: Program, draws: Floats) -> Program:
@@ -54,7 +54,7 @@ def learn_centring(program: Program, draws: Floats) -> Program:
     arrays = program.arrays
     information, estimates = arrays.information.copy(), arrays.estimates.copy()
     flat = draws.reshape(-1, arrays.size)
-    most = min(MOST_DRAWS, max(1, MOST_VALUES // (2 * arrays.size)))
+    most = min(MOST_DRAWS, max(2 * FEWEST_DRAWS, MOST_VALUES // (2 * arrays.size)))
     values = expand(unfold(arrays, flat[:: max(1, len(flat) // most)]), program.packed)
     sd_places = np.unique(arrays.sd_places)
     # A standard deviation of 0 has no logarithm.

@@ -61,8 +61,8 @@ OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shar
 SAMPLED = "draws_sampled"
 # Attr: whether effects are centred as the data suggest, or as earlier draws did.
 CENTRING = "centring"
-# Numbers that are computed from free values together: 64 MB.
-VALUES_AT_ONCE = 2**23
+# Numbers that are computed from free values together: 16 MB, and some ten times that for cells.
+VALUES_AT_ONCE = 2**21
 # Of a divergent step, for the slope at its ends by central differences.
 NUDGE = 1e-4
 HUGE = 1e300

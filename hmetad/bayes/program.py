@@ -292,15 +292,18 @@ def unfold(arrays: ProgramArrays, x: Floats) -> Floats:
     With its sign, that of its offsets and of its partial correlations changes too. The logarithm of
     a standard deviation that may be 0 has an endless tail, in which chains are slow.
     """
-    is_negative = (arrays.links == LINK_FOLDED) & (x < 0)
-    signs = np.where(is_negative, -1.0, 1.0)
-    factors = signs.copy()
-    factors[..., arrays.offset_places] = signs[..., arrays.sd_places]
+    found, is_folded = x.copy(), arrays.links == LINK_FOLDED
+    # An SD at a time: all offsets at once would take thrice the memory.
+    for sd in np.flatnonzero(is_folded):
+        sign = np.where(x[..., sd] < 0, -1.0, 1.0)
+        found[..., sd] *= sign
+        found[..., arrays.offset_places[arrays.sd_places == sd]] *= sign[..., None]
     for start, _, size, partial in arrays.blocks:
-        own = signs[..., arrays.sd_places[start : start + size]]
+        sds = arrays.sd_places[start : start + size]
+        own = np.where((x[..., sds] < 0) & is_folded[sds], -1.0, 1.0)
         row, column = np.tril_indices(size, -1)
-        factors[..., partial : partial + len(row)] = own[..., row] * own[..., column]
-    return x * factors
+        found[..., partial : partial + len(row)] *= own[..., row] * own[..., column]
+    return found
 
 
 def write_arrays(program: Program) -> ProgramArrays:
