@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from hmetad.base.errors import InputError
@@ -40,24 +39,3 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
     model = pymc_model(program)
     assert "middle" in model.named_vars
     assert "middle" in initial_values(program, model)
-
-
-@pytest.mark.parametrize(
-    ("name", "formula"),
-    [
-        ("individual", None),
-        ("individual", "1 + age + (1 + age || subject)"),
-        ("group", None),
-        ("hmetad_group", None),
-        ("hmetad_single", None),
-        ("unequal_variance", None),
-    ],
-)
-def test_every_variable_has_a_start_of_its_shape(counts, name, formula):
-    counts = counts.assign_coords(age=("cell", np.arange(6.0)))
-    program = build_program(counts, load_model(name, formula=formula))
-    model = pymc_model(program)
-    own = model.eval_rv_shapes()
-    shapes = {v.name: own[v.name] for v in model.free_RVs}
-    start = initial_values(program, model)
-    assert {n: np.broadcast_shapes(v.shape, shapes[n]) for n, v in start.items()} == shapes

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pymc.initial_point import make_initial_point_fns_per_chain
 from sampled_items import sampled_items
 
 from hmetad.bayes.chains import initial_points
-from hmetad.bayes.model import initial_values, pymc_model
+from hmetad.bayes.model import pymc_model
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.program import build_program
 from hmetad.bayes.start import fit_mixed
@@ -15,23 +14,6 @@ from hmetad.measures.sdt import sdt
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
 from hmetad.specs.loading import load_model
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("card", ["individual", "hmetad_single", "hmetad_group"])
-def test_the_start_lies_far_closer_to_the_data_than_the_priors_centre(card):
-    counts = simulate_counts(
-        [3.2, 1.2], [0.3, 0.5], 0.8, trials=20_000, coords={"subject": ["a", "b"]}, seed=1
-    )
-    program = build_program(counts, load_model(card))
-    model = pymc_model(program)
-    start = initial_values(program, model)
-    log_p = model.compile_logp()
-    centre = {name: np.zeros_like(value) for name, value in model.initial_point().items()}
-    (begin,) = make_initial_point_fns_per_chain(
-        model=model, overrides=start, jitter_rvs=set(), chains=1
-    )
-    assert log_p(begin(None)) - log_p(centre) > 5_000
 
 
 def subjects_and_tasks(subjects, sd, trials, seed=1):
@@ -71,16 +53,6 @@ def test_what_is_said_of_a_larger_group_leaves_room_for_the_smaller_ones():
     np.testing.assert_allclose(subjects.estimates[:, 0], estimates, rtol=1e-9)
 
 
-def test_ratings_that_say_nothing_are_no_information():
-    spec = load_model("individual", formula={"log_m": "1 + (1|subject)"})
-    counts = subjects_and_tasks(10, 0.3, 400)
-    counts[0] = 0
-    counts[0, :, 0, 0] = 1
-    (part,) = build_program(counts, spec).start.parametrisations["log_m"].blocks
-    empty = part.information[part.block.index[0], 0]
-    assert empty < 0.8 * np.median(part.information)
-
-
 def test_the_start_of_a_formula_is_near_its_truth():
     counts = subjects_and_tasks(100, 0.4, 2000)
     spec = load_model("individual", formula={"log_m": "1 + task + (1|subject)"})
@@ -91,14 +63,6 @@ def test_the_start_of_a_formula_is_near_its_truth():
     assert float(values["log_m_1|subject_sigma"]) == pytest.approx(0.4, abs=0.1)
     assert (values["log_m_1|subject_offset"] == np.zeros(100)).all()
     assert set(values) >= {v.name for v in pymc_model(program).free_RVs}
-
-
-def test_ratings_that_nobody_used_have_a_start():
-    counts = simulate_counts([2.0], trials=500, ratings=5, seed=1)
-    counts[..., 2] = 0
-    values = build_program(counts, load_model("individual")).start.values
-    assert all(np.isfinite(v).all() for v in values.values())
-    assert values["log_gap"].shape == (1, 2, 4)
 
 
 def test_people_whose_ratings_say_nothing_do_not_carry_the_population_away():
