@@ -85,76 +85,75 @@ def fit(
 ) -> xr.DataTree:
     """Sample the posterior of a model card.
 
-    All cells are fitted in one model and one run. Counts are never expanded to trials: a
-    thousand trials cost what a million do.
+    All cells are fitted in one model and one run. Counts are never expanded to trials: a thousand
+    trials take as long as a million.
 
     Parameters
     ----------
     counts : DataArray
-        Count table, dims (cell, stimulus, response, rating); of more options with their labels, or
+        Count table, dims (cell, stimulus, response, rating); for more options with their labels, or
         dims (cell, correct, rating) with the coordinate ``options``.
     model : str or ModelSpec, optional
-        Name or path of a card, or what `load_model` returned. By default ``"individual"``, of more
-        options ``"alternatives_biased"``, of correct answers and errors ``"alternatives"``.
+        Name or path of a card, or what `load_model` returned. By default ``"individual"``; for more
+        options ``"alternatives_biased"``, for correct answers and errors ``"alternatives"``.
     conditions, groups, predictors : str or sequence of str, optional
         Columns of the cells that every parameter depends on. Conditions vary within participants,
         and have an effect in each; groups vary between participants; both are coded so that effects
         sum to 0. Predictors are numbers, and are standardised; one that varies within participants
         has a slope in each. ``"task*difficulty"`` has the interaction too, ``["task",
         "difficulty"]`` not; a product may name a column of another role. Terms are added to the
-        formulas of a card of participants; what the card says of a column stays as it is, and so do
-        its priors.
+        formulas of a card of participants; its own terms of a column, and its priors, are
+        unchanged.
     correlated : str, optional
-        Condition, such as task, of which participants have a value at each level, correlated over
+        Condition, such as task: participants have a value at each level, and these correlate over
         participants.
     formula : str, sequence of str, or mapping of str to str, optional
         Formulas to use instead of those of the card or the design, in Wilkinson's notation with
-        groups in brackets: ``"1 + task + (1 + task | subject)"``. A text alone is the formula of
-        every parameter, as is ``{"all": ...}``; ``{"log_m": ...}`` and ``"log_m=..."`` are of one.
-        Parameters: log_m (or m), dprime, c, log_gap, log_s. The card's own priors for the parameter
-        are excluded with its formula.
+        groups in brackets: ``"1 + task + (1 + task | subject)"``. A single text is the formula of
+        every parameter, as is ``{"all": ...}``; ``{"log_m": ...}`` and ``"log_m=..."`` apply to
+        one. Parameters: log_m (or m), dprime, c, log_gap, log_s. The card's priors for the
+        parameter are dropped with its formula.
     priors : mapping of str to Prior, optional
         Priors to use instead of the card's, by variable of the posterior
         (``"log_m_1|subject_sigma"``).
     method : {"auto", "nuts", "importance"}
-        Chains of the No-U-Turn sampler, of each cell separately where cells share nothing, or
-        importance sampling, which takes milliseconds a cell and needs cells that share nothing: a
-        card without a formula and hyperpriors, with one M a cell and at most 25 values a cell,
-        those of 12 ratings with meta-d′. Observers crossed with items, whose effects are integrated
-        out, are also drawn by importance sampling, all together. ``"auto"`` takes it where it can
-        and neither target_accept nor another sampler is requested; cells whose weights are bad are
-        then sampled by chains.
+        Chains of the No-U-Turn sampler, separately for each cell if cells share no parameters; or
+        importance sampling, which takes milliseconds per cell. The latter needs cells without
+        shared parameters: a card without a formula and hyperpriors, with one M and at most 25
+        values per cell (12 ratings with meta-d′). It also draws observers crossed with items, all
+        together, with the effects of items integrated out. ``"auto"`` uses it if possible, unless
+        target_accept or another sampler is requested; cells with poor weights are then sampled by
+        chains.
     keep_cells : bool, optional
         Whether the posterior has the quantities of every cell (M, d′, criteria, …). If every
-        parameter has a formula they follow from its coefficients and effects, and `predict`
-        computes them for the cells that you name. By default they are excluded where they take more
-        than 2 GB, as those of 20 observers crossed with 2,000 items do; a notice says so.
+        parameter has a formula, they follow from its coefficients and effects, and `predict`
+        computes them for named cells. By default they are omitted, with a notice, if they take more
+        than 2 GB, as for 20 observers crossed with 2,000 items.
     **sample_kwargs
         draws, tune (500; 300 of models of 4,000 free values and more, 1000 where nuts_sampler is
-        given), chains (4), cores (of all work; by default one a chain), random_seed (a whole
-        number), target_accept, progressbar, quiet. Without draws,
-        chains, of all cells together or of each cell separately, draw 1,000 each, and go on to
-        8,000 at most if R̂ is too high or ESS is below 400, as long as draws take no more than 1
-        GiB; 1,000 are kept, evenly spaced. R̂ is too high above 1.01, and for values of cells also
-        above the limit for their number. With 4,000 free values and more, chains stop as soon as
-        draws are enough, after 250 each at the earliest. Of thousands of cells that share nothing,
-        500 or 250 are kept, of all chains 1,000 at least, so that 10,000 cells of 4 ratings take
-        1.4 GB. Without target_accept, it is .8, or .65 of models of 4,000 free values and more, and
-        .95 or .99 where steps diverge. With other options of `pymc.sample`, such as nuts_sampler
+        given), chains (4), cores (of all work; by default one a chain), random_seed (an integer),
+        target_accept, progressbar, quiet. Without draws, each chain draws 1,000, and continues to
+        at most 8,000 while R̂ is too high or ESS is below 400, if draws take at most 1 GiB; 1,000
+        are kept, evenly spaced. R̂ is too high above 1.01, and for values of cells also above the
+        limit for their number. With 4,000 free values and more, chains stop as soon as draws are
+        enough, after 250 each at the earliest. For thousands of cells without shared parameters,
+        500 or 250 are kept (at least 1,000 over all chains), so that 10,000 cells of 4 ratings take
+        1.4 GB. The default of target_accept is .8, or .65 with 4,000 free values and more, and .95
+        or .99 after divergences. With other options of `pymc.sample`, such as nuts_sampler
         (``"nutpie"`` or ``"pymc"``), PyMC samples its own model of the same posterior.
-        ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
-        notices. Importance sampling draws as many as all chains, without tuning. Of observers
-        crossed with items 400 for each chain are kept by default, also if weights are bad.
+        ``progressbar=False`` silences all except warnings; ``quiet=True`` all except the notices.
+        Importance sampling draws as many as all chains, without warm-up. For observers crossed with
+        items, 400 per chain are kept by default, also with poor weights.
 
     Returns
     -------
     DataTree
-        Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
-        log_m, meta_c and criteria (see `keep_cells`), with the cells' coordinates. attrs: spec,
-        versions, seed, method, sampler, density, design, as it was given, and notices, read with
-        `notices`; those of code "design" have the formulas that it made. By importance
-        sampling, sample_stats has ``pareto_k``, ``effective_draws`` and ``by_chains`` of each cell;
-        of a compiled density ``divergences_within``, how many failed in what is each cell's own.
+        Groups as in ArviZ. The posterior has, per cell, dprime, c, meta_d, m_ratio, log_m, meta_c
+        and criteria (see `keep_cells`), with the cells' coordinates. attrs: spec, versions, seed,
+        method, sampler, density, design, as it was given, and notices, read with `notices`; those
+        of code "design" have the formulas that it made. By importance sampling, sample_stats has
+        ``pareto_k``, ``effective_draws`` and ``by_chains`` of each cell; of a compiled density
+        ``divergences_within``, how many failed in what is each cell's own.
 
     Raises
     ------
@@ -167,12 +166,12 @@ def fit(
 
     Notes
     -----
-    Where effects of items are integrated out, attrs have ``elpd_equal`` and ``elpd_loadings``, by
-    item, of models in which observers follow these effects equally, and each by loadings
+    If effects of items are integrated out, attrs have ``elpd_equal`` and ``elpd_loadings``, by
+    item, of models in which observers follow these effects equally, or each with loadings
     (``log_loading_dprime|item``, with a mean of 0; from three observers of an item). They are
     computed at the highest density of each model, by the infinitesimal jackknife. A card with
-    ``loadings = true`` is sampled with loadings where ``elpd_difference`` is above two standard
-    errors, ``elpd_difference_se``; other models say in a notice what the data say.
+    ``loadings = true`` is sampled with loadings if ``elpd_difference`` is above two standard
+    errors, ``elpd_difference_se``; for other models a notice reports the comparison.
 
     nutpie samples a log density that is compiled once for all models, and compiles nothing for a
     fit (``attrs["density"] == "compiled"``). PyMC's model, as `hmetad.build_model` returns it,

@@ -57,17 +57,17 @@ SMALLEST_CURVATURE = 1e-6
 
 @check_inputs(fit=with_posterior)
 def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
-    """Expected log predictive density of what the fit has not seen: trials, or whole groups.
+    """Expected log predictive density of held-out data: trials, or groups.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
     by : str, optional
-        A column of the cells, such as ``"subject"``: each of its groups is excluded as a whole, and
-        predicted from the population, its own effects integrated out. By default a trial is left
-        out at a time, and predicted by a model that knows its participant; or an item with all that
-        observers answered to it, where the fit integrated the effects of items out.
+        A column of the cells, such as ``"subject"``: each of its groups is held out entirely, and
+        predicted from the population, with its effects integrated out. By default single trials are
+        held out, and predicted by a model that includes their participant; or items with all
+        answers, if the fit integrated the effects of items out.
     seed : int, optional
         With `by`: seed of the points at which effects are integrated.
 
@@ -75,19 +75,19 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     -------
     ELPDData
         ArviZ's own, pointwise over trials or groups, so that ``arviz.compare({"a": loo(a), "b":
-        loo(b)})`` compares fits of one count table. It warns where a Pareto k says that the
-        estimate cannot be trusted. ``elpd_i`` carries the notices of a fit that was sampled badly.
+        loo(b)})`` compares fits of one count table. It warns if a Pareto k shows that the estimate
+        is unreliable. ``elpd_i`` has the notices of a poorly sampled fit.
 
     Raises
     ------
     InputError
-        If there is no such column, or the likelihood has priors of its own, as HMeta-d's criteria.
+        If there is no such column, or the likelihood contains priors, as for HMeta-d's criteria.
 
     Notes
     -----
     For a group of counts y, with population parameters φ and effects θ of the group,
     p(y | φ) = ∫ p(y | θ) p(θ | φ) dθ is computed at about 1,000 draws of φ by importance sampling,
-    and Pareto-smoothed importance sampling leaves the group out of these draws. Source: Vehtari,
+    and Pareto-smoothed importance sampling removes the group from these draws. Source: Vehtari,
     Gelman & Gabry (2017); Merkle, Furr & Rabe-Hesketh (2019).
 
     Examples

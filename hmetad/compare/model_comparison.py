@@ -48,7 +48,7 @@ POINTS = np.linspace(-9, 9, 361)
 
 @check_inputs(skip=("results",))
 def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd.DataFrame:
-    """Compare models by their predictions of trials that they have not seen.
+    """Compare models by their predictions of held-out trials.
 
     Parameters
     ----------
@@ -68,14 +68,13 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     Raises
     ------
     InputError
-        If fits come instead of results, there is one model, or trials differ in number.
+        If `results` has fits, there is one model, or numbers of trials differ.
 
     Notes
     -----
     In words: a difference of elpd below 4 is small whatever its standard error; a larger one
-    counts if it is more than 2 standard errors. Results with high Pareto k, and those of fits with
-    divergences, R̂ above 1.01 or a low ESS, are named as unreliable, and so are differences from
-    them.
+    counts if it is more than 2 standard errors. Results with high Pareto k, results of fits with
+    divergences, R̂ above 1.01 or a low ESS, and differences from them, are named as unreliable.
 
     Examples
     --------

@@ -90,7 +90,7 @@ def count_judged(
     ----------
     trials : DataFrame, path or other table
         One row per output and judge, as `count_trials` reads tables. Rows without a verdict are
-        excluded, and a notice says how many.
+        excluded, with a notice.
     by : str, sequence of str or mapping of str to str
         Grouping columns (judge, model, domain): one cell per combination. With a column of items
         among them `pass_rate`, `measures.judge` and `resample` take ``cluster="item"``.

@@ -319,7 +319,7 @@ def bin_confidence(
     Raises
     ------
     InputError
-        If `values` are no finite numbers or all missing; if K, `method`, `edges` or `within` do
+        If `values` are not finite or all missing; if K, `method`, `edges` or `within` do
         not fit.
 
     Warns

@@ -177,7 +177,7 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
           (partial credit), ``{"1": True, "-1": False}`` and ``{"NOT_ATTEMPTED": "abstained"}``,
           which adds the column ``abstained``. A number below 0 or above 1 needs a
           meaning or a threshold; where one below 0 has a meaning, 0 is missing without one. Words
-          that say neither right nor wrong are left missing;
+          that are neither correct nor incorrect are left missing;
         - ``field``, ``pattern``, ``words``, ``scale``: where and how confidence is stated, as in
           `parse_confidence`. Without any of them it is not looked for in text.
 

@@ -57,7 +57,7 @@ def read_trials(path: str | Path, **options: Any) -> pd.DataFrame:
     path : str or Path
         A table, as in `read_table`; or a folder with tables at any depth, or a pattern of names
         (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together, each
-        with all columns: what a file does not have is missing there, and a notice says so.
+        with all columns: columns that a file lacks are missing there, with a notice.
     **options
         Those of all kinds, as in `read_log`, where ``threshold``, ``grades`` and stated confidence
         are about the columns "correct" and "confidence" (which stay as they are without them),

@@ -133,7 +133,7 @@ def common_items(
     Returns
     -------
     DataFrame
-        With all columns, by the names that they had; a notice says how many items are left.
+        With all columns, by the names that they had; a notice reports how many items remain.
 
     Raises
     ------

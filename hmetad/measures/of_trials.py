@@ -94,14 +94,14 @@ def measure_trials(
 ) -> xr.Dataset:
     r"""Measures of confidence as it is, of trials that are correct or incorrect, per cell.
 
-    `measure` takes counts of ratings. If confidence is a number, ratings lose some of what it
-    says, and quantiles over several models lose more of some models than of others.
+    `measure` takes counts of ratings. If confidence is a number, ratings lose some information, and
+    quantiles over several models lose more for some models than for others.
 
     Parameters
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are excluded, and a notice says how many.
+        in a used column are excluded, with a notice.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
@@ -109,35 +109,33 @@ def measure_trials(
     confidence : str, optional
         Column with confidence in any unit, larger is more confident.
     cluster : str or sequence of str, optional
-        Column that names the items, where none is called so, as for `resample_trials`.
+        Column that names the items, if its name does not show this, as for `resample_trials`.
     missing : {"drop", "wrong"}, optional
-        What has no answer: excluded, or wrong. With ``"wrong"`` accuracy and ``trials`` are of all
-        items that another level of `over` has too: a row not scored correct or incorrect, and an
-        item that such a level answered, count as errors, and an answer without confidence as it is
-        graded. All other measures are of the answers that have a confidence.
+        Whether missing answers are excluded, or errors. With ``"wrong"``, accuracy and ``trials``
+        refer to all items that another level of `over` has: rows not scored correct or incorrect,
+        and items that such a level answered, count as errors; an answer without confidence keeps
+        its grade. All other measures use the answers with a confidence.
     over : str, optional
-        Grouping column whose levels are compared, and so should have the same items, within each
-        level of the others; by default the first.
+        Grouping column whose levels are compared, and therefore should have the same items within
+        each level of the others; by default the first.
     bins : int, optional
         Bins of equal mass for the calibration error, as for `calibration`.
     at_coverage : float, optional
-        Proportion of the trials, the most confident, that ``selective_accuracy`` is of; without it
-        there is none.
+        Proportion of the trials, most confident first, for ``selective_accuracy``; without it there
+        is none.
     tolerance : float, optional
-        Share wrong that is tolerated among the trials of ``tolerated_coverage``; without it there
+        Tolerated proportion of errors among the trials of ``tolerated_coverage``; without it there
         is none.
     abstained : str, optional
-        Column that says which trials were abstained from: True or False, 1 or 0, or reasons such as
-        "refused", with no value where the trial was answered. Accuracy and the measures of
-        confidence are then of the answered trials, of those with a confidence if they need one; the
-        table may lack the column ``"confidence"``.
+        Column that marks abstentions: True or False, 1 or 0, or reasons such as "refused", missing
+        for answered trials. Accuracy and the measures of confidence then use the answered trials,
+        if necessary only those with a confidence; the table may lack the column ``"confidence"``.
     forced_correct : str, optional
-        Column with whether the answer to a trial that was abstained from would have been correct,
-        as a forced answer tells.
+        Column that marks whether the forced answer to a trial with an abstention is correct.
     penalty : float, optional
-        What an error costs, at least 0, where a correct one scores 1 and an abstention 0. By
-        default 1 with `abstained`, and no score without it. If only answers that are correct with a
-        probability above t should be given, it is t/(1 − t).
+        Cost of an error, at least 0; a correct answer scores 1 and an abstention 0. By default 1
+        with `abstained`, and no score without it. If only answers with a probability correct above
+        t should be given, it is t/(1 − t).
     ci_prob : float, optional
         Probability of the interval of the area.
 
@@ -152,33 +150,34 @@ def measure_trials(
         ``trials``; those of `at_coverage` and `tolerance` as of `selective_prediction`. If all
         confidence is from 0 to 1, also ``brier`` with its parts ``reliability``, ``resolution``,
         ``uncertainty`` and ``residual`` as of `calibration`, ``ece``, ``ece_debiased``,
-        ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``. NaN where no trial was
-        right, or none wrong.
+        ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``. NaN if no trial is
+        correct, or no trial is an error.
 
         With `abstained` or `penalty`, of all trials: ``coverage`` (the proportion answered),
         ``expected_score`` and ``effective_reliability`` (the score with a penalty of 1). With
         `forced_correct`, of the trials with a graded answer, forced or not: ``forced_accuracy``
-        (that of abstained trials), ``abstain_accuracy`` (share answered correctly or abstained from
-        rightly), ``abstention_dprime`` and ``abstention_c``.
+        (accuracy of abstained trials), ``abstain_accuracy`` (proportion answered correctly, or
+        abstained from if the answer would be incorrect), ``abstention_dprime`` and
+        ``abstention_c``.
 
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if a value of
-        `correct` says neither right nor wrong; if a number in `abstained` is neither 0 nor 1; if
-        confidence is no finite number; if `trials` is a table of ratings.
+        If a column is missing, used twice or has a reserved name; if a value of `correct` is
+        neither correct nor incorrect; if a number in `abstained` is neither 0 nor 1; if confidence
+        is not a finite number; if `trials` is a table of ratings.
 
     Notes
     -----
-    With :math:`R_j` and :math:`W_j` correct and incorrect trials of the j-th smallest confidence,
-    and n and m of them in all,
+    With :math:`R_j` correct trials and :math:`W_j` errors at the j-th smallest confidence, and n
+    and m in total,
 
     .. math:: A = \frac{1}{nm} \sum_j R_j \Bigl(\sum_{i<j} W_i + \frac{W_j}{2}\Bigr)
 
     exactly, ties counted as half, in time O(N log N). Its standard error is DeLong's, and the
-    interval is normal. If that would reach 0 or 1, or the error is 0, as of errors that
-    confidence distinguishes from all correct trials, the interval is Newcombe's (method 5): all θ
-    with :math:`|A - \theta| \le z \sqrt{V(\theta)}`, and :math:`N = (n + m)/2 - 1` in
+    interval is normal. If this would reach 0 or 1, or the error is 0 because confidence separates
+    all errors from correct trials, the interval is Newcombe's (method 5): all θ with :math:`|A -
+    \theta| \le z \sqrt{V(\theta)}`, and :math:`N = (n + m)/2 - 1` in
 
     .. math:: V(\theta) = \frac{\theta (1 - \theta)}{nm} \Bigl(1 + N \frac{1 - \theta}{2 - \theta}
               + N \frac{\theta}{1 + \theta}\Bigr)
@@ -194,15 +193,15 @@ def measure_trials(
     .. math:: 2 |x_b| - E|\mathcal N(x_b, s_b)|, \quad
               s_b^2 = \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}
 
-    which takes away much of what chance adds, and may be below 0.
+    which removes much of the contribution of chance, and may be below 0.
 
     With R right, W wrong and U abstained trials, N in all, and a penalty λ,
 
     .. math:: coverage = \frac{R + W}{N}, \quad score = \frac{R - \lambda W}{N}
 
-    For d′ and c of abstaining a hit is to abstain from what would have been wrong, and a false
-    alarm to abstain from what would have been right, with ½ added to all four numbers. A c above 0
-    means few abstentions. The area under the accuracy–rejection curve is 1 − ``aurc``.
+    For d′ and c of abstaining, a hit is an abstention from an answer that would be incorrect, and a
+    false alarm an abstention from one that would be correct, with ½ added to all four numbers. A c
+    above 0 means few abstentions. The area under the accuracy–rejection curve is 1 − ``aurc``.
 
     Source: DeLong, DeLong &
     Clarke-Pearson (1988); Sun & Xu (2014); Newcombe (2006); Geifman & El-Yaniv (2017); Ferro &
@@ -253,26 +252,26 @@ def resample_trials(
     abstained, forced_correct, penalty
         As for `measure_trials`.
     cluster : str or sequence of str, optional
-        Column with the unit that is drawn instead of a trial, such as the item, which all
-        models answered, or the subject; or several columns that name one together, such as set and
-        item. If sets number their items anew, item alone stands for both, and a notice says so.
-        A unit is drawn for all cells at once, so that cells with the same items stay paired.
+        Column with the unit that is resampled instead of trials, such as the item, which all models
+        answered, or the subject; or several columns that identify a unit, such as set and item. If
+        sets number their items anew, item alone means both, with a notice. A unit is drawn for all
+        cells at once, so cells with the same items stay paired.
     n : int, optional
         Number of draws.
     kind : {"bootstrap", "dirichlet"}, optional
-        Whole trials or units with replacement; or weights of a Dirichlet distribution, whose draws
-        are a posterior (the Bayesian bootstrap).
+        Trials or units with replacement; or weights from a Dirichlet distribution, whose draws are
+        a posterior (the Bayesian bootstrap).
     seed : int, optional
-        Seed; a random one, found in the attrs, where none is given.
+        Seed; by default a random one, recorded in the attrs.
 
     Returns
     -------
     Dataset
         The measures with dims (cell, draw), as `contrast`, `rank` and `decide` take them, and
-        ``trials`` (cell), which pooled contrasts can be weighed by; attrs ``kind``, ``cluster``,
-        ``n`` and ``seed``. Bins of confidence are those of all trials. Draws of ``ece_debiased``
-        and ``reliability_debiased`` are moved so that their mean is the estimate: what takes away
-        the chance of the data leaves that of the draw.
+        ``trials`` (cell), possible weights of pooled contrasts; attrs ``kind``, ``cluster``, ``n``
+        and ``seed``. Bins of confidence are from all trials. Draws of ``ece_debiased`` and
+        ``reliability_debiased`` are shifted so that their mean is the estimate: debiasing removes
+        the chance contribution of the data, but not of the draw.
 
     Raises
     ------

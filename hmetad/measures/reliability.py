@@ -65,7 +65,7 @@ def calibration(
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are excluded, and a notice says how many.
+        in a used column are excluded, with a notice.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
@@ -95,9 +95,9 @@ def calibration(
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if a value of
-        `correct` says neither right nor wrong; if confidence is not between 0 and 1; if `bins` or
-        `method` is none of the above; if `trials` is a table of ratings.
+        If a column is missing, used twice or has a reserved name; if a value of
+        `correct` is neither correct nor incorrect; if confidence is not between 0 and 1; if `bins`
+        or `method` is none of the above; if `trials` is a table of ratings.
 
     Notes
     -----
@@ -276,7 +276,7 @@ def selective_prediction(
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are excluded, and a notice says how many.
+        in a used column are excluded, with a notice.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
@@ -287,7 +287,7 @@ def selective_prediction(
         Proportions of the trials to answer, above 0 and up to 1, rising; by default .05, .10, ...,
         1.
     tolerance : float, optional
-        Share wrong that is tolerated among the trials that are answered.
+        Tolerated proportion of errors among the answered trials.
     ci_prob : float, optional
         Probability with which `tolerance` holds in the trials of ``guaranteed_coverage``.
 
@@ -296,18 +296,18 @@ def selective_prediction(
     Dataset
         Per cell and coverage: ``selective_accuracy`` (probability) and ``confidence_threshold``
         (the least confidence that is answered, in the unit of confidence). Per cell:
-        ``aurc``, the area under the risk–coverage curve (probability, less is better); what it has
-        above that of the best order, ``aurc_excess``; ``augrc``, the area where risk is the
-        proportion of all trials that are answered and incorrect (less is better); ``prr``, the
-        prediction rejection ratio (1 for the best order, 0 at chance); ``accuracy`` and ``trials``.
+        ``aurc``, the area under the risk–coverage curve (probability, less is better);
+        ``aurc_excess``, its excess over the area of the best order; ``augrc``, the area where risk
+        is the proportion of all trials that are answered and incorrect (less is better); ``prr``,
+        the prediction rejection ratio (1 for the best order, 0 at chance); ``accuracy`` and
+        ``trials``.
 
         With `tolerance` also, per cell: ``tolerated_coverage``, the largest proportion of the
-        trials that a least confidence answers with at most this proportion of errors, and that
-        confidence, ``tolerated_threshold``; ``guaranteed_coverage`` and ``guaranteed_threshold``,
-        the same of those that the `coverages` answer, where the upper limit of the proportion of
-        errors is at most the tolerance. Per cell and coverage: ``risk_upper``, this limit, of the
-        trials with at least the threshold. A coverage is 0, and its threshold NaN, if there is
-        none.
+        trials above a threshold with at most this proportion of errors, and the threshold,
+        ``tolerated_threshold``; ``guaranteed_coverage`` and ``guaranteed_threshold``, the same over
+        `coverages`, with the upper limit of the proportion of errors at most the tolerance. Per
+        cell and coverage: ``risk_upper``, this limit, for the trials at or above the threshold. If
+        there is none, the coverage is 0 and its threshold NaN.
 
         Variables have attrs ``long_name``, ``units``, ``source``; the dataset has ``ties`` (the
         rule in words), ``by``, ``columns``, ``labels``, ``rows_dropped`` and ``notices``.
@@ -315,10 +315,10 @@ def selective_prediction(
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if a value of
-        `correct` says neither right nor wrong; if confidence is no finite number; if coverages are
-        not as above; with `tolerance` if an item has several trials in a cell; if `trials` is a
-        table of ratings.
+        If a column is missing, used twice or has a reserved name; if a value of
+        `correct` is neither correct nor incorrect; if confidence is not a finite number; if
+        coverages are not as above; with `tolerance` if an item has several trials in a cell; if
+        `trials` is a table of ratings.
 
     Notes
     -----
@@ -327,7 +327,7 @@ def selective_prediction(
 
     .. math:: a(c) = \frac{R(cN)}{cN}, \quad AURC = 1 - \frac1N \sum_{m=1}^{N} \frac{R(m)}{m}
 
-    R is linear between whole m. Confidence that says nothing has the overall accuracy at each
+    R is linear between integers m. Uninformative confidence has the overall accuracy at each
     coverage, and the proportion of errors e as its AURC in expectation. The area under the
     accuracy–rejection curve is 1 − AURC. With AURC* of the order in which all correct trials come
     first, and W(m) errors among the first m,
@@ -336,14 +336,14 @@ def selective_prediction(
         E\text{-}AURC = AURC - AURC^*, \quad PRR = \frac{e - AURC}{e - AURC^*}, \quad
         AUGRC = \int_0^1 \frac{W(cN)}{N} dc = (1 - e) e (1 - AUROC2) + \frac{e^2}{2}
 
-    PRR is the ratio of Fadeeva et al. (2023), of all rejection rates; that of Malinin & Gales
-    (2021), whose rejected trials count as right, is :math:`2\,AUROC2 - 1`, the ``"trapezoid"``
-    `gamma`. It is NaN where all trials are correct, or all are errors.
+    PRR is the ratio of Fadeeva et al. (2023), over all rejection rates; the ratio of Malinin &
+    Gales (2021), which counts rejected trials as correct, is :math:`2\,AUROC2 - 1`, the
+    ``"trapezoid"`` `gamma`. It is NaN where all trials are correct, or all are errors.
 
     ``risk_upper`` is the one-sided limit of Clopper & Pearson at 1 − (1 − ci_prob)/J for J
-    coverages, so that all of them hold together and one may be chosen afterwards. They hold for
-    trials that are drawn like these, independently: several trials of an item in a cell are
-    refused.
+    coverages, so that all limits hold jointly and you may choose one afterwards. They hold for
+    independent trials from the same distribution: several trials of an item in a cell raise an
+    error.
 
     Source: Geifman & El-Yaniv (2017), also for the limits, which they choose by bisection;
     Geifman, Uziel & El-Yaniv (2019); Traub et al. (2024).

@@ -199,7 +199,7 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     ----------
     trials : DataFrame, path or other table
         One row per trial, of any kind that `count_trials` takes. Rows with a missing value
-        in a used column are excluded, and a notice says how many.
+        in a used column are excluded, with a notice.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     confidence : str, optional
@@ -218,8 +218,8 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if confidence is
-        no finite number.
+        If a column is missing, used twice or has a reserved name; if confidence is
+        not a finite number.
 
     Notes
     -----

@@ -72,31 +72,32 @@ def fit_mle(
     Parameters
     ----------
     counts : DataArray
-        Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept. Of
-        more options with their labels, or dims (cell, correct, rating) with the coordinate
-        ``options``, as `count_correct` makes it: these are fitted as a model is.
+        Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept. Or a
+        table of more options with their labels, or dims (cell, correct, rating) with the coordinate
+        ``options``, as returned by `count_correct`: these are fitted like a model.
     model : str or ModelSpec, optional
-        Name or path of a card, or what `load_model` returned, to be maximised in all its parameters
-        at once. Formulas tie cells together: ``c = "0 + subject"``; they have no groups in
-        brackets. Without one, meta-d′ is fitted given d′ and c, as described here; choices among
-        more options by the card ``"alternatives_biased"``, correct and incorrect ones by
-        ``"alternatives"``, both with M itself as a parameter.
+        Name or path of a card, or what `load_model` returned; all its parameters are maximised
+        jointly. Formulas constrain cells: ``c = "0 + subject"``; they have no random effects.
+        Without a model, meta-d′ is fitted given d′ and c, as described here; tables of more options
+        by the card ``"alternatives_biased"``, of correct answers and errors by ``"alternatives"``,
+        both with M as a parameter.
     conditions, groups, predictors, correlated : optional
-        As in `fit`, of one observer: without a population, effects are those of cells. They need a
-        model, and take ``"individual"`` without one.
+        As in `fit`, for one observer: without a population, effects are effects of cells. They need
+        a model, by default ``"individual"``.
     meta_criterion : {"relative", "absolute"}, optional
         κ = M·c, or κ = c.
     s : float or "estimate", optional
-        σ_S1/σ_S2 of the evidence; 1 where variances are equal. ``"estimate"``: the s of each cell
-        that maximises the likelihood of its ratings, between .22 and 4.5. Ratings carry little
-        information on it: some hundred trials are too few, more so where each response has an M.
+        σ_S1/σ_S2 of the evidence; 1 for equal variances. ``"estimate"``: the s of each cell that
+        maximises the likelihood of its ratings, between .22 and 4.5. Ratings contain little
+        information on it: several hundred trials are too few, especially with an M for each
+        response.
     response_conditional : bool, optional
         An M for each response: meta_d, m_ratio, log_m and meta_c have dim response.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
+        Amount added to the counts, as in `sdt`; here every rating gets an equal part of it.
     starts, seed : int, optional
-        With a model: points from which it is maximised, and the seed of all but the first. By
-        default one, and four for each parameter next to d′, c and the criteria.
+        With a model: number of starting points, and the seed of all except the first. By default
+        one, and four for each parameter next to d′, c and the criteria.
 
     Returns
     -------
@@ -104,29 +105,28 @@ def fit_mle(
         Per cell: ``dprime``, ``c``, ``meta_d``, ``meta_c`` (κ) and ``criteria`` (response,
         criterion), in SD of the S1 evidence; ``m_ratio``, ``log_m`` (NaN where M or d′ ≤ 0);
         ``loglik`` (nat), of ratings given stimulus and response; ``dprime_se``, ``c_se``,
-        ``meta_d_se``, ``m_ratio_se``, ``log_m_se``; ``converged``; ``s`` and ``s_se`` where s is
-        estimated. A criterion that belongs to a
-        rating nobody used lies on its neighbour, or at infinity beyond the last.
+        ``meta_d_se``, ``m_ratio_se``, ``log_m_se``; ``converged``; ``s`` and ``s_se`` if s is
+        estimated. The criterion of an unused rating equals its neighbour, or is infinite beyond the
+        last.
 
         With a model, the quantities of its likelihood with standard errors, and for each ``unit``,
-        which is a cell or the cells that formulas tie together: ``loglik`` (nat), of responses and
-        ratings; ``parameters``, their number; ``trials``; ``aic``, ``aicc``, ``bic``;
-        ``converged``; ``at_edge``, where counts leave a parameter undetermined, and ``edge``, its
-        name. ``of_unit`` has the unit of a cell. If effects of items are integrated out, there are
-        with standard errors, under the names of the posterior, their standard deviations
+        a cell or the cells that share parameters: ``loglik`` (nat), of responses and ratings;
+        ``parameters``, their number; ``trials``; ``aic``, ``aicc``, ``bic``; ``converged``;
+        ``at_edge``, whether counts do not determine a parameter, and ``edge``, its name.
+        ``of_unit`` has the unit of a cell. If effects of items are integrated out, there are with
+        standard errors, under the names of the posterior, their standard deviations
         ``dprime_1|item_sigma`` and ``log_spread_1|item_sigma``, correlation ``1|item_corr``, and
         loadings where observers have them, ``log_loading_dprime|item`` (cell). Attrs then have
         ``elpd_equal``, ``elpd_loadings`` and their difference with its standard error, by item, of
-        models in which observers follow these effects equally, and each by loadings (from three
-        observers of an item). A card with ``loadings = true`` takes loadings where the difference
-        is above two standard errors. Loadings have their prior, Normal(0, .5) of their logarithms.
+        models in which observers follow these effects equally, or each with loadings (from three
+        observers of an item). A card with ``loadings = true`` uses loadings if the difference is
+        above two standard errors. Loadings have their prior, Normal(0, .5) of their logarithms.
 
     Raises
     ------
     InputError
-        If the table has no stimulus or no ratings, or an argument is none of the above; if a model
-        has groups in brackets or priors in its likelihood, or comes with arguments that its card
-        says.
+        If the table has no stimulus or no ratings, or an argument is invalid; if a model has random
+        effects or priors in its likelihood, or an argument contradicts its card.
 
     Notes
     -----
@@ -139,11 +139,10 @@ def fit_mle(
     M = meta-d′/d′. An estimated s is that of the meta-d′ model, not the slope of the zROC, which
     assumes M = 1.
 
-    The likelihood has no maximum where no error is rated above any right response, in each response
-    that was given both correct and incorrect (or none below): it rises as meta-d′ goes to ±∞.
-    Estimates are NaN there, `converged` is False, and a notice ``"meta-d-unbounded"`` says so.
-    Intervals of `resample_interval` exclude tables drawn that are like this, and say how many they
-    are.
+    The likelihood has no maximum if no error is rated above any correct response (or none below),
+    in each response that has both: it increases as meta-d′ goes to ±∞. Estimates are then NaN,
+    `converged` is False, and a notice ``"meta-d-unbounded"`` reports this. Intervals of
+    `resample_interval` exclude such tables, and report their number.
 
     Examples
     --------

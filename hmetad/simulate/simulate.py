@@ -104,10 +104,10 @@ def simulate_counts(
     Raises
     ------
     InputError
-        If a parameter is no finite number, s or a gap is not positive, K < 1, trials are negative
-        or not whole, or their sizes differ; if a coordinate or covariate has the wrong length, or
-        a name that is taken; if the likelihood is unknown, or has other quantities; if a value
-        follows from others, or probabilities do not sum to 1.
+        If a parameter is not a finite number, s or a gap is not positive, K < 1, trials are
+        negative or not whole, or their sizes differ; if a coordinate or covariate has the wrong
+        length, or a name that is taken; if the likelihood is unknown, or has other quantities; if a
+        value follows from others, or probabilities do not sum to 1.
 
     Examples
     --------
