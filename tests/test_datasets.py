@@ -20,6 +20,7 @@ import xarray as xr
 import hmetad
 from hmetad import datasets as public
 from hmetad.base.errors import InputError
+from hmetad.measures import measure_trials
 
 HEADER = "Subj_idx,Stimulus,Response,Confidence,RT_decision,RT_confidence,Difficulty\n"
 FINE = (HEADER + "1,1,1,4,1.0,1.0,1\n1,2,1,2,1.0,1.0,1\n1,2,-10,-10,1.0,1.0,1\n").encode()
@@ -368,14 +369,30 @@ def test_published_results_of_the_battery_follow_from_its_trials(shared):
     printed["task"] = printed["track"].str[1:].astype(int).map(lambda k: TASKS[k - 1])
     printed["model"] = printed["model"].replace(SHORT)
     printed = printed.set_index(["model", "task"]).sort_index()
-    right = trials.groupby(["model", "task"])["correct"].agg(["sum", "size"]).sort_index()
-    assert right.index.equals(printed.index)
-    np.testing.assert_array_equal(right["sum"], printed["n_correct"])
-    np.testing.assert_array_equal(right["size"] - right["sum"], printed["n_incorrect"])
-    kept = trials[trials["correct"]].groupby(["model", "task"])["keep_withdraw"]
-    rates = kept.apply(lambda column: 100 * (column == "KEEP").mean()).sort_index()
-    # Printed to two decimals.
-    np.testing.assert_allclose(rates, printed["kc_rate"][rates.index], atol=0.0051)
+    # A withdrawn answer is an abstention, whose correctness is known.
+    withdrawn = trials["keep_withdraw"] == "WITHDRAW"
+    options = {"by": ["model", "task"], "abstained": "withdrawn", "forced_correct": "forced"}
+    answers = trials.assign(withdrawn=withdrawn, forced=trials["correct"])
+    found = measure_trials(answers, **options).to_dataframe().set_index(["model", "task"])
+    found = found.loc[printed.index]
+    shares = {"kept": found["coverage"], "withdrawn": 1 - found["coverage"]}
+    right = shares["kept"] * found["accuracy"].fillna(0)
+    right_withdrawn = shares["withdrawn"] * found["forced_accuracy"].fillna(0)
+    wrong, wrong_withdrawn = shares["kept"] - right, shares["withdrawn"] - right_withdrawn
+    n_right = found["trials"] * (right + right_withdrawn)
+    np.testing.assert_allclose(n_right, printed["n_correct"], atol=1e-9)
+    np.testing.assert_allclose(found["trials"] - n_right, printed["n_incorrect"], atol=1e-9)
+    rates = 100 * right / (right + right_withdrawn)
+    of_errors = 100 * wrong / (wrong + wrong_withdrawn).where(printed["n_incorrect"] > 0)
+    # Printed to two decimals; of no errors print has a rate of 0, and no difference.
+    np.testing.assert_allclose(rates, printed["kc_rate"], atol=0.0051)
+    np.testing.assert_allclose(of_errors.fillna(0), printed["ki_rate"], atol=0.0051)
+    np.testing.assert_allclose(rates - of_errors, printed["withdraw_delta"], atol=0.0051)
+    leaders = pd.read_csv(folder / "probe_adjusted_leaderboard.csv").replace({"model": SHORT})
+    means = (rates - of_errors).drop("Prospective", level="task").groupby("model").mean()
+    means = means[leaders["model"]]
+    # Printed to one decimal.
+    np.testing.assert_allclose(means, leaders["mean_withdraw_delta"], atol=0.051)
     # Its ratings count KEEP and BET.
     count = 1 + (trials["keep_withdraw"] == "KEEP") + (trials["bet_nobet"] == "BET")
     assert (trials["confidence"] == count).all()

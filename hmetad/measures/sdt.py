@@ -63,7 +63,8 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     correction : {"none", "loglinear", "cell"} or float, optional
         ``"loglinear"`` adds ½ to each of the four response frequencies (Hautus 1995); ``"cell"``
         adds 1/(2K) to each of the 2K frequencies of a stimulus, which is the same at type 1; a
-        number is added to each of the 2K. Recorded in the attrs.
+        number is added to each of the 2K. Nothing is added to a stimulus without trials. Recorded
+        in the attrs.
 
     Returns
     -------
@@ -161,7 +162,10 @@ def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rate
     (9.5, 1.5)
     """
     table = np.asarray(counts, dtype=float)
-    said = table.sum(axis=-1) + added_per_response(correction, table.shape[-1])
+    said = table.sum(axis=-1)
+    # A correction makes no rate of a stimulus without trials.
+    added = added_per_response(correction, table.shape[-1])
+    said = np.where(said.sum(axis=-1, keepdims=True) > 0, said + added, 0.0)
     return Type1Rates(said[..., 1, 1], said[..., 1, 0], said[..., 0, 1], said[..., 0, 0])
 
 
@@ -291,6 +295,13 @@ def estimate(rates: Type1Rates) -> dict[str, Floats]:
         "ln_beta_se": np.sqrt(var_ln_beta),
         "cov_dprime_c": cov,
     }
+
+
+def corrected(counts: Floats, correction: Correction) -> Floats:
+    """Counts (..., 2, 2, K) with what a correction adds; nothing to a stimulus without trials."""
+    ratings = counts.shape[-1]
+    has_trials = counts.sum(axis=(-2, -1), keepdims=True) > 0
+    return counts + np.where(has_trials, added_per_response(correction, ratings) / ratings, 0.0)
 
 
 def added_per_response(correction: Correction, K: int) -> float:

@@ -18,7 +18,7 @@ from hmetad.base.notice import copy_notices
 from hmetad.counts.checks import TYPE1_DIMS, has_more_options
 from hmetad.counts.reversed_scales import with_scale_notices
 from hmetad.counts.tables import high_ratio_notices
-from hmetad.measures.sdt import Correction, added_per_response, at_chance
+from hmetad.measures.sdt import Correction, at_chance, corrected
 from hmetad.mle.card import fit_card, fit_cells
 from hmetad.mle.estimates import (
     clearly_high,
@@ -193,10 +193,9 @@ def fitted_table(
     if s == "estimate" and response_conditional and ratings < 3:
         raise TooFewError("s", "'estimate' for each response with two ratings", "three at least")
     z = zs_of(table, correction)
-    # Every rating gets an equal part of what a correction adds to a response.
-    corrected = table + added_per_response(correction, ratings) / ratings
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
-    fitted = Ratings(corrected, z, meta_criterion, responses)
+    # Every rating gets an equal part of what a correction adds to a response.
+    fitted = Ratings(corrected(table, correction), z, meta_criterion, responses)
     if s == "estimate":
         estimates = with_scale(fitted)
     else:

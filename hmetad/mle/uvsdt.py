@@ -19,7 +19,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.notice import copy_notices, notices_where
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import log_area, log_tail, mills
-from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.measures.sdt import Correction, corrected
 from hmetad.mle.climb import Rule, climb_cells, factorise
 from hmetad.mle.estimates import label_estimates, table_of
 from hmetad.mle.maximum import gather_used, spread_used
@@ -82,8 +82,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     (1.084, 0.854)
     """
     ordered, table = table_of(counts, "uvsdt")
-    ratings = table.shape[-1]
-    table = table + added_per_response(correction, ratings) / ratings
+    table = corrected(table, correction)
     # From surely S1 to surely S2.
     scale = np.concatenate([table[:, :, 0, ::-1], table[:, :, 1]], axis=-1)
     fitted, cut = fit_rocs(scale)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from hmetad import InputError, from_nr, notices, sdt
+from hmetad import InputError, fit_dmc, fit_mle, from_nr, notices, sdt, uvsdt
 from hmetad.measures import z_test
 from hmetad.measures.sdt import type1_rates, z_scores
 
@@ -125,6 +125,17 @@ def test_loglinear_is_hautus_rule_and_a_number_is_added_to_every_cell():
     assert "undefined-dprime" not in codes(estimates)
     estimates = sdt(from_nr([40, 10, 0, 0], [2, 10, 12, 26]), correction=0.002)
     assert estimates["hit_rate"].item() == pytest.approx(38.004 / 50.008, rel=1e-14)
+
+
+@pytest.mark.parametrize("function", [sdt, uvsdt, fit_mle, fit_dmc])
+@pytest.mark.parametrize("correction", ["loglinear", "cell", 0.5])
+def test_no_correction_makes_a_d_prime_of_a_stimulus_without_trials(function, correction):
+    table = from_nr([[9, 7, 2, 1], [10, 5, 3, 2]], [[3, 4, 5, 9], [0, 0, 0, 0]])
+    found = function(table, correction=correction)
+    assert found["dprime"].isnull().values.tolist() == [False, True]
+    code = "roc-undefined" if function is uvsdt else "undefined-dprime"
+    (said,) = [notice for notice in notices(found) if notice.code == code]
+    assert said.cells == (table["cell"].values[1],)
 
 
 @pytest.mark.parametrize("correction", ["none", "loglinear", "cell", 0.002, np.float64(0.25), 1])
