@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hmetad.rows.queries import Rows
 
 answered_rows: Callable[..., Any] = import_on_call("hmetad.counts.abstained", "answered_rows")
-refuse_unused: Callable[..., Any] = import_on_call("hmetad.counts.abstained", "refuse_unused")
+unused_notices: Callable[..., Any] = import_on_call("hmetad.counts.abstained", "unused_notices")
 MORE = "; all of them by -o table.csv or --json"
 # Notices of choices among options that need all trials of a cell.
 OF_WHOLE_CELLS = ("letters-uneven", "mixed-items")
@@ -249,7 +249,7 @@ def requested(options: MeasuresOptions) -> Request:
     trials = scan_trials(
         options, options.by, options.correct, others=others, needs_confidence=needs_confidence
     )
-    refuse_unused(trials.rows.columns, options.abstained, options.penalty)
+    unused_notices(trials.rows.columns, options.abstained, options.penalty)
     options = replace(options, correct=trials.roles.get("correct"))
     are_rated = options.quantiles or options.ratings or options.levels
     has_numbers = options.correct is not None and not are_rated

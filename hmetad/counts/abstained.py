@@ -98,12 +98,17 @@ def abstentions_of(counts: xr.DataArray) -> xr.DataArray | None:
     return found if found is not None and "abstentions" in found.attrs else None
 
 
-def refuse_unused(columns: Iterable[object], abstained: str | None, penalty: float | None) -> None:
-    """Refuse a penalty without abstentions where a column has the name of these."""
-    if penalty is not None and abstained is None and NAME in columns:
+def unused_notices(
+    columns: Iterable[object], abstained: str | None, penalty: float | None
+) -> list[Notice]:
+    """Notice of an unused column that has the name of abstentions; with a penalty it is refused."""
+    if abstained is not None or NAME not in columns:
+        return []
+    if penalty is not None:
         steps = ("Give abstained='abstained', or drop it.", "Give --abstained abstained.")
         got = f"{penalty:g}, and a column 'abstained' that is not used"
         raise ChoiceError("penalty", got, "a penalty with the column of abstentions", *steps)
+    return [notice_of("abstained.unused")]
 
 
 def answered_rows(rows: Rows, abstained: str | None) -> Rows:

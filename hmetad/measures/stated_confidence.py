@@ -21,7 +21,7 @@ from hmetad.base.coverage import Items, coverage_attrs
 from hmetad.base.errors import KindError, NeedError, NumberError, ShapeError
 from hmetad.base.notice import Notice, first_few, notice_of, notice_where, with_notices
 from hmetad.base.notice_registry import limit
-from hmetad.counts.abstained import abstention_notices, reason_levels, reasons_of, refuse_unused
+from hmetad.counts.abstained import abstention_notices, reason_levels, reasons_of, unused_notices
 from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
@@ -371,9 +371,11 @@ def read_trials(graded: GradedTrials) -> tuple[pd.DataFrame, Rows, ItemNames, li
     rows = rows_of(graded.trials, text=text_columns(graded.by))
     rows = named_rows(rows, graded.columns.values(), of_abstention.values(), graded.by)
     rows = rows.spelled(text_columns(graded.cluster))
-    refuse_unused(rows.columns, graded.abstained, graded.penalty)
     by = column_names("by", graded.by)
+    free = [name for name in rows.columns if name not in by]
+    unused = unused_notices(free, graded.abstained, graded.penalty)
     units = units_of(rows, by, graded.cluster)
+    units = units._replace(found=[*units.found, *unused])
     drawn = [("cluster", name) for name in units.drawn if units.drawn == [name] or name not in by]
     roles = graded.columns | of_abstention
     if of_abstention and graded.confidence == USUAL and USUAL not in rows.columns:

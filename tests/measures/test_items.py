@@ -126,7 +126,6 @@ def test_coverage_is_on_the_terminal_in_files_ranks_and_gates(folder):
     run(folder, f"measures skip.csv {MEASURES} -o draws.nc")
     done = run(folder, f'compare draws.nc {COMPARE} --rank --fail-if "whole worse than skipper"', 1)
     assert "unequal-items" in done.stderr
-    assert "skipper has 50 % of the items" in done.stderr.splitlines()[-1]
     assert "overage" in done.stdout
     answer = run(folder, f"compare draws.nc {COMPARE} --rank --json").answer
     assert {row["cell"]: row["coverage"] for row in answer["ranks"]} == {"skipper": 0.5, "whole": 1}
