@@ -1,7 +1,7 @@
 """Intervals from resampling, for any measure of a count table.
 
 Count table and a statistic (count table → Dataset) → Dataset with dim summary.
-Source: Efron (1987) for the BCa interval.
+Source: Davison & Hinkley (1997) for the intervals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability, seed_or_none
@@ -33,7 +32,7 @@ from hmetad.counts.resample import (
 )
 from hmetad.counts.tables import high_ratio_notices
 
-Method = Literal["percentile", "basic", "bca"]
+Method = Literal["percentile", "basic"]
 type Floats = NDArray[np.float64]
 
 # Bias, in SD of the draws, above which there is a notice.
@@ -62,11 +61,10 @@ def resample_interval(
     ----------
     counts, statistic, n, kind, hold, cluster, seed
         As in `resample`; ``kind="permutation"`` gives the range that the null hypothesis allows.
-    method : {"percentile", "basic", "bca"}, optional
+    method : {"percentile", "basic"}, optional
         ``"percentile"``: quantiles of the draws. ``"basic"``: these, reflected at the estimate,
-        which suits measures whose estimate is biased, such as meta-I and RMI. ``"bca"``: quantiles
-        corrected for bias and for an error that changes with the value (bias-corrected and
-        accelerated). The latter two of the bootstrap only, and ``"bca"`` without `hold`.
+        which suits measures whose estimate is biased, such as meta-I and RMI; for the bootstrap
+        only.
     ci_prob : float, optional
         Probability of the interval.
     draws : Dataset, optional
@@ -89,15 +87,6 @@ def resample_interval(
 
     Notes
     -----
-    The BCa limits are the quantiles of the draws at
-
-    .. math::
-        \Phi\Bigl(z_0 + \frac{z_0 + z_\alpha}{1 - a(z_0 + z_\alpha)}\Bigr), \quad
-        z_0 = \Phi^{-1}(P(\theta^* < \hat\theta)), \quad
-        a = \frac{\sum_i l_i^3}{6 (\sum_i l_i^2)^{3/2}}
-
-    where l are the jackknife's influence values: each trial, or each unit, is excluded in turn.
-
     Where all draws are the same, limits are the least and the largest value of the statistic with a
     share :math:`p = 1 - (\alpha/2)^{1/N}` of the trials moved to any one outcome: with a larger
     share, N trials, or units, would have shown it (Clopper & Pearson 1934, whose limit of an
@@ -108,8 +97,8 @@ def resample_interval(
     >>> from hmetad.counts.vectors import from_nr
     >>> from hmetad.measures.sdt import sdt
     >>> table = from_nr([80, 20], [30, 70])
-    >>> resample_interval(table, sdt, method="bca", seed=1)["dprime"].round(2).values
-    array([[1.37, 0.98, 1.75]])
+    >>> resample_interval(table, sdt, method="basic", seed=1)["dprime"].round(2).values
+    array([[1.37, 0.93, 1.72]])
     """
     if draws is not None:
         if not {"kind", "hold", "cluster"} <= {*draws.attrs}:
@@ -117,8 +106,6 @@ def resample_interval(
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise ConflictError("method", f"kind={kind!r}", next_step="Take kind='bootstrap'.")
-    if method == "bca" and hold != "none":
-        raise ConflictError("method", f"hold={hold!r}", next_step="Take method='basic'.")
     how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
     drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
     clusters = clusters_of(counts, cluster) if cluster else None
@@ -128,7 +115,6 @@ def resample_interval(
     has_all = same_cells and {*estimates.data_vars} <= {*drawn.data_vars}
     if draws is not None and not has_all:
         raise SourceError("draws", "other cells or results", "what resample gave for these counts")
-    accelerations = jackknife(source) if method == "bca" else {}
     result = xr.Dataset(coords=estimates.coords, attrs=drawn.attrs)
     beside, same = dict[str, xr.DataArray](), dict[str, xr.DataArray]()
     for name, estimate in estimates.data_vars.items():
@@ -138,8 +124,7 @@ def resample_interval(
         values = drawn[name].transpose(*estimate.dims, "draw").to_numpy()
         # Draws in which a variable is undefined or infinite both count as none.
         values = np.where(np.isfinite(values), values, np.nan)
-        own = accelerations[name].transpose(*estimate.dims).to_numpy() if accelerations else None
-        limits = limits_of(values, estimate.to_numpy(), method, ci_prob, own)
+        limits = limits_of(values, estimate.to_numpy(), method, ci_prob)
         alike = estimate.notnull() & ~has_spread(values) & (kind != "permutation")
         if alike.any():
             unseen = unseen_limits(source, estimate.rename(name), (1 - ci_prob) / 2)
@@ -178,40 +163,22 @@ class Source(NamedTuple):
 # Limits of draws
 
 
-def limits_of(
-    values: Floats, estimate: Floats, method: Method, ci_prob: float, acceleration: Floats | None
-) -> Floats:
+def limits_of(values: Floats, estimate: Floats, method: Method, ci_prob: float) -> Floats:
     """Lower and upper limit of every element from its draws, (..., 2)."""
-    levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    if acceleration is not None:
-        levels = bca_levels(values, estimate, acceleration, levels)
-    limits = quantiles(values, np.broadcast_to(levels, (*estimate.shape, 2)))
+    limits = quantiles(values, np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2]))
     limits = 2 * estimate[..., None] - limits[..., ::-1] if method == "basic" else limits
     return np.where(np.isnan(estimate)[..., None], np.nan, limits)
 
 
-def bca_levels(values: Floats, estimate: Floats, acceleration: Floats, levels: Floats) -> Floats:
-    """Levels of the two quantiles of every element, (..., 2)."""
-    defined = np.isfinite(values)
-    number = np.maximum(defined.sum(axis=-1), 1)
-    below = (values < estimate[..., None]).sum(axis=-1)
-    ties = (values == estimate[..., None]).sum(axis=-1)
-    share = (below + ties / 2) / number
-    z0 = ndtri(np.clip(share, 0.5 / number, 1 - 0.5 / number))[..., None]
-    shifted = z0 + ndtri(levels)
-    return ndtr(z0 + shifted / (1 - acceleration[..., None] * shifted))
-
-
 def quantiles(values: Floats, levels: Floats) -> Floats:
-    """Quantiles of the last axis, at levels of their own for every element, (..., 2)."""
+    """Quantiles of the last axis, (..., levels), without NaN; NaN where nothing is left."""
     ordered = np.sort(values, axis=-1)
     number = np.isfinite(ordered).sum(axis=-1, keepdims=True)
-    place = np.where(np.isnan(levels), 0, levels) * np.maximum(number - 1, 0)
+    place = levels * np.maximum(number - 1, 0)
     low = np.floor(place).astype(np.int64)
     high = np.minimum(low + 1, np.maximum(number - 1, 0))
     lower, upper = (np.take_along_axis(ordered, index, axis=-1) for index in (low, high))
-    between = np.where(low == place, lower, lower + (place - low) * (upper - lower))
-    return np.where((number > 0) & ~np.isnan(levels), between, np.nan)
+    return np.where(low == place, lower, lower + (place - low) * (upper - lower))
 
 
 def is_beside(values: Floats, estimate: xr.DataArray) -> xr.DataArray:
@@ -230,7 +197,7 @@ def biased_draws(beside: Mapping[str, xr.DataArray], code: str = "biased-draws")
     return notice_where(reduce(or_, masks.values()), code, names=", ".join(masks)) if masks else []
 
 
-# What was not drawn: outcomes that may have gone unseen, and tables with one observation less
+# What was not drawn: outcomes that may have gone unseen
 
 
 def unseen_limits(source: Source, estimate: xr.DataArray, tail: float) -> Floats:
@@ -260,52 +227,3 @@ def unseen_limits(source: Source, estimate: xr.DataArray, tail: float) -> Floats
     values = moved.transpose(*estimate.dims, "draw").to_numpy()
     both = np.concatenate([estimate.to_numpy()[..., None], values], axis=-1)
     return np.stack([np.fmin.reduce(both, axis=-1), np.fmax.reduce(both, axis=-1)], axis=-1)
-
-
-def jackknife(source: Source) -> xr.Dataset:
-    """Acceleration of every variable of the statistic."""
-    tables, weights = without_trials(source) if source.clusters is None else without_units(source)
-    left_out = as_dataset(source.statistic(tables))
-    return left_out.map(lambda values: acceleration_of(values, weights), keep_attrs=False)
-
-
-def without_trials(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
-    """Tables with one trial less, along dim draw, and how often each occurs."""
-    dims = table_dims(source.table, "resample_interval")
-    counts = source.table.transpose(..., *dims)
-    outer, inner = counts.dims[: -len(dims)], counts.shape[-len(dims) :]
-    size = int(np.prod(inner))
-    flat = counts.to_numpy().reshape(*counts.shape[: -len(dims)], size)
-    one_less = flat[..., None, :] - np.eye(size, dtype=flat.dtype)
-    # An outcome that never happened has no trial to leave out: its weight is 0.
-    tables = np.where(one_less < 0, flat[..., None, :], one_less)
-    tables = tables.reshape(*flat.shape, *inner)
-    left = xr.DataArray(tables, counts.coords, (*outer, "draw", *dims))
-    return left, xr.DataArray(flat, dims=(*outer, "draw"))
-
-
-def without_units(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
-    """Tables without one of their units, along dim draw; weight 0 where there is none."""
-    assert source.clusters is not None
-    full, parts = source.table.to_numpy(), source.clusters.parts
-    most = max(len(part.counts) for part in parts)
-    tables = np.repeat(full[:, None], most, axis=1).astype(float)
-    weights = np.zeros((len(full), most))
-    for part in parts:
-        units = len(part.counts)
-        tables[part.cells, :units] -= np.moveaxis(part.counts, 0, 1)
-        weights[part.cells, :units] = 1.0
-    dims = ("cell", "draw", *source.table.dims[1:])
-    left = xr.DataArray(tables, dict(source.table.coords), dims)
-    return left, xr.DataArray(weights, dims=("cell", "draw"))
-
-
-def acceleration_of(values: xr.DataArray, weights: xr.DataArray) -> xr.DataArray:
-    """Acceleration from values with one observation left out, each with its weight."""
-    number = weights.sum("draw")
-    kept = values.fillna(0.0)
-    mean = (weights * kept).sum("draw") / number.where(number > 0)
-    influence = (number - 1) * (mean - kept)
-    cubes = (weights * influence**3).sum("draw") / number**3
-    squares = (weights * influence**2).sum("draw") / number**2
-    return (cubes / (6 * squares.where(squares > 0) ** 1.5)).fillna(0.0)

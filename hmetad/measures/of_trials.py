@@ -390,7 +390,7 @@ def resample_trials_interval(
     moved = dict[str, xr.DataArray]()
     for name in names:
         centre = estimates[name].to_numpy()
-        limits = limits_of(drawn[name], centre, "percentile", ci_prob, None)
+        limits = limits_of(drawn[name], centre, "percentile", ci_prob)
         limits[np.isnan(centre)] = np.nan
         limits = np.where(alike[name].to_numpy()[:, None], ends.get(name, limits), limits)
         moved[name] = alike[name] & (limits[:, 0] != limits[:, 1])

@@ -215,7 +215,7 @@ def test_one_response_that_is_not_separated_keeps_m_finite_and_each_has_its_own(
     assert "meta-d-unbounded" in codes(own)
 
 
-@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+@pytest.mark.parametrize("method", ["percentile", "basic"])
 def test_a_maximum_at_infinity_has_no_interval(method):
     counts = SEPARATED["four ratings"]
     found = hmetad.resample_interval(counts, fit_mle, n=100, method=method, seed=1)
