@@ -140,8 +140,10 @@ def opened_statistics(path: Path, taken: Taken) -> tuple[str, pd.DataFrame]:
     """Cells of a file of SPSS or Stata: labels in place of codes, user-missing codes as missing."""
     read, program = ("read_dta", "Stata") if path.suffix.lower() == ".dta" else ("read_sav", "SPSS")
     frame, meta = getattr(import_module("pyreadstat"), read)(path, user_missing=True)
-    for name, ranges in meta.missing_ranges.items():
+    for name in {**meta.missing_ranges, **meta.missing_user_values}:
+        ranges = meta.missing_ranges.get(name, [])
         parts = [frame[name].between(one["lo"], one["hi"]) for one in ranges]
+        parts.append(frame[name].isin(meta.missing_user_values.get(name, [])))
         is_code = pd.concat(parts, axis=1).any(axis=1)
         named = ", ".join(map(text_of, sorted({*frame[name][is_code]})))
         frame[name] = frame[name].mask(is_code)
@@ -234,7 +236,7 @@ def of_psychopy(cells: pd.DataFrame, taken: Taken) -> pd.DataFrame:
         taken[f"rows of practice (loop {named}) excluded: {{n}}"] += int(is_practice.sum())
         taken["rows outside of all loops excluded: {n}"] += int((~is_main & ~is_practice).sum())
         cells = cells[is_main].drop(columns=practice)
-    graded = [name.removesuffix(".corr") for name in columns if name.endswith(".corr")]
+    graded = [x.removesuffix(".corr") for x in columns if x.endswith(".corr") and any(cells[x])]
     if len(graded) > 1:
         taken[f"correct may be {first_few(graded)}: name it, --columns correct=NAME.corr"] += 1
     if len(graded) != 1:
@@ -259,7 +261,8 @@ def of_gorilla(cells: pd.DataFrame, taken: Taken) -> pd.DataFrame:
     """Rows of decisions, each with the ratings on the other screens of its trial."""
     is_end = cells.iloc[:, 0] == "END OF FILE"
     taken["rows END OF FILE excluded: {n}"] += int(is_end.sum())
-    cells = cells[~is_end].drop(columns=[x for x in cells if not any(cells[x])])
+    unused = [x for x in cells if x == "Confidence" and not any(cells[x])]
+    cells = cells[~is_end].drop(columns=unused)
     new = {old: old.lower() for old in ("Response", "Correct") if old.lower() not in cells}
     return joined(cells.rename(columns=new), cells[PERSON] + "|" + cells[TRIAL], ZONES, taken)
 

@@ -352,6 +352,16 @@ SOURCES = {
     "t.csv.gz": ("table", gzip.compress(TABLE, mtime=0)),
     "t.csv.zst": ("table", zstd(TABLE)),
     "t.parquet": ("table", bytes_of(lambda file, table: pq.write_table(table, file), LISTS)),
+    "pp.csv": (
+        "table",
+        b"corrAns,k.keys,k.corr,s.response,practice.thisN,trials.thisN\n"
+        b"x,x,1,2,0,\nx,x,1,2,,0\ny,x,0,1,,1\n",
+    ),
+    "js.json": (
+        "table",
+        b'[{"correct": true, "response": 1, "key": 1, "trial_type": "x", '
+        b'"trial_index": 0, "time_elapsed": 3}]',
+    ),
     "people.mat": ("matlab", matlab_file(PEOPLE)),
     "trials.mat": ("matlab", matlab_file(DATA)),
 }

@@ -99,6 +99,17 @@ def test_psychopys_practice_loop_is_excluded_and_its_columns_become_those_of_tri
     assert int(count_correct(path).sum()) == 3
 
 
+def test_a_component_of_the_practice_alone_does_not_count(tmp_path):
+    path = tmp_path / "pp.csv"
+    rows = ["corrAns,a.keys,a.corr,b.keys,b.corr,s.response,practice_loop.thisN,main.thisN",
+            "x,x,1,,,,0,", "x,,,x,1,3,,0", "y,,,x,0,1,,1", "y,,,y,1,2,,2"]  # fmt: skip
+    path.write_text("\n".join(rows))
+    assert int(count_trials(path).sum()) == 3
+    path.write_text("\n".join([rows[0], "x,x,1,x,1,3,,0", "y,x,0,y,1,2,,1"]))
+    (notice,) = hmetad.logs.frame_notices(read_trials(path))
+    assert "correct may be a; b: name it, --columns correct=NAME.corr" in notice.message
+
+
 def test_columns_of_psychopy_that_already_have_the_names_of_trials_stay(tmp_path):
     path = tmp_path / "pp.csv"
     own = "stimulus,response,confidence,trials.thisN,key_resp.corr,key_resp.keys,slider.response\n"
@@ -204,7 +215,9 @@ def test_labels_and_user_missing_codes_of_spss_and_stata(tmp_path, suffix):
     sides = {1: "left", 2: "right"}
     labels = {"stim": sides, "resp": sides, "ok": {0: "no", 1: "yes"}, "conf": {1: "un", 4: "sure"}}
     if suffix == ".dta":
-        pyreadstat.write_dta(frame, path, variable_value_labels=labels)
+        lost = {"missing_user_values": {"extra": ["a"]}}
+        frame["extra"] = [1.0, 2.0, 3.0, "a"]
+        pyreadstat.write_dta(frame, path, variable_value_labels=labels, **lost)
     else:
         ranges = {"conf": [{"lo": 98, "hi": 99}]}
         pyreadstat.write_sav(
@@ -217,6 +230,8 @@ def test_labels_and_user_missing_codes_of_spss_and_stata(tmp_path, suffix):
     trials = read_trials(path)
     assert trials["stim"].tolist() == ["left", "right", "right", "left"]
     assert trials["ok"].tolist() == [1, 1, 0, 1]
+    if suffix == ".dta":
+        assert trials["extra"].fillna(0).tolist() == [1, 2, 3, 0]
     last = 99 if suffix == ".dta" else 0
     assert trials["conf"].fillna(0).tolist() == [1, 2, 4, last]
     codes = [99] if suffix == ".dta" else []
