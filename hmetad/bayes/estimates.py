@@ -57,39 +57,39 @@ def fit_estimates(
     chains: int = 4,
     seed: int | None = None,
 ) -> xr.DataTree:
-    r"""Posterior of a hierarchical normal model of estimates that have errors.
+    r"""Posterior of a hierarchical normal model of estimates with standard errors.
 
-    For measures without a likelihood of their own, such as AUROC2, gamma or Brier scores of models
-    in sets of items, or of participants in conditions; and for meta-analysis.
+    For measures without a likelihood, such as AUROC2, gamma or Brier scores of models in
+    benchmarks, or of participants in conditions; and for meta-analysis.
 
     Parameters
     ----------
     estimates : DataFrame, Dataset, DataArray or DataTree
         A table with a row for each estimate, a Dataset with dim cell, or draws: of
         `measures.resample_trials` or `resample`, of a fit, or of any quantity, with dims cell and
-        draw. Of draws their mean and their whole covariance are taken, so that what cells share,
-        such as items, is kept; draws of a posterior contain its prior.
+        draw. For draws, their mean and their full covariance are used, which preserves dependence
+        between cells, such as shared items; draws of a posterior include its prior.
     formula : str
         The quantity, and its formula in Wilkinson's notation: ``"auroc2 ~ 0 + model + (1 | set)
-        + (1 | model:set)"``. Without effects for each estimate, such as the last, all of their
-        differences that the rest does not explain are taken for errors.
+        + (1 | model:set)"``. Without an effect of each estimate, such as the last term, the model
+        attributes all unexplained differences to errors.
     se : str, optional
         Column or variable with the standard errors; of a Dataset by default "auroc2_se" for
         "auroc2". None with draws.
     link : {"identity", "log", "logit", "fisher_z"}
         Scale of the normal distributions; "logit" for estimates between 0 and 1, "fisher_z" between
         -1 and 1. Draws are transformed one by one, standard errors by the delta method. Draws at an
-        end of that range are moved in by half a unit, 1/(2n) of the range for n trials (without
-        trials by half the distance of the nearest draw); estimates where trials are known.
+        end of this range are moved inward by half a unit, 1/(2n) of the range for n trials (without
+        trials, by half the distance to the nearest draw); estimates only if trials are known.
     priors : mapping of str to Prior, optional
         By variable. Coefficients take a Normal prior; group SDs HalfNormal, Exponential, Gamma,
-        LogNormal, UniformTimesHalfNormal, or StudentT with mu=0, of which the positive half counts
-        (nu=1 is half-Cauchy); correlations LKJ.
+        LogNormal, UniformTimesHalfNormal, or the positive half of StudentT with mu=0 (nu=1 is
+        half-Cauchy); correlations LKJ.
     draws, chains : int, optional
-        Draws of each chain that are kept, and chains of nutpie. With 400 draws and more, chains go
-        on to 8,000 draws each at most if R̂ is above 1.01 or ESS is below 400.
+        Draws kept per chain, and chains of nutpie. With 400 draws or more, chains continue to at
+        most 8,000 draws while R̂ is above 1.01 or ESS is below 400.
     seed : int, optional
-        Seed; a random one, found in the attrs, where none is given.
+        Seed; by default a random one, recorded in the attrs.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def fit_estimates(
         those of any fit, and p_fit, the probability of a worse fit. `contrast`, `decide`, `rank`,
         `predict`, `save_fit`, `load_fit` and `bayes.predict_estimates` take it. attrs: formula,
         link, spec with the priors, seed, versions and notices: those of chains;
-        ``"undefined-draws"`` of cells of which up to 5 % of the draws are undefined, which are left
-        out of that cell alone; ``"estimates-left-out"`` of cells of which more are, or without an
-        error; ``"estimates-at-edge"``; ``"estimates-misfit"`` where p_fit is below .01.
+        ``"undefined-draws"`` for cells with up to 5 % undefined draws, which are excluded from that
+        cell only; ``"estimates-left-out"`` for cells with more, or without a standard error;
+        ``"estimates-at-edge"``; ``"estimates-misfit"`` if p_fit is below .01.
 
     Raises
     ------

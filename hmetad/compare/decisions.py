@@ -22,21 +22,21 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True)
 class Decisions:
-    """Verdicts on a set of quantities, with the settings and results that they are based on.
+    """Verdicts on a set of quantities, with their settings and results.
 
-    Tables, text and figures render this one object, so that they cannot disagree. It shows itself
-    as a short table; `table` has everything, and `hmetad.notices` reads the notices.
+    Tables, text and figures render this one object, so they cannot disagree. Its display is a short
+    table; `table` has all columns, and `hmetad.notices` returns the notices.
 
     Parameters
     ----------
     results : Dataset
-        One dim (pair or cell), with its labels, and a variable for each column of `table` that is
-        a number or an answer; the attr long_name says what it is. statistical is False where
-        withheld. verdict is "different" (interval entirely outside the ROPE), "negligible"
-        (entirely inside), "inconclusive", or "unreliable" (withheld: see `decide`); full_verdict
-        the same words by the proportion of the posterior in the ROPE, below .025 and above .975.
+        One dim (pair or cell), with its labels, and a variable for each column of `table` that is a
+        number or an answer; the attr long_name describes it. statistical is False if withheld.
+        verdict is "different" (interval entirely outside the ROPE), "negligible" (entirely inside),
+        "inconclusive", or "unreliable" (withheld: see `decide`); full_verdict the same words by the
+        proportion of the posterior in the ROPE, below .025 and above .975.
     quantity : str
-        What is judged, such as "log_m".
+        The quantity of the verdicts, such as "log_m".
     rope : tuple of float
         Region of practical equivalence, on the scale of the quantity.
     null : float

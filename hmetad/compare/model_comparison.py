@@ -141,15 +141,14 @@ def in_words(row: pd.Series, doubts: Sequence[str]) -> str:
 def model_frequencies(
     evidence: pd.DataFrame | xr.DataArray, *, prior: float = 1.0, ci_prob: float = 0.95
 ) -> xr.Dataset:
-    r"""Estimate how frequent each model is in the population, from each person's evidence for it.
+    r"""Estimate how frequent each model is in the population, from each participant's evidence.
 
     Parameters
     ----------
     evidence : DataFrame or DataArray
         Log evidence of models (nat), the larger the better: a row per participant and a column per
-        model, or two dims of which one is ``model``. In its place, an approximation of it: −BIC/2,
-        −AIC/2, or the elpd of leaving one participant out. Differences within a participant count;
-        a number added to all models of a participant changes nothing.
+        model, or two dims of which one is ``model``. Or an approximation: −BIC/2, −AIC/2, or the
+        elpd of each held-out participant. Only differences within a participant matter.
     prior : float, optional
         Concentration of the Dirichlet prior of the frequencies, the same for each model, from 0.5
         to a million. 1: all frequencies are equally likely.
@@ -163,14 +162,14 @@ def model_frequencies(
         ``frequency_upper``; ``exceedance``, the probability that it is the most frequent of all;
         ``protected_exceedance``, the same if frequencies may also be equal; ``alpha``, the
         concentration of the posterior. ``omnibus_risk``: probability that all models are equally
-        frequent. ``attribution`` (participant, model): probability that the person's data came from
-        the model. ``converged``.
+        frequent. ``attribution`` (participant, model): probability that the model generated the
+        participant's data. ``converged``.
 
     Raises
     ------
     InputError
         If there are fewer than two participants or two models, names occur twice, evidence is
-        missing, infinite or no number, or `prior` is out of range.
+        missing, infinite or not a number, or `prior` is out of range.
 
     Notes
     -----
@@ -194,13 +193,13 @@ def model_frequencies(
 
     are the Bayes omnibus risk and the protected exceedance probability. :math:`F_0` is exact, and
     :math:`F_1` is at most the log evidence: the risk is never too small. If the data say nothing
-    it is above 0.5, the exact value. The approximation takes r and z for independent. Intervals and
-    exceedance probabilities are therefore too certain where evidence is weak: in simulated groups
-    of 20 participants and two models, 95 % intervals held the true value in 95 % of the groups
-    where a person's log evidence favoured the true model by 8 on average, in 84 % where by 2, and
-    in 68 % where by 0.5; the protected exceedance probability was within 0.05 of the exact one in
-    all of them. A prior below 1 makes the approximation worse. Source: Stephan et al. (2009);
-    Rigoux et al. (2014).
+    it is above 0.5, the exact value. The approximation assumes that r and z are independent.
+    Intervals and exceedance probabilities are therefore overconfident if evidence is weak. In
+    simulated groups of 20 participants and two models, 95 % intervals covered the true value in 95
+    % of the groups if a participant's log evidence favoured the true model by 8 on average, in 84 %
+    if by 2, and in 68 % if by 0.5; the protected exceedance probability was within 0.05 of the
+    exact one in all of them. A prior below 1 makes the approximation worse. Source: Stephan et al.
+    (2009); Rigoux et al. (2014).
 
     Examples
     --------

@@ -176,7 +176,7 @@ def decide_normal(
     comparisons: int = 1,
     labels: Sequence[str] | None = None,
 ) -> Decisions:
-    """Judge quantities by their estimates and standard errors.
+    """Decide about quantities by their estimates and standard errors.
 
     Parameters
     ----------
@@ -184,23 +184,23 @@ def decide_normal(
         Estimates and their standard errors, or one error for all. An estimate that is a DataArray
         keeps its dim, coordinates and notices.
     rope, null, ci_prob, comparisons
-        As in `decide`. The p-value is that of the two-sided z-test, multiplied by the number
-        of comparisons (at most 1); the interval is widened to match.
+        As in `decide`. The p-value of the two-sided z-test is multiplied by the number of
+        comparisons (at most 1); the interval is widened accordingly.
     labels : sequence of str, optional
-        Names of the quantities, where `estimate` has none.
+        Names of the quantities, if `estimate` has none.
 
     Returns
     -------
     Decisions
-        With p_value instead of the Monte Carlo errors. The coordinate withheld says why there is
-        no verdict: codes of the errors that the estimates carry for their cells, as in `decide`, or
-        ``"undefined"``. Estimates for cells of a model with grouping factors are not independent:
-        notice ``"shrunken-estimates"`` (Boehm et al. 2018).
+        With p_value instead of the Monte Carlo errors. The coordinate withheld has the reasons for
+        a missing verdict: codes of the errors of the cells, as in `decide`, or ``"undefined"``.
+        Estimates for cells of a model with grouping factors are not independent: notice
+        ``"shrunken-estimates"`` (Boehm et al. 2018).
 
     Raises
     ------
     InputError
-        If an argument is out of range, or errors or labels are not those of the estimates.
+        If an argument is out of range, or numbers of errors or labels differ from the estimates.
 
     Examples
     --------

@@ -62,35 +62,35 @@ def resample_interval(
     counts, statistic, n, kind, hold, cluster, seed
         As in `resample`; ``kind="permutation"`` gives the range that the null hypothesis allows.
     method : {"percentile", "basic"}, optional
-        ``"percentile"``: quantiles of the draws. ``"basic"``: these, reflected at the estimate,
+        ``"percentile"``: quantiles of the draws. ``"basic"``: these, reflected about the estimate,
         which suits measures whose estimate is biased, such as meta-I and RMI; for the bootstrap
         only.
     ci_prob : float, optional
         Probability of the interval.
     draws : Dataset, optional
-        What `resample` gave for these counts and this statistic, where they are at hand: n, kind,
-        hold, cluster and seed are then those of the draws.
+        Result of `resample` for these counts and this statistic; n, kind, hold, cluster and seed
+        are then taken from the draws.
 
     Returns
     -------
     Dataset
         The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
-        ``"upper"``; counts and flags are without, as the statistic gives them. Draws in which a
-        variable is undefined are excluded, with a notice; where the estimate is undefined, so is
-        its interval. If all draws are the same, as of an accuracy of 1, a notice ``"no-spread"``
-        says so, and the interval is that of outcomes that were not seen.
+        ``"upper"``; counts and flags do not have this dim. Draws in which a variable is undefined
+        are excluded, with a notice; if the estimate is undefined, so is its interval. If all draws
+        are identical, as for an accuracy of 1, there is a notice ``"no-spread"``, and the interval
+        allows for unobserved outcomes.
 
     Raises
     ------
     InputError
-        As `resample`; or if `ci_prob` or `method` is none of the above, or draws are of others.
+        As `resample`; or if `ci_prob` or `method` is invalid, or draws are from other counts.
 
     Notes
     -----
-    Where all draws are the same, limits are the least and the largest value of the statistic with a
-    share :math:`p = 1 - (\alpha/2)^{1/N}` of the trials moved to any one outcome: with a larger
-    share, N trials, or units, would have shown it (Clopper & Pearson 1934, whose limit of an
-    accuracy of 1 it is).
+    If all draws are identical, limits are the smallest and the largest value of the statistic with
+    a proportion :math:`p = 1 - (\alpha/2)^{1/N}` of the trials moved to any one outcome: N trials,
+    or units, would have shown a larger proportion (for an accuracy of 1 this is the limit of
+    Clopper & Pearson 1934).
 
     Examples
     --------

@@ -306,9 +306,9 @@ def bin_confidence(
     edges : sequence of float, shape (K - 1,), optional
         Interior cuts, strictly rising, for ``method="edges"``. A value equal to a cut goes up.
     within : sequence, shape (trials,), optional
-        Group of each trial (such as the model); each group is binned by itself. Fixed edges are
-        the same in every group. Not for models of participants who differ: they take the equal
-        proportions of ratings for participants who are alike.
+        Group of each trial (such as the model); each group is binned separately. Fixed edges are
+        the same in every group. Do not use this for hierarchical models of participants: these
+        interpret equal proportions of ratings as equal participants.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def bin_confidence(
     UserWarning
         If a value looks like a code for a missing answer, such as 999 next to 1 to 4. If ties, or
         fewer values than ratings, leave a group with fewer than K quantiles, or make quantiles far
-        from equal (one has over 1.5 times its share, or less than half).
+        from equal (one has over 1.5 times the expected number of trials, or less than half).
 
     Notes
     -----

@@ -70,16 +70,16 @@ def resample(
     cluster: str | Sequence[str] | None = None,
     seed: int | None = None,
 ) -> xr.Dataset:
-    r"""Values of a statistic over tables drawn from the counts.
+    r"""Values of a statistic over resampled count tables.
 
     Parameters
     ----------
     counts : DataArray
         Count table (cell, stimulus, response, rating), or type-2 table (cell, correct, rating). A
-        Dask-backed one gives a Dask-backed result, computed where its scheduler says.
+        Dask-backed table gives a Dask-backed result, computed by its scheduler.
     statistic : callable
-        Count table → Dataset or named DataArray. It is given tables with dims (cell, draw, ...)
-        and keeps both: `fit_mle`, `sdt`, `auroc2`, ``lambda t: fit_mle(t, correction="cell")``.
+        Count table → Dataset or named DataArray. It receives tables with dims (cell, draw, ...) and
+        keeps both: `fit_mle`, `sdt`, `auroc2`, ``lambda t: fit_mle(t, correction="cell")``.
     n : int, optional
         Number of draws.
     kind : {"bootstrap", "dirichlet", "permutation"}, optional
@@ -89,16 +89,16 @@ def resample(
         ratings are permuted among the trials of each response (of all trials, in a type-2
         table), whichever the stimulus: the null hypothesis that confidence has no information.
     hold : {"none", "stimulus"}, optional
-        ``"stimulus"`` keeps the number of trials of each stimulus; ``"none"`` draws it too.
+        ``"stimulus"`` keeps the number of trials of each stimulus; ``"none"`` resamples it too.
     cluster : str or sequence of str, optional
-        Name of the coordinate whose levels are drawn, whole, instead of trials: ``"item"`` or
-        ``"subject"``; or of several that name a unit together, such as set and item. Counts of the
-        units drawn are added, so that the result has one cell for each combination of the other
-        grouping columns. Units that several cells share are drawn for all of them at once, which
-        keeps paired data paired: a participant in several levels of a column is one, and a notice
-        ``"same-people"`` says how many these are.
+        Coordinate whose levels are resampled as clusters instead of trials: ``"item"`` or
+        ``"subject"``; or several that identify a unit, such as set and item. Counts of the units
+        drawn are added, so that the result has one cell for each combination of the other grouping
+        columns. Units that several cells share are drawn for all of them at once, which keeps
+        paired data paired: a participant in several levels of a column is one unit, and a notice
+        ``"same-people"`` reports their number.
     seed : int, optional
-        Seed; a random one, found in the attrs, where none is given.
+        Seed; by default a random one, recorded in the attrs.
 
     Returns
     -------
@@ -109,19 +109,19 @@ def resample(
     Raises
     ------
     InputError
-        If `counts` is no count table, has further dims, no cells, or negative or missing counts;
-        if trials are to be drawn from counts that are not whole; if the statistic drops cell or
-        draw; if an argument is none of the above.
+        If `counts` is not a count table, has further dims, no cells, or negative or missing counts;
+        if trials are resampled from non-integer counts; if the statistic drops cell or draw; if an
+        argument is invalid.
 
     Notes
     -----
-    Of a cell with N trials of outcomes j, bootstrap and Dirichlet draws are
+    For a cell with N trials of outcomes j, bootstrap and Dirichlet draws are
 
     .. math:: n^* \sim \mathrm{Multinomial}(N, n/N), \quad n^* \sim N\,\mathrm{Dirichlet}(n)
 
-    Where a statistic is undefined in a draw it is NaN there; the notice ``"undefined-draws"`` has
-    the proportion of such draws. A variable whose draws are all the same says so by
-    ``"no-spread"``, which withholds verdicts on it.
+    If a statistic is undefined in a draw it is NaN there; the notice ``"undefined-draws"`` reports
+    the proportion of such draws. If all draws of a variable are identical, the notice
+    ``"no-spread"`` withholds verdicts on it.
 
     Examples
     --------

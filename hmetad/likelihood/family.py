@@ -260,12 +260,12 @@ class Family:
     Parameters
     ----------
     name, title : str
-        Name in cards, and what it is, in one sentence.
+        Name in cards, and a description in one sentence.
     parameters : tuple of Parameter
         In the order in which they are drawn.
     quantities : tuple of Quantity
-        In the order in which they can be computed. The same name may come twice, with other
-        needs: the first whose needs are there is computed.
+        In the order in which they can be computed. The same name may occur twice with different
+        needs: the first whose needs exist is computed.
     arguments : tuple of str
         Parameters and quantities that the probabilities depend on.
     log_probabilities : callable
@@ -273,36 +273,35 @@ class Family:
         outcomes, in the axes of the layout: log P(response, rating | stimulus). Arrays have leading
         dims in common, then the dims of the argument.
     parameter_of_interest : str
-        The parameter that the model is used to learn of. A formula that is given as a text alone
-        is its formula, and `sensitivity` widens and narrows its priors.
+        The parameter that the model is for; `sensitivity` widens and narrows its priors.
     symbol : str
-        What `sensitivity` and the fit check of a report call it: ``"M"``.
+        Its name in `sensitivity` and in the check of a report: ``"M"``.
     plotted : str
-        The quantity in the forest of a report, and whose effective sample sizes are told.
+        The quantity in the forest plot of a report, with its effective sample sizes.
     compared : str
-        The quantity that ``hmetad compare`` takes unless another is named.
+        The default quantity of ``hmetad compare``.
     tabulated : tuple of str
         Quantities in the tables of estimates of a report and of ``hmetad fit``.
     method : str, optional
         How counts are modelled, after "Counts were modelled by ...:" in the method section of a
-        report. ``{meta_criterion}`` stands for what was chosen; other braces stay.
+        report. ``{meta_criterion}`` is replaced by the choice; other braces stay.
     limits : str, optional
-        What the estimates do not say, a paragraph of the method section.
+        What the estimates do not show, a paragraph of the method section.
     reference : tuple of float and str, optional
-        A value of `plotted` that is drawn as a line, and what it means.
+        A value of `plotted` that is drawn as a line, and its meaning.
     from_counts : tuple of str, optional
-        Quantities that are set to their values from the counts, and so are neither parameters nor
-        computed: ``dprime``, ``c``, ``options``.
+        Quantities that are set from the counts, and so are neither parameters nor computed:
+        ``dprime``, ``c``, ``options``.
     choices : tuple of Choice, optional
-        What a card can choose.
+        Choices of a card.
     chosen : mapping of str to str, optional
-        What this record has chosen, by name of the choice.
+        Choices of this record, by name.
     choose : callable, optional
         Choices by name → Family. Needed where there are choices.
     alternatives : mapping of str to mapping, optional
-        Choices worth comparing with the ones made, by what to call them.
+        Choices to compare with the ones made, by name.
     layout : OutcomeLayout, optional
-        Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
+        Axes of the outcomes: by default two stimuli, two responses and ratings.
     kernel_module : str, optional
         Module with functions compiled by Numba: ``log_likelihood(counts, at, is_sloped)``, of
         counts (cells, …) and the arguments side by side (cells, columns), returns the
@@ -314,7 +313,7 @@ class Family:
         `fit_mle` take; derivatives by the parameters follow from `quantities`. With one, fits
         compile nothing.
     compiled_arguments : tuple of str and float, optional
-        Quantities, or numbers, that it takes side by side; `arguments` unless given.
+        Quantities, or numbers, that it takes as columns; by default `arguments`.
     is_costly : bool, optional
         Whether a gradient takes so long that searches step by the expected information of
         `kernel_module`.

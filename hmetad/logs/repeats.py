@@ -75,62 +75,61 @@ def agreement(
     item : str, optional
         Column that names the item.
     by : str or sequence of str, optional
-        Grouping columns: answers are compared within them. They say, with the item, whose answers
-        to which question these are. By default those of "task", "model", "prompt", "filter" and
-        "perturbation" that are there; other columns that differ among the answers to an item are
-        then refused (see Notes).
+        Grouping columns: answers are compared within them. With the item, they identify the
+        observer and the question. By default those of "task", "model", "prompt", "filter" and
+        "perturbation" that exist; other columns that differ among the answers to an item then raise
+        an error (see Notes).
     correct : str, optional
-        Column that says whether an answer is correct; of lists, whether the first of them is, or,
-        where a filter voted, the one in column "chosen". If that column is there and missing,
-        the answers of a list were graded together, and none has a grade.
+        Column of correctness of the answer; for lists, of the first answer or, if a filter voted,
+        of the answer in column "chosen". If that column exists and is missing, the answers of a
+        list were graded together, and none has a separate grade.
     of : {"modal", "graded"}, optional
-        Which answer is judged: the one given most often, of several the one that came first; or
-        the one with a grade, which is the first one, or where a filter voted the one that won.
+        Which answer is evaluated: the most frequent one (of several the first given); or the graded
+        one, which is the first or, if a filter voted, the winning one.
 
     Returns
     -------
     DataFrame
         One row per item: the columns of `by`, ``item``, ``answer``, ``correct`` (of that answer),
         ``confidence`` (proportion of the answers that agree with it), ``samples`` (number of
-        answers that the proportion is out of) and ``confidence_se``; and ``target``, if there is
-        one, and the other columns that are the same in all answers to an item. Attrs, JSON-able:
-        ``agreement`` (`of`), ``rejected`` (values left missing, per reason), ``notices``, and
-        ``files`` of the trials.
+        answers compared) and ``confidence_se``; and ``target``, if there is one, and the other
+        columns that are the same in all answers to an item. Attrs, JSON-able: ``agreement`` (`of`),
+        ``rejected`` (values left missing, per reason), ``notices``, and ``files`` of the trials.
 
     Raises
     ------
     InputError
-        If a column is missing, a group has a column of the result's name, no item has two
-        answers, or, without `by`, answers to an item may be answers to different questions.
+        If a column is missing, a grouping column has the name of a result, no item has two answers,
+        or, without `by`, answers to an item may be answers to different questions.
 
     Notes
     -----
-    Of n answers k agree with the one that is judged:
+    Of n answers, k agree with the evaluated one:
 
     .. math:: \hat p = k / n, \qquad
         \mathrm{se} = \sqrt{\frac{\tilde p (1 - \tilde p)}{n + 3}}, \quad
         \tilde p = \frac{k + 1}{n + 2}
 
-    the standard deviation of the posterior under a uniform prior, which is not 0 where all agree.
-    The modal answer is chosen because it is frequent, so its share is too high on average, by at
-    most about one standard error, and never less than 1/n. The first answer is chosen before the
-    others are seen: k and n are those of the other answers, and the proportion is unbiased. A
-    filter of lm-eval voted if its name says so ("maj@8", "vote"), or if it chose an answer that
-    several responses have and the first has not; what won is chosen as the modal answer is.
+    the standard deviation of the posterior under a uniform prior, which is not 0 if all agree. The
+    modal answer is chosen because it is frequent, so its proportion is too high on average, by at
+    most about one standard error, and at least 1/n. The first answer is chosen independently of the
+    others: k and n count the other answers, and the proportion is unbiased. A filter of lm-eval
+    voted if its name says so ("maj@8", "vote"), or if it chose an answer that several responses
+    have and the first has not; the winning answer is treated like the modal answer.
 
-    Two answers are the same if they differ in case, spaces, quotation marks or a final full stop
-    alone. Answers that are missing count neither for nor against: they are not in ``samples``. An
-    item with fewer than two answers has no confidence. Confidence has few levels with few samples,
-    of n answers at most n + 1.
+    Two answers are the same if they differ only in case, spaces, quotation marks or a final full
+    stop. Missing answers are not in ``samples``. An item with fewer than two answers has no
+    confidence. Confidence has few levels with few samples, of n answers at most n + 1.
 
     Different questions may have the same item, such as number 0 in each of two sets. So without
-    `by` the answers to an item may differ only in what belongs to an answer: which time it was
+    `by` the answers to an item may differ only in columns that describe an answer: the repeat
     ("run", "log", "repeat", "epoch", "sample", "seed", and in logs with a "run" or "log" "id" and
     "doc_id"), the answer and its grade, confidence, lists, and measured numbers (more than 20
-    different ones with fractions, such as times). Another column that differs, a "target" too, is
-    refused: name in `by` what tells questions apart, or leave it out of `by` on purpose. Then a
-    notice names what was put together. Another (``"answers-of-one-time"``) says where answers to
-    an item have the same "repeat", "epoch" or "sample": nothing tells their questions apart.
+    different ones with fractions, such as times). Another column that differs, also "target",
+    raises an error: name in `by` the columns that distinguish questions, or omit it from `by` on
+    purpose. Then a notice names the merged columns. Another (``"answers-of-one-time"``) reports
+    answers to an item with the same "repeat", "epoch" or "sample", whose questions cannot be
+    distinguished.
 
     Examples
     --------

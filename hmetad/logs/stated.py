@@ -39,35 +39,35 @@ def parse_confidence(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
 ) -> pd.DataFrame:
-    """Probabilities of confidence as stated; what cannot be read is counted, never guessed.
+    """Probabilities of stated confidence; unreadable statements are counted, never guessed.
 
     Parameters
     ----------
     values : iterable of str, float, dict or None, length trials
-        What was said: a number (``0.85``, ``"0,85"``), a percentage, ``"8/10"`` or
-        ``"8 out of 10"`` (out of 5, 7, 10 or 100), a word of `words`; or text that has one of these
-        in a JSON object, also nested or in a code fence, in a tag, or after a label on a line.
+        Statements: a number (``0.85``, ``"0,85"``), a percentage, ``"8/10"`` or ``"8 out of 10"``
+        (out of 5, 7, 10 or 100), a word of `words`; or text that has one of these in a JSON object,
+        also nested or in a code fence, in a tag, or after a label on a line.
     field : str, optional
         Key of a JSON object, at any depth; name of a tag (``<confidence>85</confidence>``); or the
         name before a colon, or a dash between spaces, on a separate line (``Confidence: 85%``);
         either case. By default the entire value is read, and where it is none of the above the
         field is "confidence".
     pattern : str, optional
-        Regular expression with one group, which holds the confidence. With `field` it is searched
-        for in the value of the field, where there is one.
+        Regular expression with one group, the confidence. With `field` it is applied to the value
+        of the field, if there is one.
     words : mapping of str to float, optional
         Probability of each word or phrase ("very likely"), either case.
     scale : {"probability", "percent"}, float or (float, float), optional
         Scale of bare numbers, for the entire column: 0..1, 0..100, 0..`scale`, or from the lowest
-        to the highest. By default it is read from the column, where that leaves no doubt.
+        to the highest. By default it is inferred from the column, if this is unambiguous.
 
     Returns
     -------
     DataFrame
-        One row per value, with the index of a Series: ``confidence`` (probability, NaN where it
-        could not be read) and ``rejected`` (the reason, "" where it could). Attrs: ``scale``,
-        ``rejected`` (values per reason), ``examples`` (what was said, with reason and count), and
-        ``notices`` (JSON), if there are any: ``"restated-confidence"`` and ``"mixed-scales"``.
+        One row per value, with the index of a Series: ``confidence`` (probability, NaN if unread)
+        and ``rejected`` (the reason if unread, else ""). Attrs: ``scale``, ``rejected`` (values per
+        reason), ``examples`` (statements, with reason and count), and ``notices`` (JSON), if there
+        are any: ``"restated-confidence"`` and ``"mixed-scales"``.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def parse_confidence(
     probabilities; bare numbers of which one is larger than 50 and none lies in (0, 1] are
     percentages (next to larger ones a 1 may be 1 % or certainty); anything else needs `scale`.
     Percentages, "8/10" and words carry their scale. A value outside its scale is rejected. If a
-    column mixes numbers up to 1 with larger ones, `scale` reads both on one scale, and a notice
-    says so. Digits may be of any script.
+    column mixes numbers up to 1 with larger ones, `scale` reads both on one scale, with a notice.
+    Digits may be of any script.
 
     Running text is not interpreted: "I can't be 100 % sure", "about 0.7 sure" and "50/50" are
-    unread. `pattern` reads what a prompt asked for in another form. Of several statements the last
-    that can be read counts, and a notice reports how many texts have others before it; one JSON
+    unread. `pattern` reads other forms that a prompt requested. Of several statements, the last
+    readable one is used, and a notice reports the number of texts with earlier ones; one JSON
     object with several different confidences is rejected. A word that has no number in `words` is
     rejected by that reason. A comma is a decimal sign, except in "1,234", which may be a thousand.
 

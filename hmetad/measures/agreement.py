@@ -54,8 +54,8 @@ def split_half(
         Count table (cell, stimulus, response, rating), or type-2 table (cell, correct, rating), of
         integers.
     statistic : callable
-        Count table → Dataset or named DataArray. It is given tables with dims (cell, draw, ...)
-        and keeps both, as `hmetad.resample` asks for: `measure`, `fit_mle`, `auroc2`.
+        Count table → Dataset or named DataArray. It receives tables with dims (cell, draw, ...) and
+        keeps both, as for `hmetad.resample`: `measure`, `fit_mle`, `auroc2`.
     subject : str, optional
         Coordinate with the participants. Participants are correlated separately in each combination
         of the other coordinates of the cells, such as tasks.
@@ -66,23 +66,23 @@ def split_half(
     ci_prob : float, optional
         Probability of the intervals.
     seed : int, optional
-        Of splits and intervals.
+        Seed of splits and intervals.
 
     Returns
     -------
     Dataset
-        Dims (group, quantity), group being the combination of the other coordinates ("all" where
-        there is none): ``correlation`` between halves, the mean over splits; ``reliability`` of
-        the whole, with ``reliability_lower`` and ``reliability_upper``; ``trials_needed`` of a
-        participant for the goal; and ``people``, of whom the measure was defined in both halves, on
-        average over splits. NaN for fewer than four, trials also where r is ≤ 0. The
-        notice ``"negative-reliability"`` names what has a reliability that is not clearly above 0.
+        Dims (group, quantity), group is the combination of the other coordinates ("all" without
+        any): ``correlation`` between halves, the mean over splits; ``reliability`` for all trials,
+        with ``reliability_lower`` and ``reliability_upper``; ``trials_needed`` of a participant for
+        the goal; and ``people``, the number of participants with a defined measure in both halves,
+        on average over splits. NaN for fewer than four, trials also if r ≤ 0. The notice
+        ``"negative-reliability"`` names measures with a reliability that is not clearly above 0.
 
     Raises
     ------
     InputError
-        If `counts` is neither of the two tables, has counts that are not whole or no such
-        coordinate, or the statistic drops a dim.
+        If `counts` is neither of the two tables, has non-integer counts or no such coordinate, or
+        the statistic drops a dim.
 
     Notes
     -----
@@ -93,10 +93,10 @@ def split_half(
 
     .. math:: \rho = \frac{2r}{1 + r}
 
-    and T trials a participant would have to be :math:`T\,g(1 - \rho)/(\rho(1 - g))` for a
+    and T trials per participant would have to be :math:`T\,g(1 - \rho)/(\rho(1 - g))` for a
     reliability of g, the goal: the same formula for a test of any length.
 
-    The interval is that of a bootstrap of participants: ρ ± z times its standard deviation, on the
+    The interval is from a bootstrap of participants: ρ ± z times its standard deviation, on the
     scale of Fisher's z of r. For M of a population, a `multitask` model of two halves or sessions
     estimates the correlation without the error of the halves.
 

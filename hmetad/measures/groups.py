@@ -96,19 +96,19 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
 
 @check_inputs(accuracy=arrays_of_numbers)
 def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
-    r"""Accuracy of a group that weighs each member's vote by the log-odds of its accuracy.
+    r"""Accuracy of a group that weights each member's vote by the log-odds of its accuracy.
 
     Parameters
     ----------
     accuracy : DataArray or array_like
-        As for `majority_vote`; the same whichever of two equally frequent labels is true. Who is
-        right less than half of the time counts against what it says.
+        As for `majority_vote`; equal for both labels, which are equally frequent. The vote of a
+        member with an accuracy below ½ is reversed.
 
     Returns
     -------
     DataArray
-        ``confidence_weighted_vote``, a probability, in the other dims of `accuracy`; no other
-        weights do better. NaN where an accuracy is missing, with a notice. Attrs: ``method``.
+        ``confidence_weighted_vote``, a probability, in the other dims of `accuracy`; these weights
+        are optimal. NaN where an accuracy is missing, with a notice. Attrs: ``method``.
 
     Raises
     ------
@@ -117,16 +117,17 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
 
     Notes
     -----
-    The group says the sign of :math:`\sum_k \hat y_k \log(acc_k/(1 - acc_k))`, and is correct with
+    The response of the group is the sign of :math:`\sum_k \hat y_k \log(acc_k/(1 - acc_k))`, and is
+    correct with
 
     .. math:: \tfrac12 \sum_{\hat y} \max\Big\{
               \prod_k acc_k^{[\hat y_k = 1]} (1 - acc_k)^{[\hat y_k = -1]},
               \prod_k (1 - acc_k)^{[\hat y_k = 1]} acc_k^{[\hat y_k = -1]} \Big\}
 
     Up to 16 members exactly, by the sum. Larger groups are convolved one member after the other,
-    and joint responses whose log-odds fall into the same of 65 536 bins are taken together: exact
-    where members are alike, else too low by less than 1e-6 in groups of 20 to 200.
-    Source: Nitzan & Paroush (1982); Meyen et al. (2025).
+    and joint responses with log-odds in the same of 65 536 bins are merged: exact for identical
+    members, else too low by less than 1e-6 in groups of 20 to 200. Source: Nitzan & Paroush (1982);
+    Meyen et al. (2025).
 
     Examples
     --------
@@ -149,18 +150,18 @@ def predictionwise_vote(
     prior: float = 0.5,
     level: str = "rating",
 ) -> xr.DataArray:
-    r"""Accuracy of a group that weighs every single prediction by the log-odds of its confidence.
+    r"""Accuracy of a group that weights each prediction by the log-odds of its confidence.
 
     Parameters
     ----------
     share : DataArray with dims member and `level`, or array_like, shape ([cells,] members, levels)
-        How often each member has each level of confidence; 1 in all.
+        Proportion of each level of confidence for each member; sums to 1.
     confidence : like `share`
         Calibrated confidence of each level: the probability of being correct at it, 0 to 1. It may
         be missing where the proportion is 0.
     prediction : like `share` or broadcast to it, optional
-        Where levels belong to predictions ("S1" or "S2"), the prediction of each. By default each
-        level goes with either prediction, and label, equally often.
+        Prediction of each level ("S1" or "S2"), if levels belong to predictions. By default each
+        level occurs equally often with either prediction, and label.
     prior : float, optional
         P(S2). Any but ½ needs `prediction`.
     level : str, optional
@@ -175,20 +176,21 @@ def predictionwise_vote(
     Raises
     ------
     InputError
-        If dims differ, shares miss 1 in all, or confidence is no probability or denies the prior.
+        If dims differ, proportions do not sum to 1, or confidence is not a probability or
+        contradicts the prior.
 
     Notes
     -----
-    A member gives response i, with share m_i, and posterior q_i = P(S2 | i), which is its
-    confidence if it predicts S2, else 1 − confidence. The group says the label with the larger
+    A member gives response i with proportion m_i and posterior q_i = P(S2 | i), which is its
+    confidence if it predicts S2, else 1 − confidence. The group responds with the label of larger
     posterior given all responses, and is correct with
 
     .. math:: \sum_{i_1 \dots i_K} \max\Big\{ p \prod_k \frac{m_{i_k} q_{i_k}}{p},
               (1 - p) \prod_k \frac{m_{i_k} (1 - q_{i_k})}{1 - p} \Big\}
 
-    Up to 65 536 joint responses exactly, beyond as `confidence_weighted_vote`. Confidence that is
-    calibrated on the trials it is measured by, as below, promises a little too much.
-    Source: Meyen et al. (2025).
+    Up to 65 536 joint responses are summed exactly; beyond, as in `confidence_weighted_vote`.
+    Confidence calibrated on the same trials, as below, slightly overestimates the accuracy. Source:
+    Meyen et al. (2025).
 
     Examples
     --------

@@ -58,7 +58,7 @@ def meta_information(
     seed: int | None = None,
     hold: Hold = "none",
 ) -> xr.Dataset:
-    r"""Transmitted information, its bounds, and what confidence adds to it, per cell.
+    r"""Transmitted information, its bounds, and the information that confidence adds, per cell.
 
     Parameters
     ----------
@@ -69,30 +69,29 @@ def meta_information(
         Number of tables to draw from each cell in order to estimate the bias of the five measures
         of metacognition and subtract it; 0 for the plug-in estimates.
     permutations : int, optional
-        Number of tables in which ratings are permuted, as by `resample`, to compare ``meta_i2r``
-        with what chance alone gives; 0 for none.
+        Number of tables with permuted ratings, as by `resample`, to compare ``meta_i2r`` with
+        chance; 0 for none.
     seed : int, optional
-        Seed of these draws; a random one, found in the attrs, where none is given.
+        Seed of these draws; by default a random one, recorded in the attrs.
     hold : {"none", "stimulus"}, optional
-        Whether the number of trials of each stimulus is held in these draws. ``"none"`` draws the
-        whole table, as in the paper.
+        Whether these draws keep the number of trials of each stimulus. ``"none"`` resamples the
+        entire table, as in the paper.
 
     Returns
     -------
     Dataset
-        Of a count table, per cell: ``info``, its bounds ``lower`` and ``upper`` at the recoded
+        For a count table, per cell: ``info``, its bounds ``lower`` and ``upper`` at the recoded
         ``accuracy``, and ``meta_i`` (all in bits, the accuracy a proportion); the ratios
         ``meta_i1r`` (by the d′ of the type-1 table), ``meta_i1r_accuracy`` (by d′ =
         2Φ⁻¹(accuracy)), ``meta_i2r`` and ``rmi``.
 
-        Of a type-2 table: ``share_right``, the proportion of correct trials; ``meta_i``, I(correct;
-        confidence); ``meta_i2r``, its proportion of the entropy of correctness; ``rmi``, its
-        proportion of the most that confidence can tell while no rating is correct less than half of
-        the time.
+        For a type-2 table: ``share_right``, the proportion of correct trials; ``meta_i``,
+        I(correct; confidence); ``meta_i2r``, its proportion of the entropy of correctness; ``rmi``,
+        its proportion of the maximum for ratings that are each correct at least half of the time.
 
         With `permutations` also ``meta_i2r_null``, the mean of ``meta_i2r`` in the permuted tables;
         ``meta_i2r_excess``, the plug-in estimate minus it; and ``meta_i2r_p``, the probability of a
-        value at least as large where ratings do not depend on being correct (one-sided).
+        value at least as large if ratings are independent of correctness (one-sided).
 
         Attrs of a variable: ``long_name``, ``units``, ``source``, ``estimate`` ("plug-in" or "bias
         reduced"); of the dataset: ``debias``, ``hold``, ``seed`` and ``notices``.
@@ -101,13 +100,13 @@ def meta_information(
     ------
     InputError
         If `counts` is neither kind of table or has negative or missing counts; if an argument is
-        none of the above; if tables are to be drawn from counts that are not whole.
+        invalid; if tables are resampled from non-integer counts.
 
     Notes
     -----
     With m̂ᵢ the proportion of the trials that have the i-th pair of response and rating, ĉᵢ the
-    proportion of the more frequent stimulus among them, and p₊ that of the more frequent stimulus
-    at large:
+    proportion of the more frequent stimulus among them, and p₊ the overall proportion of the more
+    frequent stimulus:
 
     .. math::
         acc &= \sum_i \hat m_i \hat c_i, \quad
@@ -117,16 +116,16 @@ def meta_information(
         RMI &= \frac{\text{meta-}I}{upper - lower}
 
     meta-I₁ʳ divides meta-I by meta-I(d′) of `normal_noise_information`, which ignores the sign of
-    d′, meta-I₂ʳ by H₂(acc). If such a divisor is 0 the ratio is NaN, and a notice says
-    so; near d′ = 0 meta-I₁ʳ is unreliable, and its estimate of bias more so. meta-I counts also
-    what unequal accuracy of the two responses tells (``"response-bias"``). All of these depend on
-    the number of ratings.
+    d′, meta-I₂ʳ by H₂(acc). If such a divisor is 0 the ratio is NaN, with a notice; near d′ = 0
+    meta-I₁ʳ is unreliable, and its estimate of bias even more so. meta-I also includes the
+    information in unequal accuracy of the two responses (``"response-bias"``). All of these depend
+    on the number of ratings.
 
-    In a type-2 table incorrect and correct stand instead of the two stimuli and ratings in that of
-    the pairs, and acc is the proportion of correct trials, which is not recoded. A rating that is
-    correct less than half of the time would have its answers turned round for the bounds to hold.
-    That takes two alternatives, and then the count table shows it; here ``rmi`` is NaN. If more
-    than two options are known this is no fault of the data, and the notice is an info.
+    In a type-2 table, incorrect and correct replace the two stimuli, and ratings replace the pairs;
+    acc is the proportion of correct trials, not recoded. If a rating is correct less than half of
+    the time, the bounds hold only after recoding its answers, which needs two alternatives and a
+    count table; here ``rmi`` is NaN. With more than two options this is expected, and the notice is
+    an info.
 
     Plug-in estimates are biased, meta-I mostly upward. With θ̄ the mean over tables drawn with
     replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
@@ -135,9 +134,9 @@ def meta_information(
     Permutations exchange the ratings of the trials of each response, of all trials in a type-2
     table, so that accuracy and the proportion of each rating stay. Of B tables, b of which reach
     the estimate, :math:`p = (1 + b)/(1 + B)`, which is never 0 (Phipson & Smyth 2010). The mean of
-    the null is the bias of the plug-in estimate where ratings tell nothing. If they tell something
-    the bias is nearly as large if all ratings have many right and many error trials; otherwise
-    `debias` estimates it.
+    the null is the bias of the plug-in estimate if ratings are uninformative. If they are
+    informative, the bias is nearly as large if all ratings have many correct and many error trials;
+    otherwise `debias` estimates it.
 
     Examples
     --------

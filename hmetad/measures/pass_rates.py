@@ -57,24 +57,24 @@ def pass_rate(
     Parameters
     ----------
     judged : DataArray
-        What `count_judged` returns.
+        Result of `count_judged`.
     labels : {"random", "by_rating", "known", "elsewhere"}
-        How outputs were chosen to be labelled; there is no default, since an incorrect choice errs
-        by much. ``"random"``: a random part of all outputs. ``"by_rating"``: a random part of those
-        of each rating. ``"known"``: with the probabilities of ``label_probability``.
-        ``"elsewhere"``: other outputs, or as many of each class: only how the judge answers good
-        and bad outputs is carried over, and the rate is that of the outputs without a label. Cells
-        without labels then take it from the other cells, those of their own judge if a column is
-        named judge. A cell with nothing but labels has the rate of these.
+        How outputs were chosen for labelling; there is no default, since an incorrect choice causes
+        a large error. ``"random"``: a random part of all outputs. ``"by_rating"``: a random part of
+        each rating. ``"known"``: with the probabilities of ``label_probability``. ``"elsewhere"``:
+        other outputs, or equal numbers of each class. Then only how the judge answers good and bad
+        outputs carries over, and the rate refers to the outputs without a label. Cells without
+        labels take it from the other cells, of the same judge if a column is named judge. A fully
+        labelled cell has the rate of its labels.
     cluster : str, optional
         Coordinate of the items, if they repeat within a cell or are shared by cells: items are
         drawn for all cells at once, which keeps systems that answered the same items paired.
     target : {"population", "pool"}, optional
-        The rate of outputs such as these, or of the very outputs that were counted.
+        The rate in the population of such outputs, or among the counted outputs.
     n : int, optional
         Number of draws.
     seed : int, optional
-        Seed; a random one, found in the attrs, where none is given.
+        Seed; by default a random one, recorded in the attrs.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def pass_rate(
 
     Notes
     -----
-    With labels in the pool the proportion of good outputs of a rating is carried over:
+    With labels in the pool, the proportion of good outputs of a rating carries over:
 
     .. math::
         \theta = \sum_r w_r q_r, \quad w \sim \mathrm{Dirichlet}(N_r + \tfrac12), \quad

@@ -388,16 +388,16 @@ def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> x
         Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
         correct, rating); further dims are kept.
     probabilities : sequence of float
-        What each rating says of the probability of being correct, rising, from 0 to 1: for ratings
-        1 to 4 of a choice of two with the ends "guessed" and "sure", ``[1/2, 2/3, 5/6, 1]``. If a
-        scale had no such words, the difference depends on what you take it to say.
+        Probability correct that each rating represents, increasing, from 0 to 1: for ratings 1 to 4
+        with two alternatives and the ends "guessed" and "sure", ``[1/2, 2/3, 5/6, 1]``. If the
+        scale had no such labels, the difference depends on your interpretation.
 
     Returns
     -------
     Dataset
         Per cell ``mean_confidence``, ``accuracy`` and ``overconfidence``, their difference, on the
-        scale of probabilities; above 0 is too sure. NaN if there are no trials. The attr
-        ``probabilities`` has those of the ratings.
+        scale of probabilities; above 0 is overconfident. NaN if there are no trials. The attr
+        ``probabilities`` has the given values.
 
     Raises
     ------
@@ -407,13 +407,13 @@ def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> x
 
     Notes
     -----
-    With shares f_k of rating k, whose probability is p_k, and proportion of correct trials a:
+    With proportions f_k of rating k, whose probability is p_k, and proportion of correct trials a:
 
     .. math:: \text{overconfidence} = \sum_k f_k p_k - a
 
-    Confidence that was stated as a probability needs no ratings: `calibration` takes it as it is.
-    Of a fit, posterior draws of both parts are those of ``"confidence_mean"`` and ``"share_right"``
-    in `hmetad.bayes.predict_measures`.
+    Confidence stated as a probability needs no ratings: use `calibration`. For a fit, posterior
+    draws of both parts are ``"confidence_mean"`` and ``"share_right"`` in
+    `hmetad.bayes.predict_measures`.
 
     Examples
     --------

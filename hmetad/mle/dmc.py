@@ -81,46 +81,46 @@ def fit_dmc(
     ----------
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
-        Counts need not be whole.
+        Counts may be non-integer.
     bounded : bool, optional
-        Hold M within [0, 1], where d′ is above 0.
+        Whether to keep M within [0, 1], if d′ > 0.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
+        Amount added to the counts, as in `sdt`; here every rating gets an equal part of it.
 
     Returns
     -------
     Dataset
         Per cell: ``dprime``, ``c``, ``meta_d`` and ``criteria`` (response, criterion), in SD of
         the evidence; ``m_ratio``, NaN where d′ ≤ 0; ``loss`` (squared proportions);
-        ``converged``. A criterion that belongs to a rating nobody used, or one that the best fit
-        never predicts, lies on its neighbour, or at infinity beyond the last.
+        ``converged``. The criterion of an unused rating, or of a rating that the best fit never
+        predicts, equals its neighbour, or is infinite beyond the last.
 
     Raises
     ------
     InputError
-        If the table has no stimulus or no ratings, or an argument is none of the above.
+        If the table has no stimulus or no ratings, or an argument is invalid.
 
     Notes
     -----
-    With κ = c held, meta-d′ and the ordered criteria minimise
+    With κ = c, meta-d′ and the ordered criteria minimise
 
     .. math:: L = \sum_{s,r,k} \left(\hat P(k \mid s, r) - P(k \mid s, r)\right)^2
 
-    where P is the observed proportion of rating k among responses r to stimulus s. All rows weigh
-    the same, however few their trials; one without any trial is excluded, also where a correction
-    would fill it. A rating that nobody used with a response is excluded too: the paper's sum keeps
-    it, and can then be lowered by predicting some of it, which moves meta-d′.
+    where P is the observed proportion of rating k among responses r to stimulus s. All rows have
+    equal weight, whatever their number of trials; a row without trials is excluded, even if a
+    correction would fill it. A rating that is never used with a response is excluded too. The
+    paper's sum includes it; predicting it then lowers the sum, which biases meta-d′.
 
     The constraint, that accuracy strictly rises with the rating on each side of κ, holds for
-    ordered criteria exactly when meta-d′ > 0. So where L has its minimum over meta-d′ ≥ 0 at 0, no
+    ordered criteria exactly when meta-d′ > 0. So if L has its minimum over meta-d′ ≥ 0 at 0, no
     meta-d′ inside the constraint is best: ``meta_d`` is then 0, with the loss and the criteria of
-    that limit, and a notice ``"meta-d-zero"`` says so. Where L is lowest as meta-d′ grows without
-    bound, meta-d′ is NaN, and a notice ``"meta-d-unbounded"`` says so. Several starts are made and
-    the best is kept; for tables unlike those of any observer there may be a lower minimum.
+    this limit, and a notice ``"meta-d-zero"``. If L decreases as meta-d′ grows without bound,
+    meta-d′ is NaN, with a notice ``"meta-d-unbounded"``. The best of several starts is kept; for
+    atypical tables there may be a lower minimum.
 
-    The paper prints argmax where argmin is meant. Its published code differs from the
-    paper: its loss is on cumulative type-2 rates, M is held in [0, 1], criteria are at least .05
-    apart, and κ is scaled.
+    The paper prints argmax instead of argmin. Its published code differs from the paper: its loss
+    is on cumulative type-2 rates, M is restricted to [0, 1], criteria are at least .05 apart, and κ
+    is scaled.
 
     The Bayesian counterpart is the card ``"dmc"``: the meta-d′ model with κ = c and log M, which
     is the same constraint, with a likelihood instead of L.

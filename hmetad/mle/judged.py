@@ -39,17 +39,17 @@ STEP = 1e-4
 def judge(
     judged: xr.DataArray, *, cluster: str | None = None, correction: Correction = "none"
 ) -> xr.Dataset:
-    r"""How well a judge tells good outputs from bad ones, and how strict it is, per cell.
+    r"""How well a judge distinguishes good from bad outputs, and how strict it is, per cell.
 
     Parameters
     ----------
     judged : DataArray
-        What `count_judged` returns; further dims are kept, as those of `resample`.
+        Result of `count_judged`; further dims are kept, such as those of `resample`.
     cluster : str, optional
-        Coordinate of the items: errors are those of items, over which cells are summed.
+        Coordinate of the items, over which cells are summed; standard errors are clustered by item.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts for d′, c, s, d_a and A_z, as in `sdt`: a judge that passes all
-        good outputs has no d′ without.
+        Amount added to the counts for d′, c, s, d_a and A_z, as in `sdt`: without it, a judge that
+        passes all good outputs has no d′.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def judge(
         them (NaN without ratings); ``r2_verdict`` (φ²) and ``r2_ratings``, the proportions of the
         variance of the labels that verdict and ratings explain, and their quotient ``r2_gain``;
         ``kappa``; and four pass rates: ``base_rate`` of the labels, ``verdict_rate`` of the judge
-        over all outputs, ``rogan_gladen``. Without errors ``labelled`` and ``pooled``, numbers of
-        outputs. With further dims there are no errors.
+        over all outputs, ``rogan_gladen``. ``labelled`` and ``pooled``, numbers of outputs, have no
+        standard errors. With further dims there are none at all.
 
     Raises
     ------
@@ -70,7 +70,8 @@ def judge(
 
     Notes
     -----
-    With H and F the rates of passing good and bad outputs, q that of passing and π of good ones:
+    With H and F the rates of passing good and bad outputs, q the rate of passing and π the
+    proportion of good outputs:
 
     .. math::
         d' = z(H) - z(F), \quad c = -\tfrac12(z(H) + z(F)), \quad
@@ -79,13 +80,13 @@ def judge(
 
     and Rogan–Gladen is (q − F)/(H − F) with q of the outputs without a label, if there are any.
     With labels of a random part of a large pool its variance is 1/φ² times that of `pass_rate`, so
-    that it is worse than labels alone if φ² < ½. Errors are those of influence values, the
-    derivatives by the counts: :math:`\sum_o n_o g_o^2`, and by clusters
+    it is worse than labels alone if φ² < ½. Standard errors use influence values, the derivatives
+    by the counts: :math:`\sum_o n_o g_o^2`, and by clusters
     :math:`\frac{G}{G - 1} \sum_u (\sum_o n_{uo} g_o)^2`.
 
-    M is not among them: if the verdict is a cut of the score it describes the shape of the ROC, not
-    what the judge knows about its errors. For confidence stated separately from the verdict, apply
-    `fit` to the table of `count_trials`.
+    M is omitted: if the verdict is a cut of the score it describes the shape of the ROC, not what
+    the judge knows about its errors. For confidence stated separately from the verdict, apply `fit`
+    to the table of `count_trials`.
 
     Examples
     --------

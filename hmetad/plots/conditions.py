@@ -47,24 +47,24 @@ def by(
 ) -> Axes:
     """Estimates with intervals over a condition, each level of `hue` with its own colour.
 
-    Where `x` is text, its values stand side by side in the order in which they appear, and
-    intervals are whiskers. If it is a number, such as a temperature or the number of trials,
-    estimates are joined by a line and intervals are a band.
+    If `x` is text, its values are side by side in order of appearance, with whiskers as intervals.
+    If it is a number, such as a temperature or the number of trials, a line joins the estimates,
+    with a band as interval.
 
     Parameters
     ----------
     estimates : DataTree, Dataset or DataFrame
-        A fit: its cells, or where `x` and `hue` do not tell these apart, as with participants, what
-        `predict` says of the population. Or a Dataset of draws, as of `predict` or `resample`, or
-        of estimates, as of `fit_mle` or `resample_interval`, with dim cell; or a table with a row
-        per estimate. Of draws the mean and the equal-tailed interval are drawn, of those that are
-        defined; nothing where more than 5 % are not.
+        A fit: its cells or, if `x` and `hue` do not distinguish these (participants), the
+        population values of `predict`. Or a Dataset with dim cell, of draws (`predict`, `resample`)
+        or of estimates (`fit_mle`, `resample_interval`); or a table with a row per estimate. For
+        draws, the figure has the mean and the equal-tailed interval of the defined draws; nothing
+        if more than 5 % are undefined.
     var : str, optional
-        What is drawn: a variable or column.
+        Variable or column to draw.
     x, hue : str, optional
-        Coordinates or columns; None for no `hue`. By default task, or else the first grouping
-        column of a fit or Dataset; and model, where there is one. To have the values of a number
-        side by side, make them text.
+        Coordinates or columns; None for no `hue`. By default task, else the first grouping column
+        of a fit or Dataset; and model, if it exists. To show the values of a number side by side,
+        make them text.
     lower, upper : str, optional
         Columns of the interval; by default `var` with ``_lower`` and ``_upper``. Without such
         columns no interval is drawn.

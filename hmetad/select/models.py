@@ -49,15 +49,15 @@ class Candidate:
     Parameters
     ----------
     name, card, title : str
-        Its name in tables, the card that is fitted, and what a page calls it.
+        Its name in tables, the fitted card, and its title in a report.
     means, m_ratio : str
-        What it says of confidence, and what it would mean for M-ratio if it were correct.
+        Its assumption on confidence, and its implication for M-ratio if it is correct.
     changes : mapping of str to str
-        Choices of the card that are made otherwise.
+        Choices that differ from the card.
     levels : bool
         Whether it needs several difficulties that share c and criteria.
     slow : bool
-        Whether hierarchical comparisons leave it out unless it is asked for.
+        Whether hierarchical comparisons omit it unless requested.
     same_as : str
         A model of the list with the same likelihood, or one that contains it.
 
@@ -173,7 +173,7 @@ def select_models(
     say: Callable[[str], object] | None = None,
     **sample_kwargs: Any,
 ) -> Selection:
-    r"""Fit models of confidence to one count table, and compare what they predict.
+    r"""Fit models of confidence to one count table, and compare their predictions.
 
     Parameters
     ----------
@@ -188,11 +188,11 @@ def select_models(
         Maximum likelihood participant by participant, and AIC, which takes seconds; else
         hierarchical models, and leave-one-participant-out cross-validation, which takes minutes.
     correction : {"none", "loglinear", "cell"} or float, optional
-        With `quick`: what is added to the counts, as in `fit_mle`.
+        With `quick`: amount added to the counts, as in `fit_mle`.
     seed : int, optional
-        Of starts, draws and integrals.
+        Seed of starts, draws and integrals.
     say : callable, optional
-        Is called with a sentence before each model is fitted.
+        Called with a sentence before each model is fitted.
     **sample_kwargs
         Of `fit`: tune (1000), draws (1000), target_accept (.95).
 
@@ -210,10 +210,10 @@ def select_models(
     -----
     A person's evidence is :math:`-\mathrm{AIC}/2`, or :math:`\log p(y_i \mid y_{-i})`, the person's
     effects integrated out. Models are in the order of the sums over participants. A difference is
-    called clear where it is above 4 and above two standard errors, :math:`\sqrt{n \mathrm{Var}_i}`
-    of the people's differences, neither model's fit has an error of the whole, and no Pareto k of
-    either is above .7: weights then do not say what a participant who is excluded has.
-    `frequencies` treats the model as something that may differ between participants (Stephan et
+    called clear under three conditions. It is above 4 and above two standard errors, :math:`\sqrt{n
+    \mathrm{Var}_i}` of the participants' differences; neither fit has an error that concerns all of
+    it; and no Pareto k of either is above .7, since importance weights are then unreliable for a
+    held-out participant. In `frequencies`, the model may differ between participants (Stephan et
     al., 2009; Rigoux et al., 2014).
 
     Examples

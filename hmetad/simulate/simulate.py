@@ -70,25 +70,26 @@ def simulate_counts(
     ----------
     dprime, c, m_ratio, s : float or array, shape (cells,)
         Type-1 sensitivity and criterion, meta-d′/d′, and σ_S1/σ_S2 (1: equal variance);
-        broadcast against each other; `dprime` is optional where another likelihood lacks it. An
-        `m_ratio` of shape (cells, 2) has one for each response.
+        broadcast against each other; `dprime` is optional if the likelihood lacks it. An `m_ratio`
+        of shape (cells, 2) has a value per response.
     trials : int or array, shape (cells,) or (cells, 2)
         Trials of a cell, split as evenly as possible, or those of S1 and of S2.
     gaps : array, shape (..., 2, K - 1), optional
         Distances between type-2 criteria, per response, outward from κ; ½ each by default.
     ratings : int
-        K, where `gaps` does not say it.
+        K, if `gaps` does not determine it.
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c.
     likelihood : str, optional
         Name of another likelihood, which takes d′, c, gaps and its own choices, quantities or
         parameters: ``likelihood="linear-gaussian", process="wev", visibility=0.4, noise=0.6``, or
         ``likelihood="alternatives", options=4``.
-        What it lacks, and what follows from values given, is not set to a default; a bias is 0.
+        Quantities that it lacks, or that follow from given values, have no default; biases are 0 by
+        default.
     coords : mapping of str to sequence, optional
-        Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
+        Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the labels of cells.
     covariates : mapping of str to sequence, optional
-        Coordinates that are no part of the labels, such as ``{"age": [31, 24, 58]}``, as in
+        Coordinates that are not part of the labels, such as ``{"age": [31, 24, 58]}``, as in
         `count_trials`.
     seed : int or Generator, optional
         The same seed gives the same table.
@@ -105,7 +106,7 @@ def simulate_counts(
     ------
     InputError
         If a parameter is not a finite number, s or a gap is not positive, K < 1, trials are
-        negative or not whole, or their sizes differ; if a coordinate or covariate has the wrong
+        negative or non-integer, or their sizes differ; if a coordinate or covariate has the wrong
         length, or a name that is taken; if the likelihood is unknown, or has other quantities; if a
         value follows from others, or probabilities do not sum to 1.
 
