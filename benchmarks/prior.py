@@ -5,6 +5,8 @@ and ``prior_predictive``. PyMC's own `sample_prior_predictive` takes the model t
 `hmetad.build_model` makes; here counts are drawn from the readable probabilities instead.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pymc as pm
 import xarray as xr
@@ -13,7 +15,9 @@ from hmetad import ModelSpec
 from hmetad.bayes import model_of
 from hmetad.bayes.kept_cells import drawn_counts, outcome_draws
 from hmetad.bayes.model import pymc_model
+from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.program import build_program
+from hmetad.bayes.start import Start
 from hmetad.specs.design import given_of
 
 # Compiled to machine code, each variable of a prior would take longer than all of its draws.
@@ -26,10 +30,17 @@ def draw_prior(
     """So many draws of the parameters and the counts of a design; chains have size 1."""
     spec = model_of(design, spec)
     layout = spec.record.layout
-    built = pymc_model(build_program(design, spec, integrates=False), by_offsets=False)
+    program = build_program(design, spec, integrates=False)
+    coords = program.layout.coords
+    # What responses say of groups does not matter.
+    plain = {
+        name: parametrise(own.design, [len(coords[dim]) for dim in spec.extra_dims(name)])
+        for name, own in program.layout.formulas.items()
+    }
+    built = pymc_model(replace(program, known_start=Start({}, plain)))
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
-    prior = prior_draws(built, draws, rng).assign_coords(per_cell)
+    prior = program.without_offsets(prior_draws(built, draws, rng)).assign_coords(per_cell)
     labels = {dim: design[dim].values for dim in layout.dims if dim in design.coords}
     log_p = outcome_draws(prior, spec.record, given_of(design, spec), labels)
     totals = design.sum(layout.answers).transpose("cell", *layout.given).to_numpy()

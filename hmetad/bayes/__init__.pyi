@@ -4,7 +4,6 @@ from hmetad.bayes.estimates import fit_estimates as fit_estimates
 from hmetad.bayes.items import item_effects as item_effects
 from hmetad.bayes.kept_cells import posterior_bytes as posterior_bytes
 from hmetad.bayes.model import draw_prior as draw_prior
-from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predict import average_conditions as average_conditions
 from hmetad.bayes.predict import covariate_means as covariate_means
 from hmetad.bayes.predict import predict_levels as predict_levels

@@ -2,8 +2,8 @@
 
 Program → pm.Model. Every parameter of the likelihood is written per cell, free or as a linear
 predictor, Σ X β + Σ Z u, with the variables of the program's layout; what follows from parameters
-is what the likelihood's record says, in PyTensor. To be sampled, effects of groups are made of
-offsets, as `hmetad.bayes.parametrisation` says; else they are normal variables.
+is what the likelihood's record says, in PyTensor. Effects of groups are made of offsets, as
+`hmetad.bayes.parametrisation` says.
 """
 
 import logging
@@ -90,47 +90,6 @@ def build_model(
     """
     spec = with_changes(model_of(counts, model), formula=formula, priors=priors)
     return pymc_model(build_program(counts, spec, integrates=False))
-
-
-@check_inputs(fit=with_posterior)
-def rebuild_model(fit: xr.DataTree) -> pm.Model:
-    """Build the PyMC model that a fit came from, for PyMC's own functions.
-
-    Parameters
-    ----------
-    fit : DataTree
-        What `hmetad.fit` or `hmetad.load_fit` returned.
-
-    Returns
-    -------
-    pm.Model
-        With the variables of the fit, so that `pymc.sample_posterior_predictive`,
-        `pymc.stats.compute_log_likelihood` and `pymc.stats.compute_log_prior` (for ArviZ's
-        `psense`) take the two together.
-
-    Raises
-    ------
-    InputError
-        If the fit integrated the effects of a factor out, such as those of crossed items.
-
-    Examples
-    --------
-    >>> from hmetad.bayes.fit import fit
-    >>> from hmetad.simulate.simulate import simulate_counts
-    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
-    >>> draws = fit(simulate_counts(1.5, seed=1), draws=100, chains=2, **quiet)
-    >>> with rebuild_model(draws):
-    ...     prior = pm.stats.compute_log_prior(
-    ...         draws, extend_inferencedata=False, progressbar=False
-    ...     )
-    >>> sorted(prior.data_vars)
-    ['c', 'dprime', 'log_gap', 'log_m']
-    """
-    fitted = Fitted.of(fit)
-    if fitted.crossing is not None:
-        got = f"effects of {fitted.crossing.factor} that were integrated out"
-        raise ModelError("fit", got, "a fit whose effects PyMC's model has")
-    return pymc_model(build_program(fitted.counts, fitted.spec), by_offsets=False)
 
 
 @check_inputs(fit=with_posterior, draws=whole(100), seed=seed_or_none)
@@ -227,8 +186,8 @@ def initial_values(program: Program, model: pm.Model) -> dict[str, Floats]:
     return {v.name: program.start.values[v.name] for v in model.free_RVs}
 
 
-def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
-    """PyMC model of a program, as `build_model` returns it, or with effects as its variables."""
+def pymc_model(program: Program) -> pm.Model:
+    """PyMC model of a program, as `build_model` returns it."""
     counts, likelihood, layout = program.counts, program.likelihood, program.layout
     xp = tensor_arrays()
     with pm.Model(coords={**layout.coords}) as model:
@@ -241,8 +200,8 @@ def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
         for parameter in likelihood.parameters:
             name, dims = parameter.name, ("cell", *parameter.dims)
             if name in layout.formulas:
-                known_effects = program.start.parametrisations[name] if by_offsets else None
-                value = linear_predictor(layout.formulas[name], known_effects)
+                effects = program.start.parametrisations[name]
+                value = linear_predictor(layout.formulas[name], effects)
                 value = pt.broadcast_to(value, [len(layout.coords[dim]) for dim in dims])
                 if parameter.in_posterior:
                     value = pm.Deterministic(program.spec.named(name), value, dims=dims)
@@ -281,22 +240,14 @@ def own_values(
     return add_free(values, centre)
 
 
-def linear_predictor(
-    formula: FormulaLayout, parametrisation: Parametrisation | None
-) -> TensorVariable:
-    """X β + Σ Z u of every cell, (cells or 1, *extra), with its variables in the current model.
-
-    With a parametrisation effects are made of offsets, to be sampled; else they are the variables.
-    """
+def linear_predictor(formula: FormulaLayout, parametrisation: Parametrisation) -> TensorVariable:
+    """X β + Σ Z u of every cell, (cells or 1, *extra), with its variables in the current model."""
     design = formula.design
     common = add_terms(formula.coefficients, design.common) if design.common else None
     deviations: list[TensorVariable] = []
     for place, own in enumerate(formula.blocks):
         sigma = add_terms(own.sds, own.block.terms)
         unit = correlation_factor(own) if own.block.is_correlated else None
-        if parametrisation is None:
-            deviations.append(plain_effects(own, sigma, unit))
-            continue
         part = parametrisation.blocks[place]
         deviations.append(sampled_effects(own, part, sigma, unit, common, deviations))
         for variable, pick in zip(own.effects, picks(own.block), strict=True):
@@ -400,35 +351,6 @@ def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) ->
     if (part == part[:1]).all():
         part = part[:1]
     return pt.tensordot(pt.as_tensor(part), chosen, axes=1)
-
-
-def plain_effects(
-    own: BlockLayout, sigma: TensorVariable, unit: TensorVariable | None
-) -> TensorVariable:
-    """Effects as normal variables, a term each; correlated ones given those of the terms before."""
-    terms = list(zip(own.effects, picks(own.block), places_of(own.block.terms), strict=True))
-    parts: list[TensorVariable] = []
-    if unit is None:
-        for variable, pick, _ in terms:
-            effects = pm.Normal(variable.name, 0, sigma[pick], dims=variable.dims)
-            parts.append(effects if isinstance(pick, slice) else effects[:, None])
-        return pt.concatenate(parts, axis=1)
-    scores: list[TensorVariable] = []
-    for variable, pick, place in terms:
-        dims, spread, lower = variable.dims, sigma[place], unit[place, place]
-        mean = sum((z[:, None] * unit[place, j] for j, z in enumerate(scores)), 0.0)
-        mean = spread * mean + pt.zeros((len(own.block.groups), place.stop - place.start))
-        factor = spread[:, None] * lower
-        if isinstance(pick, slice):
-            effects = pm.MvNormal(variable.name, mean, chol=factor, dims=dims)
-        else:
-            effects = pm.Normal(variable.name, mean[:, 0], factor[0, 0], dims=dims)[:, None]
-        for i in range(place.start, place.stop):
-            column = effects[:, i - place.start]
-            before = sum((unit[i, j] * z for j, z in enumerate(scores)), 0.0)
-            parts.append(column)
-            scores.append((column / sigma[i] - before) / unit[i, i])
-    return pt.stack(parts, axis=1)
 
 
 def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:

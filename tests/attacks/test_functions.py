@@ -26,7 +26,7 @@ from hmetad.logs.kinds import READERS
 
 # What imports PyMC, builds models or samples: only refusals are tried, by arguments that are none.
 SAMPLING = {
-    *("bayes.other_choices", "bayes.predicted_counts", "bayes.rebuild_model"),
+    *("bayes.other_choices", "bayes.predicted_counts"),
     *("build_model", "fit", "loo", "predict", "sensitivity", "simulate.plan_groups"),
 }
 # Classes; their fields are checked where the records are read. And what reads or writes files.

@@ -79,7 +79,6 @@ def test_fits_and_predictions_do_not_depend_on_the_type_of_codes(name, kind, tmp
         np.testing.assert_array_equal(own, expected)
     pairs = [hmetad.contrast(hmetad.predict(fit), var="dprime", over=column) for fit in fits]
     np.testing.assert_array_equal(*(pair.values for pair in pairs))
-    hmetad.bayes.rebuild_model(saved)
     tables = [hmetad.report.population_table(fit) for fit in fits]
     assert tables[0]["mean"].tolist() == tables[1]["mean"].tolist()
 
