@@ -34,8 +34,6 @@ MOST_LEVELS, SURELY_MANY, QUANTILES = 12, 20, 6
 MOST_OPTIONS, MOST, RARE = 12, 0.75, 0.05
 # A scale from 1 to at most 7 has no 0 where 0 is rarer than this.
 LONGEST, RAREST = 7, 0.005
-# The counters that PsychoPy writes of a loop.
-LOOP = re.compile(r"\.(this(N|RepN|TrialN|Index)|ran|order)$")
 # Agreement with correctness that settles what codes mean; standard errors of a clear difference.
 AGREES, CLEAR = 0.95, 3.0
 
@@ -230,7 +228,7 @@ def rows_left_out(table: pd.DataFrame, main: Sequence[Any]) -> Iterator[Guess]:
         said = [x for x in few if re.match(rules["values"], str(x).lower())]
         reason, is_sure = "named like trials of training, or catch trials", True
         if not said and is_named:
-            said, is_sure = levels_of_practice(str(name), levels, bool(column.isna().any()))
+            said, is_sure = levels_of_practice(levels, bool(column.isna().any()))
         if not said and few and "block" in words and 0 < times.get(0, 0) < 0.7 * times.median():
             said, reason, is_sure = [0], "block 0 is shorter than the others", False
         own = column.isin(said).to_numpy()
@@ -241,15 +239,14 @@ def rows_left_out(table: pd.DataFrame, main: Sequence[Any]) -> Iterator[Guess]:
             yield Guess("leave_out", {name: said}, is_sure, reason)
 
 
-def levels_of_practice(name: str, levels: list[Any], has_blanks: bool) -> tuple[list[Any], bool]:
+def levels_of_practice(levels: list[Any], has_blanks: bool) -> tuple[list[Any], bool]:
     """Values, the most frequent first, of practice in a column named so; whether that is sure.
 
-    Flags say it of each trial. Counters of practice, from 0 in PsychoPy's loops, are blank or 0 in
-    other trials.
+    Flags say it of each trial. Counters of practice are blank or 0 in other trials.
     """
     flags = [x for x in levels if as_correct(x) or str(x).lower() == "yes"]
     others = [x for x in levels if as_correct(x) is False or str(x).lower() == "no"]
-    is_flag = len(flags) + len(others) == len(levels) and not LOOP.search(name)
+    is_flag = len(flags) + len(others) == len(levels)
     if has_blanks and not (is_flag and others):
         return levels, is_flag
     if not is_flag and levels and levels[0] == 0:

@@ -25,7 +25,8 @@ from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits
 from hmetad.logs.samples import ANSWERED, Format, Log, Sample, read_format
 from hmetad.logs.statements import as_number
-from hmetad.logs.trials import as_dict, as_list, objects_in, safe_text, sample_name
+from hmetad.logs.trials import as_dict, as_list, objects_in, sample_name
+from hmetad.rows.values import safe_text
 
 ALLOWED = "a run of HELM: a folder with scenario_state.json, or that file"
 STATE = "scenario_state.json"

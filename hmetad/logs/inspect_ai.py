@@ -30,10 +30,10 @@ from hmetad.logs.trials import (
     as_list,
     clip_text,
     objects_in,
-    safe_text,
     sample_name,
 )
 from hmetad.rows.sample_frames import GRADES, WITHHELD
+from hmetad.rows.values import safe_text
 
 Place = tuple[str, dict[str, Any]]
 

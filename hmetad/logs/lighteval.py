@@ -33,8 +33,9 @@ from hmetad.logs.samples import (
     repeated_answers,
 )
 from hmetad.logs.statements import as_number, fold_word, is_missing
-from hmetad.logs.trials import as_dict, safe_text
+from hmetad.logs.trials import as_dict
 from hmetad.rows.files import read_table
+from hmetad.rows.values import safe_text
 
 ALLOWED = "details of lighteval, as --save-details writes them"
 TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.:+-]+"

@@ -23,7 +23,8 @@ from hmetad.logs.json_files import json_file, json_lines, json_object
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.limits import Limits
 from hmetad.logs.samples import ANSWERED, Format, Log, LogFile, Sample, chosen_runs, read_format
-from hmetad.logs.trials import as_dict, as_list, safe_text, sample_name
+from hmetad.logs.trials import as_dict, as_list, sample_name
+from hmetad.rows.values import safe_text
 
 ALLOWED = "a file samples_<task>_<time>.jsonl, as lm-evaluation-harness writes by --log_samples"
 NAME = re.compile(r"(?:samples_)?(?P<task>.+)_(?P<run>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.+-]+)\.jsonl")

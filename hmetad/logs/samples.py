@@ -31,12 +31,12 @@ from hmetad.logs.trials import (
     clip_text,
     grade_key,
     of_each,
-    safe_text,
     silence_notices,
     typed,
     verdict,
 )
 from hmetad.rows.duplicates import file_notices, row_notices
+from hmetad.rows.values import safe_text
 
 LONGEST_ANSWER = 1000
 # Columns of most tools, after those that say which sample it is.

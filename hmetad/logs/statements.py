@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.base.errors import ChoiceError, NumberError, RepeatError
+from hmetad.rows.values import safe_text
 
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
@@ -371,7 +372,7 @@ def show_value(value: Any) -> str:
     """Text of a value for a report: short, and valid Unicode."""
     text = value[: LONGEST_SHOWN + 1] if isinstance(value, str) else short_repr(value)
     text = text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
-    return text.encode("utf-8", "backslashreplace").decode()
+    return safe_text(text)
 
 
 def short_repr(value: Any) -> str:

@@ -23,13 +23,13 @@ from hmetad.logs.choices import Choices, Decimal, make_choices
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import bare_numbers, bounds, record_stated, statement_frame, unread_notices
 from hmetad.logs.statements import is_missing, read_statement
-from hmetad.logs.trials import ABSTAINED, of_each, safe_text, silence_notices, verdict
+from hmetad.logs.trials import ABSTAINED, of_each, silence_notices, verdict
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.files import read_table
 from hmetad.rows.labs import lab_notices
 from hmetad.rows.tables import rows_of
 from hmetad.rows.texts import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
-from hmetad.rows.values import GAPS, NUMBER, are_gaps, series_with_points
+from hmetad.rows.values import GAPS, NUMBER, are_gaps, safe_text, series_with_points
 
 # What to do where a column is missing.
 COLUMNS = ("Name it with columns=.", "Name it with --columns.")

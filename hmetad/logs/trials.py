@@ -19,6 +19,7 @@ from hmetad.base.notice import Notice, notice_of
 from hmetad.counts.columns import as_correct, as_text
 from hmetad.logs.stated import number_of
 from hmetad.logs.statements import fold_word
+from hmetad.rows.values import safe_text
 
 Verdict = tuple[bool | None, str]
 # What a grade means.
@@ -50,18 +51,6 @@ def typed(values: Sequence[Any]) -> pd.Series:
 
 
 # Values as logs write them
-
-
-def safe_text(value: Any) -> str:
-    r"""Text of a value, as it is, but for halves of characters that no file can hold.
-
-    Examples
-    --------
-    >>> safe_text("<b>\ud800")
-    '<b>\\ud800'
-    """
-    text = value if isinstance(value, str) else str(value)
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def clip_text(value: Any, length: int) -> str:

@@ -42,7 +42,7 @@ from hmetad.rows.database import (
     refuse_nested,
 )
 from hmetad.rows.duplicates import file_notices, is_name_of_who, name_of_rows, same_rows
-from hmetad.rows.labs import Taken, lab_notices, lab_table
+from hmetad.rows.labs import Taken, lab_notices, lab_table, text_cells
 from hmetad.rows.queries import Rows, Source, columns_named
 from hmetad.rows.texts import (
     SEPARATORS,
@@ -422,24 +422,24 @@ def rows_of_files(
 def scanned(path: Path, folders: dict[str, str], copies: Copies, delimiter: str | None) -> Scanned:
     """A file, once it is unpacked and the names of its columns are known."""
     sep, suffix = text_format(path, delimiter)
-    lab = names = None
+    lab = cells = None
     with reading(path):
         readable = copies.readable(path, suffix)
-        if sep is not None:
-            names = header_names(readable, sep)
-            refuse_delimiter(path, names)
-            check_names(path, names)
+        names = [] if sep is None else header_names(readable, sep)
+        refuse_delimiter(path, names)
+        check_names(path, names)
         first = [] if sep is None else first_rows(readable, sep)
         if found := lab_table(path, readable, sep, first):
-            readable, suffix, sep = copies.place(".csv"), ".csv", ","
-            found.cells.to_csv(readable, index=False)
-            names, lab = [*found.cells], (found.program, found.taken)
+            cells, lab = found.cells, (found.program, found.taken)
         elif sep is not None and names:
             known = Scanned(path, readable, suffix, sep, tuple(names), {})
             if sep == " " or is_irregular(known):
-                readable, sep = copies.rewritten(readable, sep, len(names)), ","
+                cells = text_cells(readable, sep)
         elif suffix == ".parquet":
             names = parquet_schema(readable).names
+        if cells is not None:
+            readable, suffix, sep, names = copies.place(".csv"), ".csv", ",", [*map(str, cells)]
+            cells.to_csv(readable, index=False)
     if suffix == ".jsonl":
         names = names_of_lines(Scanned(path, readable, suffix, None, (), {}))
     if not names:

@@ -62,15 +62,16 @@ def lab_table(
     taken: Taken = Counter()
     program = program_of(first[0], first[1:3]) if first else ""
     if sep is not None and program:
-        options: dict[str, Any] = {"sep": r"\s+" if sep == " " else sep, "dtype": str}
-        cells = pd.read_csv(readable, na_filter=False, encoding="utf-8-sig", **options)
+        cells = text_cells(readable, sep)
     elif path.suffix.lower() in LABS:
         program, cells = opened(path, taken)
         program = program_of([*map(str, cells)], cells.head(2).to_numpy().tolist()) or program
     else:
         return None
-    cells = cells.fillna("").rename(columns=str)
-    cells = cells.drop(columns=[x for x in cells if x.startswith("Unnamed:") and not any(cells[x])])
+    cells = cells.rename(columns=str)
+    cells = cells.drop(
+        columns=[x for x in map(str, cells) if x[:8] == "Unnamed:" and not any(cells[x])]
+    )
     cells = RULES.get(program, lambda same, _: same)(cells, taken)
     for name in (name for name in EXPERIMENTS if name in cells):
         several = cells[name][cells[name] != ""].value_counts()
@@ -78,6 +79,15 @@ def lab_table(
             said = first_few([f"{one} ({n} rows)" for one, n in several.items()])
             taken[f"several experiments in column {name}, {said}: select one, or count by it"] += 1
     return LabTable(program, cells, taken)
+
+
+def text_cells(path: Path, sep: str) -> pd.DataFrame:
+    """Cells of a plain text, empty at the end of short rows; " " is any number of spaces."""
+    sign: Any = r"\s+" if sep == " " else sep
+    cells = pd.read_csv(path, sep=sign, dtype=str, na_filter=False, encoding="utf-8-sig")
+    if not isinstance(cells.index, pd.RangeIndex):
+        raise ValueError("rows with more cells than the header")
+    return cells.fillna("")
 
 
 def lab_notices(files: Iterable[tuple[str, Taken]]) -> list[Notice]:

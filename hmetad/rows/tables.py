@@ -20,7 +20,7 @@ from hmetad.rows.files import are_paths, scan_table
 from hmetad.rows.labs import question_rows
 from hmetad.rows.queries import Rows, Source
 from hmetad.rows.sample_frames import graded_rows, graded_trials, tool_of
-from hmetad.rows.values import refuse_unwritable
+from hmetad.rows.values import refuse_unwritable, safe_text
 
 # Tables of many packages have no type in common; `rows_of` says which there are.
 type TableLike = Any
@@ -197,11 +197,6 @@ class FrameSource(Source):
     def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
         """The first rows, or all."""
         return self.frame[list(columns)][:most]
-
-
-def safe_text(value: Any) -> str:
-    """Text of a value, without the lone half characters that DuckDB refuses."""
-    return str(value).encode(errors="backslashreplace").decode()
 
 
 def is_plain(column: pd.Series) -> bool:

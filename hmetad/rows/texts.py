@@ -97,19 +97,6 @@ class Copies:
                     raise FileError(str(path), got, "a file packed less tightly", step)
         return copy
 
-    def rewritten(self, path: Path, sep: str, number: int) -> Path:
-        """A copy of a text whose rows have commas, so many cells, and one end of lines."""
-        copy = self.place(".csv")
-        with (
-            path.open(encoding="utf-8-sig", newline="") as lines,
-            copy.open("w", encoding="utf-8", newline="") as file,
-        ):
-            rows = csv.reader(spaced(lines) if sep == " " else lines, delimiter=sep, strict=True)
-            writer = csv.writer(file, lineterminator="\n")
-            kept = (row for row in rows if not is_blank(row))
-            writer.writerows([*row, *[""] * (number - len(row))] for row in kept)
-        return copy
-
 
 def remove_folder(folder: Path, owner: int) -> None:
     """Remove a folder, unless this process was forked from the one that made it."""

@@ -81,6 +81,17 @@ def are_gaps(words: object) -> bool:
     return not FOLDED_GAPS.isdisjoint(str(word).strip().casefold() for word in named)
 
 
+def safe_text(value: Any) -> str:
+    r"""Text of a value, as it is, but for halves of characters that no file can hold.
+
+    Examples
+    --------
+    >>> safe_text("<b>\ud800")
+    '<b>\\ud800'
+    """
+    return str(value).encode("utf-8", "backslashreplace").decode()
+
+
 def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
     """Refuse texts that files do not keep, with NUL or half a character, and endless ones."""
     for text in texts:

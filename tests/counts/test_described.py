@@ -206,18 +206,6 @@ def test_rows_of_training_and_catch_trials_are_left_out(name, values, left_out):
 PLACE = np.tile(np.arange(120), 6)
 
 
-@pytest.mark.parametrize("practised", [1, 2, 20])
-def test_trials_of_a_practice_loop_are_left_out_where_its_counter_is_blank_elsewhere(practised):
-    place = PLACE.copy()
-    counter = np.where(place < practised, place, np.nan)
-    loop = {"practice.thisRepN": counter * 0, "practice.thisN": counter}
-    table = TABLE.assign(**loop, **{"trials.thisN": np.where(place < practised, np.nan, 1)})
-    trials = trials_of(table)
-    expected = TABLE[place >= practised]
-    assert trials["confidence"].tolist() == expected["Confidence"].tolist()
-    assert facts(table)["leave_out"] == ({"practice.thisRepN": [0.0]}, False)
-
-
 @pytest.mark.parametrize(
     ("column", "left_out", "is_sure"),
     [
