@@ -6,7 +6,6 @@ into a type-2 table (2, confidences) per cell; draws are such tables of weights.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -605,17 +604,11 @@ def limits_at_edge(merged: MergedTrials, tail: float) -> dict[str, Floats]:
         number = np.bincount(distinct_pairs(merged.by_cell.cell, merged.by_cell.drawn)[0])
     rows = []
     for cell, share in zip(merged.cells, 1 - tail ** (1 / number), strict=True):
-        outcomes = [*product((1, 0), (0, max(cell.number, 1) - 1))]
-        size = 1 + len(outcomes) + len(cell.silent)
-        tables, silent = (np.repeat(x, size, axis=0) for x in cell.weights)
-        tables[1:] *= 1 - share
-        silent[1:] *= 1 - share
-        moved = range(1, size)
-        for place, outcome in zip(moved, outcomes, strict=False):
-            tables[place][outcome] += share * cell.trials
-        for k, place in enumerate(moved[len(outcomes) :]):
-            silent[place, k] += share * cell.trials
-        own = cell.measures(Weights(tables, silent))
+        seen, width = np.append(cell.table.ravel(), cell.silent).astype(float), len(cell.confidence)
+        last = max(cell.number, 1) - 1
+        unseen = [width, width + last, 0, last, *range(2 * width, len(seen))]
+        moved = (1 - share) * seen + share * cell.trials * np.eye(len(seen))[unseen]
+        own = cell.measures(cell.weights_of(np.vstack([seen, moved])))
         ends = {name: [[np.fmin.reduce(x), np.fmax.reduce(x)]] for name, x in own.items()}
         rows.append({name: np.array(x) for name, x in ends.items()})
     return together(rows)
