@@ -35,7 +35,7 @@ from hmetad.bayes.items import at_some_draws, item_log_likelihood
 from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.tape import column_shapes, column_slices
-from hmetad.mle.climb import Stop, climb
+from hmetad.mle.search import Stop, maximise
 from hmetad.mle.units import Units
 from hmetad.specs.design import Block
 from hmetad.specs.spec import free_priors
@@ -434,6 +434,6 @@ def normal_likelihood(
         return (vectors * known[:, None]) @ vectors.transpose(0, 2, 1)
 
     stop = Stop(step=SMALL_STEP, steps=CLIMBS)
-    found = climb(penalised, start[None], stop, lambda points, *_: curvature(points) + precision)
+    found = maximise(penalised, start[None], stop, lambda points, *_: curvature(points) + precision)
     slope = unit.value_and_gradient(found.points, np.zeros(1, np.int64))[1]
     return found.points[0], np.nan_to_num(slope[0]), curvature(found.points)[0]

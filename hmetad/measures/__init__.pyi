@@ -6,14 +6,14 @@ from hmetad.measures.items import common_items as common_items
 from hmetad.measures.items import repeated_items as repeated_items
 from hmetad.measures.items import unequal_answers as unequal_answers
 from hmetad.measures.items import unit_columns as unit_columns
-from hmetad.measures.of_trials import measure_trials as measure_trials
-from hmetad.measures.of_trials import resample_trials as resample_trials
-from hmetad.measures.of_trials import resample_trials_interval as resample_trials_interval
 from hmetad.measures.reliability import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.reliability import calibration as calibration
 from hmetad.measures.reliability import selective_prediction as selective_prediction
 from hmetad.measures.sdt import z_test as z_test
 from hmetad.measures.stated_confidence import scale_report as scale_report
+from hmetad.measures.trial_measures import measure_trials as measure_trials
+from hmetad.measures.trial_measures import resample_trials as resample_trials
+from hmetad.measures.trial_measures import resample_trials_interval as resample_trials_interval
 from hmetad.measures.type2 import auroc2 as auroc2
 from hmetad.measures.type2 import gamma as gamma
 from hmetad.measures.type2 import mean_confidence as mean_confidence

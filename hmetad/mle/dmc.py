@@ -27,8 +27,6 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.mle.climb import Rule as Climbing
-from hmetad.mle.climb import best_of, climb_cells
 from hmetad.mle.estimates import label_estimates, moved_by_correction, table_of
 from hmetad.mle.maximum import (
     Type1,
@@ -40,6 +38,7 @@ from hmetad.mle.maximum import (
     zs_of,
 )
 from hmetad.mle.newton import FARTHEST
+from hmetad.mle.search import Rule, best_of, maximise_compiled
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -205,7 +204,7 @@ def minimum(shares: Floats, type1: Type1, upper: Floats) -> Least:
     edges = np.full((len(shares), 2, shares.shape[-1]), np.nan)
 
     def work(part: Integers) -> None:
-        best[part], edges[part] = descend(shares[part], type1.c[part], upper[part])
+        best[part], edges[part] = minimise(shares[part], type1.c[part], upper[part])
 
     rows = np.flatnonzero(np.isfinite(type1.c) & is_informative(shares).any(axis=1))
     in_threads(work, parts_of(rows))
@@ -217,7 +216,7 @@ def minimum(shares: Floats, type1: Type1, upper: Floats) -> Least:
     return Least(m, loss, slope, edges)
 
 
-def descend(shares: Floats, kappa: Floats, upper: Floats) -> tuple[Floats, Floats]:
+def minimise(shares: Floats, kappa: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Loss, meta-d′ and largest slope (cells, 3) of the lowest minimum, and its edges."""
     (cells, _, _, ratings), each = shares.shape, len(STARTS)
     m = np.stack([np.minimum(start, upper) for start, _ in STARTS], axis=1)
@@ -231,7 +230,7 @@ def descend(shares: Floats, kappa: Floats, upper: Floats) -> tuple[Floats, Float
     row, work = np.zeros((COLUMNS, ratings + 1)), np.zeros((PARTS, ratings))
     data = Shares(used, levels, kappa[unit], np.zeros(ratings), np.zeros(ratings), row, work)
     found = np.empty((len(unit), 2))
-    climb_shares(data, climbing_rule(ratings - 1), points, upper[unit], found)
+    minimise_shares(data, search_rule(ratings - 1), points, upper[unit], found)
     best = best_of(found[:, 0].reshape(cells, each))
     points = points[best]
     edges = np.zeros((cells, 2, ratings))
@@ -389,21 +388,19 @@ class Shares(NamedTuple):
 
 
 @cache
-def climbing_rule(inner: int) -> Climbing:
-    """How the log gaps, so many a response, and meta-d′ are climbed to."""
+def search_rule(inner: int) -> Rule:
+    """How the log gaps, so many a response, and meta-d′ are moved to."""
     smallest, largest = np.full((2, 2 * inner + 1), 1.5)
     smallest[:], smallest[-1], largest[-1] = -3.0, -1.0, 1.0
-    return Climbing(smallest, largest, np.full(len(largest), np.inf), 1e-14, 1e-15, 200)
+    return Rule(smallest, largest, np.full(len(largest), np.inf), 1e-14, 1e-15, 200)
 
 
 @compiled
-def climb_shares(
-    data: Shares, rule: Climbing, points: Floats, upper: Floats, found: Floats
-) -> None:
-    """Climb to log gaps and meta-d′ of cells; `found` gets minus the loss, and its slope."""
+def minimise_shares(data: Shares, rule: Rule, points: Floats, upper: Floats, found: Floats) -> None:
+    """Move to log gaps and meta-d′ of cells; `found` gets minus the loss, and its slope."""
     bounds = np.zeros((len(points), 2))
     bounds[:, 1] = upper
-    climb_cells(evaluate_shares, data, rule, points, bounds, found)
+    maximise_compiled(evaluate_shares, data, rule, points, bounds, found)
 
 
 @compiled

@@ -132,12 +132,14 @@ def quantities(
     n_bad, n_good = bad.sum("grade"), good.sum("grade")
     H, F = (over(by_verdict.isel(stimulus=i, response=1), n) for i, n in ((1, n_good), (0, n_bad)))
     found = {"hit_rate": H, "false_alarm_rate": F}
-    found |= sdt(table, correction=correction)[list(OF_VERDICT)].data_vars
+    verdict = sdt(table, correction=correction)
+    found |= {name: verdict[name] for name in OF_VERDICT}
     base = over(n_good, n_good + n_bad)
     below = bad.cumsum("grade") - bad / 2
     found["auroc"] = over((good * below).sum("grade"), n_bad * n_good)
     if table.sizes["rating"] > 1:
-        found |= uvsdt(table, correction=correction)[list(OF_CURVE)].data_vars
+        curve = uvsdt(table, correction=correction)
+        found |= {name: curve[name] for name in OF_CURVE}
     else:
         found |= dict.fromkeys(OF_CURVE, base * np.nan)
     found["r2_verdict"] = explained_by(by_verdict, "response")

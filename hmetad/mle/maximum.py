@@ -172,12 +172,12 @@ def maximise_cells(
     best[:, 0] = -np.inf
     search = Search(counts, rule, s, has_side, best, edges)
     is_defined = np.isfinite(type1.d + type1.c + rule.ratio) & ~is_separated(counts, has_side)
-    climb(search, np.flatnonzero(is_defined), type1.d)
+    maximise_from(search, np.flatnonzero(is_defined), type1.d)
     # A second maximum is rare, and then mostly lies at the other sign of meta-d′.
     m = best[:, 1]
     is_suspect = (m * type1.d <= 0) | (abs(m) > 2 * abs(type1.d) + 1) | (best[:, 2] > SLOPE)
     for factor in OTHER_STARTS:
-        climb(search, np.flatnonzero(is_defined & is_suspect), factor * type1.d)
+        maximise_from(search, np.flatnonzero(is_defined & is_suspect), factor * type1.d)
     value, m, slope, bend, by_kappa, first = best.T
     is_found = np.isfinite(value) & (abs(m) <= FARTHEST)
     m, bend = np.where(is_found, m, np.nan), np.where(is_found & (bend < 0), bend, np.nan)
@@ -225,7 +225,7 @@ class Search(NamedTuple):
     edges: Floats
 
 
-def climb(search: Search, rows: Integers, start: Floats) -> None:
+def maximise_from(search: Search, rows: Integers, start: Floats) -> None:
     """Maximise some of the cells from a start; what is better replaces the best so far."""
     counts, rule, s, has_side, best, edges = search
 

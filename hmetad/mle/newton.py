@@ -191,7 +191,7 @@ def set_direction(levels: Whole, edges: Floats, work: Floats, point: Floats) -> 
 
 
 @compiled
-def climb(
+def maximise_cell(
     cell: Cell, edges: Floats, m: float, work: Floats, point: Floats, trial: Floats
 ) -> tuple[float, float, float]:
     """m, ℓ and the largest slope at the maximum that is reached; `edges` are moved there."""
@@ -258,7 +258,7 @@ def maximise(
         if levels[i, 0] < 2 and levels[i, 1] < 2:
             continue
         cell = Cell(counts[i], levels[i], offset[i], ratio[i], s[i])
-        m, value, slope = climb(cell, edges[i], start_m[i], work, point, trial)
+        m, value, slope = maximise_cell(cell, edges[i], start_m[i], work, point, trial)
         if not value > best[i, 0]:
             continue
         is_better[i] = True

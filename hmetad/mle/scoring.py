@@ -18,7 +18,7 @@ from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
 from hmetad.likelihood.tape import column_slices, sloped_outcomes
-from hmetad.mle.climb import Stop, climb
+from hmetad.mle.search import Stop, maximise
 
 type Floats = NDArray[np.float64]
 
@@ -227,7 +227,7 @@ def penalised_modes(
 
 
 def modes_of(problem: CellLikelihood) -> CellModes:
-    """Maximum of every cell, each climbed to by itself."""
+    """Maximum of every cell, each reached separately."""
     middle, precision = problem.moment("mu", 0.0), problem.moment("sigma", 1.0) ** -2.0
 
     def penalised(vectors: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
@@ -238,7 +238,7 @@ def modes_of(problem: CellLikelihood) -> CellModes:
 
     is_near = problem.likelihood.layout == TWO_ALTERNATIVES
     stop = STOP if is_near else replace(STOP, radius=FIRST_STEP)
-    found = climb(penalised, starting_vectors(problem, middle), stop)
+    found = maximise(penalised, starting_vectors(problem, middle), stop)
     theta = found.points
     variances = np.diagonal(np.linalg.inv(found.bend), axis1=1, axis2=2)
     values = {name: problem.values(theta)[name] for name in problem.shapes}

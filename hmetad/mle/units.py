@@ -16,8 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.base.errors import FormulaError
 from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, column_slices, tape_of
-from hmetad.mle.climb import Stop, best_of, climb
 from hmetad.mle.scoring import CellLikelihood
+from hmetad.mle.search import Stop, best_of, maximise
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
@@ -186,7 +186,7 @@ def maximise_units(units: Units, starts: Floats) -> Maxima:
         flat_steps=FLAT_STEPS,
         radius=0.5,
     )
-    found = climb(
+    found = maximise(
         lambda points, rows: (*units.value_and_gradient(points, unit[rows]), None),
         starts.reshape(number * each, size),
         stop,

@@ -20,9 +20,9 @@ from hmetad.base.notice import copy_notices, notices_where
 from hmetad.likelihood.compiling import compiled
 from hmetad.likelihood.tails import log_area, log_tail, mills
 from hmetad.measures.sdt import Correction, corrected
-from hmetad.mle.climb import Rule, climb_cells, factorise
 from hmetad.mle.estimates import label_estimates, table_of
 from hmetad.mle.maximum import gather_used, spread_used
+from hmetad.mle.search import Rule, factorise, maximise_compiled
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -113,7 +113,7 @@ def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
     data = Roc(used[rows], levels[rows], edges)
     own, own_found = points[rows], found[rows]
     information = np.zeros((len(rows), *[points.shape[1]] * 2))
-    climb_rocs(data, climbing_rule(categories - 1), own, own_found, information)
+    maximise_rocs(data, search_rule(categories - 1), own, own_found, information)
     points[rows], found[rows] = own, own_found
     is_fit &= (abs(points[:, -2]) <= FARTHEST) & (abs(points[:, -1]) <= FARTHEST_SCALE)
     below = (counts.sum(axis=1) > 0)[:, : categories // 2].sum(axis=1)
@@ -170,8 +170,8 @@ class Roc(NamedTuple):
 
 
 @cache
-def climbing_rule(cuts: int) -> Rule:
-    """How cut points, a and log s are climbed to."""
+def search_rule(cuts: int) -> Rule:
+    """How cut points, a and log s are moved to."""
     largest, far = np.full((2, cuts + 2), np.inf)
     largest[-2:] = 0.7
     far[-2:] = FARTHEST, FARTHEST_SCALE
@@ -179,15 +179,17 @@ def climbing_rule(cuts: int) -> Rule:
 
 
 @compiled
-def climb_rocs(data: Roc, rule: Rule, points: Floats, found: Floats, information: Floats) -> None:
-    """Climb to cut points, a and log s of cells: ℓ, the largest slope, and the information.
+def maximise_rocs(
+    data: Roc, rule: Rule, points: Floats, found: Floats, information: Floats
+) -> None:
+    """Move to cut points, a and log s of cells: ℓ, the largest slope, and the information.
 
     What is not positive definite has NaN on its diagonal.
     """
     cells, size = points.shape
     bounds = np.empty((cells, 2))
     bounds[:, 0], bounds[:, 1] = -np.inf, np.inf
-    climb_cells(evaluate_roc, data, rule, points, bounds, found)
+    maximise_compiled(evaluate_roc, data, rule, points, bounds, found)
     slopes, factor = np.zeros(size), np.zeros((size, size))
     for i in range(cells):
         evaluate_roc(points[i], i, data, slopes, information[i])

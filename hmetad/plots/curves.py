@@ -388,7 +388,7 @@ def expected_score(
     Examples
     --------
     >>> import pandas as pd
-    >>> from hmetad.measures.of_trials import measure_trials
+    >>> from hmetad.measures.trial_measures import measure_trials
     >>> trials = pd.DataFrame({"correct": [1, 0, 1, 0], "idk": [0, 0, 0, 1]})
     >>> expected_score(measure_trials(trials, abstained="idk")).get_xlabel()
     'penalty λ of a wrong answer'

@@ -21,8 +21,8 @@ from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.verdicts import decide, decide_normal
 from hmetad.counts.counting import count_correct
 from hmetad.datasets import load_trials, registry
-from hmetad.measures.of_trials import measure_trials, resample_trials, resample_trials_interval
 from hmetad.measures.scores import order_scores
+from hmetad.measures.trial_measures import measure_trials, resample_trials, resample_trials_interval
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.studies.comparison import Ours, arrays_of, cells_as, file_of, frame_of

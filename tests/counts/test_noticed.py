@@ -11,7 +11,7 @@ from hmetad.base.notice import notice_of, notices
 from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.ratings import bin_confidence
-from hmetad.measures.of_trials import measure_trials, resample_trials
+from hmetad.measures.trial_measures import measure_trials, resample_trials
 
 CODE = "confidence-of-the-choice"
 

@@ -15,7 +15,7 @@ from hmetad.base.errors import InputError
 from hmetad.counts.counting import count_correct
 from hmetad.counts.noticed import frame_notices
 from hmetad.logs.inspect_ai import read_inspect
-from hmetad.measures.of_trials import measure_trials
+from hmetad.measures.trial_measures import measure_trials
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "house/one"}}
 

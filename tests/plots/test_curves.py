@@ -10,8 +10,8 @@ from hmetad import norms, plots
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.information import meta_information
-from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import selective_prediction
+from hmetad.measures.trial_measures import measure_trials, resample_trials
 from hmetad.measures.type2 import auroc2
 
 COUNTS = from_nr([84, 56, 48, 12], [4, 56, 64, 76])

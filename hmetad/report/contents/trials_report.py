@@ -21,8 +21,8 @@ from hmetad.counts.abstained import reasons_of
 from hmetad.counts.columns import several_columns, text_columns
 from hmetad.counts.items import columns_beside_items
 from hmetad.counts.noticed import add_notices
-from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import calibration, selective_prediction
+from hmetad.measures.trial_measures import measure_trials, resample_trials
 from hmetad.plots import curves, reliability
 from hmetad.report.contents.leaderboard import (
     OF_TRIALS,

@@ -1,13 +1,13 @@
 """The maximum near a start, of many functions at once: Newton's method in a trust region.
 
-Function of the points of some units, and where they start → Climbed. A unit is maximised by itself:
-a cell, or cells that share coefficients. All units move together, so that a step of hundreds costs
-a few calls. What differs between models is their function, its curvature (exact, by differences, or
-expected as in Fisher scoring), and when a climb ends.
+Function of the points of some units, and where they start → Maximised. A unit is maximised
+separately: a cell, or cells that share coefficients. All units move together, so that a step of
+hundreds costs a few calls. What differs between models is their function, its curvature (exact, by
+differences, or expected as in Fisher scoring), and when a search ends.
 Source: Moré & Sorensen (1983).
 
-Functions of single cells that are compiled, with exact curvature, are climbed in compiled code cell
-by cell (`climb_cells`), with damping in the place of a region (Levenberg & Marquardt).
+Functions of single cells that are compiled, with exact curvature, are maximised in compiled code,
+cell by cell (`maximise_compiled`), with damping instead of a region (Levenberg & Marquardt).
 """
 
 import math
@@ -36,7 +36,7 @@ SMALLEST_CURVATURE = 1e-9
 SMALL_SLOPE = 1e-3
 # Next to the maximum a rise is lost in rounding, and the slope tells better.
 ROUNDING = 1e-13
-# Of compiled climbs.
+# Of compiled searches.
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-14, 1e12
 # Halvings that find the length of a step.
 HALVINGS = 25
@@ -44,7 +44,7 @@ HALVINGS = 25
 
 @dataclass(frozen=True)
 class Stop:
-    """When the climb of a unit ends.
+    """When the maximise of a unit ends.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Climbed:
+class Maximised:
     """Where units ended: points and slopes (units, unknowns), values (units,), curvature.
 
     `is_done` is False where steps ran out.
@@ -82,12 +82,12 @@ class Climbed:
     is_done: NDArray[np.bool_]
 
 
-def climb(
+def maximise(
     evaluate: Evaluate,
     starts: Floats,
     stop: Stop,
     curvature: Callable[[Floats, Integers, Floats], Floats] | None = None,
-) -> Climbed:
+) -> Maximised:
     """Maxima that are reached from starts (units, unknowns).
 
     A unit whose value is not finite stays where it is. `curvature` takes points, units and slopes.
@@ -132,7 +132,7 @@ def climb(
         is_new[moving] = is_taken
         flat[taken] = np.where(flatness[is_taken] < SMALL_SLOPE, flat[taken] + 1, 0)
         is_done[moving] = np.abs(step).max(axis=1, initial=0.0) <= stop.step
-    return Climbed(points, value, slopes, bend, is_done)
+    return Maximised(points, value, slopes, bend, is_done)
 
 
 def evaluate_finite(
@@ -171,7 +171,7 @@ def steps_within(slopes: Floats, bend: Floats, radius: Floats) -> tuple[Floats, 
 
 
 class Rule(NamedTuple):
-    """How cells are climbed in compiled code; the last unknown has bounds, and the others not.
+    """How cells are maximised in compiled code; the last unknown has bounds, and the others not.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Room(NamedTuple):
 
 
 @inlined
-def climb_cells(
+def maximise_compiled(
     evaluate: Any, data: Any, rule: Rule, points: Floats, bounds: Floats, found: Floats
 ) -> None:
     """Move points (cells, unknowns) to the maxima that are reached from them.
