@@ -143,7 +143,7 @@ def test_effects_of_people_of_what_is_constant_in_them_are_noticed_with_the_form
     assert len(steps) == bool(meant)
     for one in steps:
         assert one.next_step == f"Write the formula {meant}."
-        assert "The formula of log_m, dprime has effects" in one.message
+        assert "The formula of log_m, dprime has random effects" in one.message
 
 
 def test_an_item_is_no_person_in_whom_an_effect_may_differ():
