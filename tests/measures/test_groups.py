@@ -287,13 +287,6 @@ def test_upper_bounds_of_large_groups_neither_overflow_nor_underflow():
     assert majority_vote([0.5] * 1201).item() == pytest.approx(0.5, abs=1e-12)
 
 
-def test_many_groups_are_enumerated_in_parts(monkeypatch):
-    accuracy = np.random.default_rng(1).uniform(0.5, 1, (100, 5))
-    whole = confidence_weighted_vote(accuracy)
-    monkeypatch.setattr(groups, "BLOCK", 100)
-    np.testing.assert_array_equal(confidence_weighted_vote(accuracy), whole)
-
-
 # --- what a group says ----------------------------------------------------------------------
 
 

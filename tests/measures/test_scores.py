@@ -183,13 +183,6 @@ def test_areas_of_coverage_are_those_of_uncertainty_calibration(case):
     assert 1 - selective_prediction(CASES[case])["aurc"].item() == close
 
 
-def test_the_area_of_six_trials_is_its_mean_over_all_orders_of_equal_confidences():
-    # get_selective_stats, mean over all 720 orders in which ties can be broken.
-    rows = {"confidence": [0.9, 0.9, 0.9, 0.7, 0.7, 0.4], "correct": [1, 1, 0, 1, 0, 0]}
-    found = measured(pd.DataFrame(rows))["aurc"].item()
-    assert 1 - found == pytest.approx(0.6208333333333333, abs=ROUNDING)
-
-
 # Areas and shares written from their definitions, answer by answer; equal confidences in all orders
 # of few trials.
 
