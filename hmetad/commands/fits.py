@@ -37,6 +37,7 @@ from hmetad.commands.answer import (
     command_line,
     output_file,
     rows_of,
+    writable_folder,
 )
 from hmetad.commands.options import parse_pairs, sampling_options
 from hmetad.report.terminal import say
@@ -200,6 +201,8 @@ class ReportOptions(PrintOptions):
         Question that the report answers. Default: the question of the model.
     label : NAME=WORDS
         Words for a column or level, such as group=Diagnosis; may be repeated.
+    figures : FOLDER
+        Also write each figure as SVG and PDF to this folder.
     output : FILE
         Report: .html, .md, .tex, .docx or .json.
     as_json : flag
@@ -210,11 +213,12 @@ class ReportOptions(PrintOptions):
     title: str = ""
     question: str = ""
     label: list[str] | None = None
+    figures: Path | None = None
     output: Output = None
 
 
 # A report is printed as JSON alone.
-REPORT_FIELDS = ("file", "title", "question", "label", "output", "as_json")
+REPORT_FIELDS = ("file", "title", "question", "label", "figures", "output", "as_json")
 
 
 def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
@@ -224,6 +228,7 @@ def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
     --------
     hmetad report fit.nc -o page.html --question "Who knows more?"
     hmetad report fits/ -o all.md
+    hmetad report fit.nc -o page.html --figures figures
     hmetad report fit.nc --json
     """
     if asked.output is None and not asked.as_json:
@@ -231,6 +236,7 @@ def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
     inside = sorted(asked.file.glob("*.nc")) if asked.file.is_dir() else []
     paths = {path.stem: path for path in inside or [asked.file]}
     written = output_file(asked.output, (*REPORTS, ".json"), *paths.values())
+    folder = None if asked.figures is None else writable_folder(asked.figures, "--figures")
     asked.refuse_idle(question="with one fit" if len(paths) > 1 else "")
     labels = parse_pairs("--label", asked.label) or {}
     fits = read_fits(paths)
@@ -249,6 +255,8 @@ def report(asked: Annotated[ReportOptions, REPORT_FIELDS]) -> None:
         page = hmetad.report.combine_reports(asked.title or f"Fits in {asked.file.name}", pages)
     for path in written:
         page.save(path)
+    if folder is not None:
+        page.save_figures(folder)
     if asked.as_json:
         asked.give(whole(page, fits, paths, labels), written)
     else:

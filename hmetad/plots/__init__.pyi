@@ -2,7 +2,6 @@
 
 from hmetad.plots.conditions import by as by
 from hmetad.plots.conditions import criterion as criterion
-from hmetad.plots.conditions import sensitivity_bars as sensitivity_bars
 from hmetad.plots.curves import expected_score as expected_score
 from hmetad.plots.curves import group_accuracy as group_accuracy
 from hmetad.plots.curves import information_plane as information_plane

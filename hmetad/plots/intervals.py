@@ -4,7 +4,7 @@ Data frame or decisions → matplotlib Axes, or words.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hmetad.base.arguments import check_inputs
+from hmetad.compare.decisions import Decisions
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
-from hmetad.plots.panels import AxesLike, is_left_of, name_panel, panel_axes, share_legend
+from hmetad.plots.panels import AxesLike, name_panel, panel_axes, places_in_grid, share_legend
 from hmetad.plots.style import (
     INK,
     SOFT,
@@ -39,37 +40,6 @@ VERDICT_MARKERS = {
     "inconclusive": ("D", "white"),
     "unreliable": ("X", "white"),
 }
-
-
-class IntervalDecisions(Protocol):
-    """What `decisions` needs to know of decisions."""
-
-    @property
-    def rope(self) -> tuple[float, float]:
-        """Limits of what counts as practically no difference."""
-
-    @property
-    def null(self) -> float:
-        """The value that means no difference."""
-
-    @property
-    def ci_prob(self) -> float:
-        """Probability inside the intervals."""
-
-    @property
-    def ci_kind(self) -> str:
-        """Kind of the intervals."""
-
-    @property
-    def comparisons(self) -> int:
-        """Number of comparisons the intervals allow for."""
-
-    @property
-    def quantity(self) -> str:
-        """What was compared."""
-
-    def table(self) -> pd.DataFrame:
-        """One row per comparison: label, mean, lower, upper, verdict and more."""
 
 
 @check_inputs()
@@ -147,13 +117,13 @@ def forest(
     return ax
 
 
-@check_inputs()
-def decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
+@check_inputs(skip=("decisions",))
+def decisions(decisions: Decisions, *, ax: Axes | None = None) -> Axes:
     """Intervals against the range of practical equivalence, a marker per verdict.
 
     Parameters
     ----------
-    decisions : IntervalDecisions
+    decisions : Decisions
         As `hmetad.decide` returns them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -306,12 +276,9 @@ def describe_intervals(
 
 def name_first_column(axes: NDArray[Any], names: list[Any]) -> None:
     """Names of the rows at the panels that have none to their left."""
-    shown = [drawable(name, 34) for name in names]
-    places = [ax.get_subplotspec() for ax in axes]
-    for ax, place in zip(axes, places, strict=True):
-        has_left = place is not None and any(
-            other is not None and is_left_of(other, place) for other in places
-        )
+    shown, places = [drawable(name, 34) for name in names], places_in_grid(axes)
+    for ax, (grid, row, column) in zip(axes, places, strict=True):
+        has_left = any((grid, row, x) in places for x in range(column))
         ax.set_yticks(range(len(names)), [""] * len(names) if has_left else shown)
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.tick_params(axis="y", left=False, pad=4)
@@ -384,7 +351,7 @@ def interval_in_words(values: Sequence[float]) -> str:
     return f"{estimate}, interval {lower} to {upper}"
 
 
-def decision_axis(decisions: IntervalDecisions) -> str:
+def decision_axis(decisions: Decisions) -> str:
     """Name the axis of decisions: the quantity and the kind of its intervals."""
     kind = interval_kind(decisions.ci_kind)
     corrected = f", corrected for {decisions.comparisons} comparisons"

@@ -1,6 +1,6 @@
 """The marks that figures are made of.
 
-Numbers and raw labels → bars, points, whiskers, bands and words on given axes.
+Numbers and raw labels → points, whiskers, bands and words on given axes.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,6 @@ from hmetad.measures.reliability import share_limits
 from hmetad.measures.results import ratio
 from hmetad.plots.style import (
     BAND,
-    COLORS,
-    HATCHES,
     INK,
     SMALL,
     SOFT,
@@ -117,24 +115,6 @@ def name_rows(ax: Axes, names: Sequence[object], headings: Sequence[bool]) -> No
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", left=False, pad=6)
     ax.spines["left"].set_visible(False)
-
-
-def bars(
-    ax: Axes, x: np.ndarray, width: float, place: int, legend: str, values: np.ndarray
-) -> None:
-    """Vertical bars; rows of `values` are height, lower, upper (NaN for no whisker)."""
-    height, lower, upper = values
-    ax.bar(
-        x,
-        height,
-        width,
-        facecolor=COLORS[place % len(COLORS)] if place % 2 == 0 else "white",
-        edgecolor=COLORS[place % len(COLORS)] if place % 2 else "white",
-        hatch=HATCHES[place % len(HATCHES)],
-        linewidth=0.9,
-        label=drawable(legend),
-    )
-    whiskers(ax, x, lower, upper, INK)
 
 
 def whiskers(ax: Axes, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, color: str) -> None:

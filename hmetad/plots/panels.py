@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec, SubplotSpec
 from numpy.typing import NDArray
 
 from hmetad.base.errors import ShapeError
@@ -97,23 +96,23 @@ def name_outer_axes(axes: NDArray[Any], xlabel: str, ylabel: str, *, share_y: bo
 
     Panels have the same x axis and, where `share_y`, the same y axis.
     """
-    places = [(ax.get_subplotspec() or SubplotSpec(GridSpec(1, 1), 0)) for ax in axes]
+    places = places_in_grid(axes)
     for ax, place in zip(axes, places, strict=True):
-        others = [one for one in places if one.get_gridspec() is place.get_gridspec()]
-        is_lowest = not any(is_below(one, place) for one in others)
-        is_first = not any(is_left_of(one, place) for one in others)
+        grid, row, column = place
+        is_first = not any((grid, row, x) in places for x in range(column))
+        is_lowest = not any(one[::2] == (grid, column) and one[1] > row for one in places)
         name_axes(ax, xlabel if is_lowest else "", ylabel if is_first else "")
         ax.tick_params(labelbottom=is_lowest, labelleft=is_first or not share_y)
 
 
-def is_below(one: SubplotSpec, other: SubplotSpec) -> bool:
-    """Whether a place of a grid is below another in the same column."""
-    return one.colspan == other.colspan and one.rowspan.start > other.rowspan.start
-
-
-def is_left_of(one: SubplotSpec, other: SubplotSpec) -> bool:
-    """Whether a place of a grid is to the left of another in the same row."""
-    return one.rowspan == other.rowspan and one.colspan.start < other.colspan.start
+def places_in_grid(axes: NDArray[Any]) -> list[tuple[int, int, int]]:
+    """Grid, row and column of each axes; axes in no grid have one to themselves."""
+    found = []
+    for number, ax in enumerate(axes):
+        place = ax.get_subplotspec()
+        rows = (place.rowspan.start, place.colspan.start) if place else (0, 0)
+        found.append((id(place.get_gridspec()) if place else number, *rows))
+    return found
 
 
 def width_from(axes: NDArray[Any]) -> int:

@@ -4,39 +4,41 @@ Fit, or draws (DataArray) → matplotlib Axes.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from scipy.stats import gaussian_kde
 
 from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import probability
 from hmetad.base.errors import ModelError, NumberError, ShapeError, UnknownError, nearest
+from hmetad.base.labels import number_text
 from hmetad.base.notice import undetermined_cells
 from hmetad.base.results import about
 from hmetad.base.variable_roles import identity_of
 from hmetad.bayes.fitted import Fitted
-from hmetad.plots.frames import draws_of_cells, draws_of_population
-from hmetad.plots.marks import name_rows, row_texts, whiskers
+from hmetad.bayes.predict import average_conditions, covariate_means, predict
+from hmetad.plots.frames import draws_of_cells
+from hmetad.plots.intervals import forest
+from hmetad.plots.marks import name_columns, whiskers
 from hmetad.plots.style import (
     COLORS,
     INK,
     SOFT,
-    drawable,
-    dress,
     finish,
     new_axes,
-    nothing_to_draw,
     reference_line,
+    told_apart,
 )
 from hmetad.text.names import axis_name, effect_names, in_percent
 
 type Floats = NDArray[np.float64]
+type Texts = NDArray[np.object_]
 
 SAMPLES = ("chain", "draw")
 # People whose names are written, and inches of the figure: for each, at least, at most, height.
@@ -46,32 +48,34 @@ ROW, BESIDE, WIDTH, FILLED = 0.55, 0.9, 5.6, 0.8
 GRID = np.linspace(-0.999, 0.999, 400)
 
 
-@check_inputs(skip=("draws",), ci_prob=probability)
+@check_inputs(skip=("separate",), ci_prob=probability)
 def people(
-    draws: xr.DataTree | xr.DataArray,
+    fit: xr.DataTree,
     *,
     var: str = "m_ratio",
-    population: xr.DataArray | None = None,
     separate: xr.DataArray | None = None,
+    labels: Mapping[str, str] | None = None,
     reference: float | None = None,
     ci_prob: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Posterior of each participant, lowest first, with the population and separate estimates.
+    """Population by condition, and every participant behind it, alone and partially pooled.
+
+    Conditions stand side by side, and participants in the order of their estimates; over a
+    covariate the population is a line with a band.
 
     Parameters
     ----------
-    draws : DataTree or DataArray
-        A fit; or dims (chain, draw, cell), such as ``fit["posterior"]["m_ratio"]``. M and meta-d′
-        of cells without errors, which have none, are excluded.
+    fit : DataTree
+        What `hmetad.fit` returned; without formulas there is no population. M and meta-d′ of cells
+        without errors are left out.
     var : str, optional
-        What is drawn of a fit.
-    population : DataArray, optional
-        Dims (chain, draw), such as ``predict(fit)["m_ratio"].isel(cell=0)``: a line at its mean and
-        a band for its interval. By default that of a fit which has one.
+        Variable.
     separate : DataArray, optional
-        Dim cell, the same cells: an estimate of each participant alone, such as
-        ``fit_mle(counts)["m_ratio"]``. How far the posterior lies from it is shrinkage.
+        Dim cell: an estimate of each cell alone, such as ``fit_mle(counts)["m_ratio"]``: an open
+        point, with a line to the partially pooled one.
+    labels : mapping of str to str, optional
+        Words for columns and levels.
     reference : float, optional
         Value marked by a dashed line.
     ci_prob : float, optional
@@ -82,57 +86,55 @@ def people(
     Returns
     -------
     Axes
-        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it. A
-        separate estimate outside the figure is an arrow at its edge.
+        Of a figure outside pyplot. A separate estimate outside the figure is an arrow at its edge.
 
     Raises
     ------
     InputError
-        If draws have other dims, a fit has no such variable, or `separate` has other cells.
+        If the fit has no such variable, or there are more conditions than can be distinguished.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> draws = xr.DataArray(
-    ...     rng.normal([0.9, 0.7], 0.1, (2, 100, 2)),
-    ...     dims=("chain", "draw", "cell"),
-    ...     coords={"cell": ["a", "b"]},
-    ...     name="m_ratio",
-    ... )
-    >>> [text.get_text() for text in people(draws).get_xticklabels()]
-    ['b', 'a']
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> coords = {"subject": [*"abcd"] * 2, "task": [*"xxxxyyyy"]}
+    >>> quiet = {"draws": 60, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 1}
+    >>> counts = simulate_counts([1.5] * 8, coords=coords, seed=1)
+    >>> drawn = fit(counts, "group", conditions="task", **quiet)
+    >>> [text.get_text() for text in people(drawn).get_xticklabels()]
+    ['x', 'y']
     """
-    if isinstance(draws, xr.DataTree):
-        population = population_of(draws, var) if population is None else population
-        draws = cells_of_fit(draws, var)
-    values, outside = rows_of(draws), (1 - ci_prob) / 2
-    with np.errstate(invalid="ignore"):
-        mean = values.mean(axis=1)
-        lower, upper = np.quantile(values, [outside, 1 - outside], axis=1)
-    order = np.argsort(mean, kind="stable")
-    x = np.arange(len(order))
+    values, words, covariates = cells_of_fit(fit, var), labels or {}, covariate_means(fit)
+    columns = [x for x in Fitted.of(fit).cells if x in Fitted.of(fit).predictors]
+    levels, covariate = [x for x in columns if x not in covariates], next(iter(covariates), "")
+    population = predict(fit, average_conditions(fit, keep=[*levels, covariate]))[var]
+    if not Fitted.of(fit).spec.formula:
+        population = population.isel(cell=slice(0))
+    own, of_population = names_of(values, levels, words), names_of(population, levels, words)
+    names = list(dict.fromkeys([*of_population, *own]))
+    told_apart("fit", len(names), "conditions")
+    mean, drawn, outside = rows_of(values).mean(axis=1), rows_of(population), (1 - ci_prob) / 2
+    rows = np.vstack([drawn.mean(1), np.quantile(drawn, [outside, 1 - outside], axis=1)])
+    x = values[covariate].to_numpy() if covariate else places_in_columns(own, names, mean)
     if ax is None:
-        ax = new_axes(float(np.clip(EACH * len(order), NARROWEST, WIDEST)), HEIGHT)
-    dress(ax, grid="y")
-    if not np.isfinite(mean).any():
-        nothing_to_draw(ax)
-        return ax
-    mean, lower, upper = mean[order], lower[order], upper[order]
-    if population is not None:
-        draw_population(ax, population, outside)
+        ax = new_axes(WIDTH if covariate else min(3.0 + 0.9 * len(names), WIDEST), HEIGHT)
     if reference is not None:
         reference_line(ax, reference, vertical=False)
-    whiskers(ax, x, lower, upper, INK)
-    ax.plot(x, mean, "o", color=INK, markersize=4, label="posterior", zorder=3)
+    size = 4.5 if len(mean) <= NAMED * len(names) else 2.5
     if separate is not None:
-        draw_separate(ax, x, estimates_of(separate, draws)[order], lower, upper)
-    labels = [drawable(name, 16) for name in draws["cell"].values[order]]
-    are_named = len(labels) <= NAMED
-    ax.set_xticks(x if are_named else [], labels if are_named else [])
-    ax.tick_params(axis="x", labelrotation=90 if len(labels) > 6 else 0)
-    ax.set_xlim(-0.7, len(x) - 0.3)
-    names = "" if are_named else f"{len(labels)} people", axis_name(str(draws.name or ""))
-    return finish(ax, *names, grid="y", has_legend=not (population is None and separate is None))
+        alone, held = estimates_of(separate, values), np.append(rows, mean)
+        inside = draw_separate(ax, x, alone, held, size)
+        ax.vlines(x[inside], alone[inside], mean[inside], color=SOFT, linewidth=0.4, alpha=0.6)
+    for place, name in enumerate(names):
+        at, mine = of_population == name, own == name
+        across = population[covariate].to_numpy()[at] if covariate else np.array([float(place)])
+        label = (f" {name}".rstrip() if covariate else "") if covariate or not place else None
+        draw_condition(ax, place, (x[mine], mean[mine]), (across, rows[:, at]), label, size)
+    if not covariate:
+        name_columns(ax, names)
+        ax.set_xlim(-0.5, len(names) - 0.5)
+    titles = [words.get(x, x) for x in ([covariate] if covariate else levels)]
+    return finish(ax, " | ".join(titles), axis_name(var), grid="y")
 
 
 @check_inputs(skip=("draws",), ci_prob=probability)
@@ -143,7 +145,7 @@ def correlations(
     ci_prob: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Posterior density of every correlation, with its mean and its interval.
+    """Posterior mean and interval of every correlation.
 
     Parameters
     ----------
@@ -152,27 +154,21 @@ def correlations(
         with the two dims of a matrix of correlations, as
         ``fit["posterior"]["log_m_task|subject_corr"]``: each pair once.
     labels : mapping of str to str, optional
-        Words instead of the names of effects.
+        Words in place of the names of effects.
     ci_prob : float, optional
-        Probability of the equal-tailed intervals, whose part of each density is darker.
+        Probability of the equal-tailed intervals.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     Axes
-        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it. Next to
-        each density stand its mean and interval, where there is room.
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------
     InputError
         If draws have other dims, or values beyond ±1; or a fit has no correlations.
-
-    Notes
-    -----
-    Densities are kernel estimates of Fisher's z of the draws, on the scale of the correlation, so
-    that none has mass beyond ±1.
 
     Examples
     --------
@@ -187,20 +183,60 @@ def correlations(
     else:
         rows = dict(pairs_of(draws, labels or {}))
     known = {name: values[np.isfinite(values)] for name, values in rows.items()}
-    known = {name: values for name, values in known.items() if len(values)}
-    ax = ax if ax is not None else new_axes(WIDTH, BESIDE + ROW * max(len(rows), 1))
-    reference_line(ax, 0.0, vertical=True)
     outside = (1 - ci_prob) / 2
-    texts = [
-        draw_density(ax, place, values, outside) for place, values in enumerate(known.values())
+    found = [
+        (name, x.mean(), *np.quantile(x, [outside, 1 - outside]))
+        for name, x in known.items()
+        if len(x)
     ]
-    name = f"correlation between people (mean, {in_percent(ci_prob)} equal-tailed interval)"
-    finish(ax, name, grid="x", is_empty=not known, has_legend=False)
-    name_rows(ax, list(known), [False] * len(known))
+    table = pd.DataFrame(found, columns=["label", "mean", "lower", "upper"])
+    said = f"correlation between people (mean, {in_percent(ci_prob)} equal-tailed interval)"
+    ax = forest(table, reference=0.0, xlabel=said, ax=ax)
     ax.set_xlim(-1, 1)
-    ax.set_ylim(max(len(known), 1) - 0.75, -1.0)
-    row_texts(ax, texts, [False] * len(texts))
     return ax
+
+
+def draw_condition(
+    ax: Axes,
+    place: int,
+    people: tuple[Floats, Floats],
+    population: tuple[Floats, Floats],
+    label: str | None,
+    size: float,
+) -> None:
+    """Points of participants, and of their population a diamond with whiskers, or a line."""
+    (across, rows), is_line = population, len(population[0]) > 1
+    color = COLORS[place % len(COLORS)] if is_line else COLORS[0]
+    named = [None if label is None else x + label for x in ("partially pooled", "population")]
+    look: dict[str, Any] = {"markersize": size, "linestyle": "none", "alpha": 0.7, "zorder": 3}
+    ax.plot(*people, "o", color=color, label=named[0], **look)
+    if not rows.size:
+        return
+    if is_line:
+        order = np.argsort(across)
+        middle, lower, upper = rows[:, order]
+        ax.plot(across[order], middle, color=color, linewidth=1.6, label=named[1], zorder=4)
+        ax.fill_between(across[order], lower, upper, color=color, alpha=0.15, linewidth=0)
+    else:
+        whiskers(ax, across, rows[1], rows[2], INK)
+        ax.plot(across, rows[0], "D", color=INK, markersize=6, label=named[1], zorder=4)
+
+
+def names_of(values: xr.DataArray, columns: Sequence[str], words: Mapping[str, str]) -> Texts:
+    """Condition of each cell, in words."""
+    levels = [map(number_text, values[name].to_numpy().tolist()) for name in columns]
+    rows = list(zip(*levels, strict=True)) if levels else [()] * values.sizes["cell"]
+    return np.array([" | ".join(words.get(x, x) for x in row) for row in rows], dtype=object)
+
+
+def places_in_columns(own: Texts, names: Sequence[str], mean: Floats) -> Floats:
+    """Place of each participant: in the column of its condition, in the order of estimates."""
+    x = np.zeros(len(own))
+    for place, name in enumerate(names):
+        mine = np.flatnonzero(own == name)
+        order = np.argsort(np.argsort(mean[mine], kind="stable"), kind="stable")
+        x[mine] = place + 0.7 * ((order + 0.5) / max(len(mine), 1) - 0.5)
+    return x
 
 
 def cells_of_fit(fit: xr.DataTree, var: str) -> xr.DataArray:
@@ -211,16 +247,6 @@ def cells_of_fit(fit: xr.DataTree, var: str) -> xr.DataArray:
         allowed = "a variable of the cells of the fit"
         raise UnknownError("var", repr(var), allowed, nearest(var, names))
     return drawn[var]
-
-
-def population_of(fit: xr.DataTree, var: str) -> xr.DataArray | None:
-    """Draws of the population's value, where a fit has one population."""
-    if "spec" in fit.attrs and var not in Fitted.of(fit).shrunk_over:
-        return None
-    found = draws_of_population(fit)
-    is_there = var in found and set(found[var].dims) == {*SAMPLES, "cell"}
-    is_one = is_there and found.sizes["cell"] == 1
-    return found[var].isel(cell=0, drop=True) if is_one else None
 
 
 def rows_of(draws: xr.DataArray) -> np.ndarray:
@@ -242,32 +268,23 @@ def estimates_of(separate: xr.DataArray, draws: xr.DataArray) -> np.ndarray:
     return found
 
 
-def draw_population(ax: Axes, population: xr.DataArray, outside: float) -> None:
-    """Line and band of the population's value."""
-    if set(population.dims) != set(SAMPLES):
-        raise ShapeError("population", f"dims {population.dims}", "draws of one number")
-    flat = population.to_numpy().ravel()
-    low, high = np.quantile(flat, [outside, 1 - outside])
-    ax.axhspan(low, high, color=SOFT, alpha=0.2, linewidth=0, label="population", zorder=0)
-    ax.axhline(flat.mean(), color=SOFT, linewidth=1.2, zorder=1)
-
-
 def draw_separate(
-    ax: Axes, x: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> None:
-    """Open markers of separate estimates; arrows at the edge for those far outside."""
-    low, high = np.nanmin(lower), np.nanmax(upper)
+    ax: Axes, x: Floats, values: Floats, held: Floats, size: float
+) -> NDArray[np.bool_]:
+    """Open markers of separate estimates, arrows at the edge for those far out; who is inside."""
+    low, high = np.nanmin(held), np.nanmax(held)
     room = 0.35 * (high - low)
     above, below = values > high + room, values < low - room
-    is_inside = np.isfinite(values) & ~above & ~below
+    is_inside: NDArray[np.bool_] = np.isfinite(values) & ~above & ~below
     inside = values[is_inside]
     bottom, top = min(low, inside.min(initial=low)), max(high, inside.max(initial=high))
     open_marker: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": INK}
-    open_marker |= {"markersize": 4.5, "linestyle": "none", "zorder": 2}
-    ax.plot(x[is_inside], inside, "s", label="alone", **open_marker)
+    open_marker |= {"markersize": size, "linestyle": "none", "zorder": 2, "markeredgewidth": 0.7}
+    ax.plot(x[is_inside], inside, "o", label="alone", **open_marker)
     for sign, edge, beyond in (("^", top, above), ("v", bottom, below)):
         ax.plot(x[beyond], np.full(beyond.sum(), edge), sign, **open_marker)
     ax.set_ylim(bottom - 0.15 * room, top + 0.15 * room)
+    return is_inside
 
 
 def correlations_of_fit(fit: xr.DataTree, labels: Mapping[str, str]) -> dict[str, Floats]:
@@ -304,26 +321,3 @@ def pairs_of(draws: xr.DataArray, labels: Mapping[str, str]) -> Iterator[tuple[s
     effects = effect_names(own[0], draws[own[0]].values, labels)
     for i, j in combinations(range(len(effects)), 2):
         yield f"{effects[i]}, {effects[j]}", values[i, j].ravel()
-
-
-def draw_density(ax: Axes, place: int, values: Floats, outside: float) -> str:
-    """Density above the line of a row, the interval darker, the mean a point; both in words."""
-    mean, (lower, upper) = values.mean(), np.quantile(values, [outside, 1 - outside])
-    density = density_of(values)
-    if density is not None:
-        line = place - FILLED * density / density.max()
-        inside = (lower <= GRID) & (upper >= GRID)
-        ax.fill_between(GRID, place, line, color=COLORS[0], alpha=0.2, linewidth=0)
-        ax.fill_between(GRID, place, line, inside, color=COLORS[0], alpha=0.45, linewidth=0)
-    ax.hlines(place, lower, upper, color=INK, linewidth=1.4, zorder=2)
-    ax.plot(mean, place, "o", color=INK, markersize=5, zorder=3)
-    return f"{mean:.2f} [{lower:.2f}, {upper:.2f}]".replace("-", "−")
-
-
-def density_of(values: Floats) -> Floats | None:
-    """Density at the points of the grid; None where draws do not vary."""
-    z = np.arctanh(np.clip(values, -0.9999, 0.9999))
-    if np.ptp(z) < 1e-6:
-        return None
-    found: Floats = gaussian_kde(z)(np.arctanh(GRID)) / (1 - GRID**2)
-    return found

@@ -27,7 +27,6 @@ INK, SOFT, FAINT, BAND = "#1d2329", "#56606b", "#d5dae0", "#e6eaee"
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#882255", "#56B4E9", "#E69F00", "#CC79A7", "#444444")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LINES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----")
 SIZE, SMALL = 9.0, 8.0
 # Of the usual font, on average.
 SIGNS_PER_INCH = 72 / (0.55 * SIZE)

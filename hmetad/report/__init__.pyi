@@ -10,6 +10,7 @@ from hmetad.report.contents.fit_report import combine_reports as combine_reports
 from hmetad.report.contents.fit_report import fit_report as fit_report
 from hmetad.report.contents.judge_report import judge_report as judge_report
 from hmetad.report.contents.measures_report import measures_report as measures_report
+from hmetad.report.contents.paragraph import manuscript_details as manuscript_details
 from hmetad.report.contents.paragraph import results_paragraph as results_paragraph
 from hmetad.report.contents.population import among_published as among_published
 from hmetad.report.contents.population import moved_populations as moved_populations

@@ -234,12 +234,21 @@ def plot_lines(
 
 
 def plot_sensitivity_and_accuracy(frame: pd.DataFrame, counts: xr.DataArray) -> NDArray[Any]:
-    """Bars of d′ and meta-d′ beside lines of accuracy by rating, a row of two panels per task."""
+    """d′ and meta-d′ beside lines of accuracy by rating, a row of two panels per task."""
     tasks = list(frame["task"].unique())
     page = Drawing(figsize=(7.8, 8.8), layout="constrained")
     axes = page.subplots(len(tasks), 2, width_ratios=[1.15, 1])
     for task, (left, right) in zip(tasks, axes, strict=True):
-        conditions.sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
+        own = frame[frame["task"] == task]
+        sides = {"mean": "", "lower": "_lower", "upper": "_upper"}
+        both = [
+            pd.DataFrame({side: own[f"{name}{end}"] for side, end in sides.items()}).assign(
+                model=own["model"], quantity=symbol(name)
+            )
+            for name in ("dprime", "meta_d")
+        ]
+        look: dict[str, Any] = {"x": "model", "hue": "quantity", "lower": "lower", "upper": "upper"}
+        conditions.by(pd.concat(both), "mean", **look, ylabel="Sensitivity", ax=left)
         left.set_title(task, loc="left", fontweight="bold", fontsize=9, pad=22)
         own = counts.isel(cell=(counts["task"] == task).to_numpy())
         reliability.accuracy_by_rating(own.assign_coords(cell=own["model"].to_numpy()), ax=right)

@@ -23,3 +23,8 @@ def test_a_folder_of_fits_makes_one_report(folder):
     page = (folder / "all.md").read_text(encoding="utf-8")
     assert page.count("Does the model fit") == 2
     assert {row["fit"] for row in done.answer["rows"]} == {"first", "second"}
+
+
+def test_figures_are_written_beside_the_page_where_they_are_wanted(folder):
+    run(folder, "report fit.nc -o page.html --figures drawn")
+    assert {path.suffix for path in (folder / "drawn").iterdir()} == {".svg", ".pdf"}

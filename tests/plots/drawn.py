@@ -107,13 +107,6 @@ def shares(names, missing):
     return xr.DataArray(values, {"generating": texts_of(names), "winning": texts_of(names)})
 
 
-def persons(names, missing):
-    values = np.random.default_rng(3).normal(0.9, 0.1, (2, 50, len(names)))
-    values[..., :1] = np.nan if missing else values[..., :1]
-    coords = {"cell": texts_of(names)}
-    return xr.DataArray(values, coords, ("chain", "draw", "cell"), "m_ratio")
-
-
 def models(names):
     """Counts at three difficulties, and those that each model predicts."""
     table = counts_of(("a", "b", "c")).reset_coords("model", drop=True)
@@ -124,7 +117,6 @@ def models(names):
 
 
 FOREST = {"group": "verdict", "reference": 0.0, "rope": (-0.1, 0.1), "xlabel": "M-ratio"}
-BARS = {"label": "label"}
 ROWS = {"rows": "label", "panels": "panel", "strong": "number", "xlabel": "hue"}
 LINES = {"x": "label", "hue": "verdict", "panel": None}
 BY_NUMBER = {"x": "number", "hue": "hue"}
@@ -135,8 +127,6 @@ PLOTS = {
     "decisions": (100, lambda n, m, ax: plots.decisions(SomeDecisions(frame_of(n, m)), ax=ax)),
     "interval_panels": (100, lambda n, m, ax: plots.interval_panels(
         frame_of(n, m), ax=ax, **ROWS)[0]),
-    "sensitivity_bars": (100, lambda n, m, ax: plots.sensitivity_bars(
-        frame_of(n, m), ax=ax, **BARS)),
     "by_name": (100, lambda n, m, ax: plots.by(frame_of(n, m), "mean", x="label", hue=None, ax=ax)),
     "by_number": (16, lambda n, m, ax: plots.by(frame_of(n, m), "mean", ax=ax, **BY_NUMBER)),
     "criterion": (100, lambda n, m, ax: plots.criterion(frame_of(n, m), ax=ax, **LINES)[0]),
@@ -154,7 +144,6 @@ PLOTS = {
     "risk_coverage": (100, lambda n, m, ax: plots.risk_coverage(curves(n, m), ax=ax)),
     "calibration_panels": (40, lambda n, m, ax: plots.calibration_panels(
         calibrated(n, m), ax=ax)[0]),
-    "people": (100, lambda n, m, ax: plots.people(persons(n, m), ax=ax)),
 }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 import xarray as xr
 
 import hmetad
@@ -82,14 +81,3 @@ def test_estimates_are_drawn_where_they_are_with_the_interval_beside_them():
     ax = plots.by(FRAME.assign(m_ratio=[2.0] * 4))
     assert points(ax) == [[2.0, 2.0], [2.0, 2.0]]
     assert [0.7, 0.9] in whiskers(ax)
-
-
-def test_bars_differ_by_hatch_and_carry_their_ratio():
-    rows = {"model": ["one", "two"], "dprime": [2.0, 1.0], "meta_d": [1.5, 0.5]}
-    ends = {"dprime_lower": [1.9, np.nan], "dprime_upper": [2.1, np.nan]}
-    ax = plots.sensitivity_bars(pd.DataFrame(rows | ends | {"m_ratio": [0.75, np.nan]}))
-    assert [bar.get_height() for bar in ax.patches] == [2.0, 1.0, 1.5, 0.5]
-    assert len({bar.get_hatch() for bar in ax.patches}) == 2
-    assert [text.get_text() for text in ax.texts] == ["0.75", "–"]
-    assert [text.xy[1] for text in ax.texts] == [2.1, 1.0]
-    assert whiskers(ax) == [pytest.approx([1.9, 2.1])]

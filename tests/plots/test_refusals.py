@@ -5,20 +5,19 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from plots.drawn import calibrated, counts_of, frame_of, grown, models, persons, predicted
+from plots.drawn import calibrated, counts_of, frame_of, grown, models, predicted
 from plots.drawn import shares as shares_of
 
 from hmetad import plots
 from hmetad.base.errors import InputError
 
-COUNTS, PERSONS, SHARES = (of(("a", "b"), False) for of in (counts_of, persons, shares_of))
+COUNTS, SHARES = (of(("a", "b"), False) for of in (counts_of, shares_of))
 CALIBRATED, PREDICTED = (of(("a", "b"), False) for of in (calibrated, predicted))
 FRAME = pd.DataFrame({"task": ["A", "A"], "model": ["x", "y"], "m_ratio": [0.8, 0.9]})
 COLUMNS = {"panel": None, "lower": "m_ratio", "upper": "m_ratio", "estimate": "m_ratio"}
 MATRIX = xr.DataArray(
     np.full((2, 9, 2, 2), 0.5), {"e": ["a", "b"], "f": ["a", "b"]}, ("chain", "draw", "e", "f")
 )
-OTHER = xr.DataArray([1.0], {"cell": ["z"]}, "cell")
 CASES = {
     "a level twice": (lambda: plots.by(pd.concat([FRAME] * 2).assign(risk="none")),
         r"risk.*several rows of task 'A' and model 'x'"),
@@ -51,8 +50,6 @@ CASES = {
         r"found\['people'\]"),
     "winners without names": (lambda: plots.confusion(SHARES.drop_vars("winning")),
         "no names along winning"),
-    "people without chains": (lambda: plots.people(PERSONS.mean("chain")), "draws"),
-    "estimates of others": (lambda: plots.people(PERSONS, separate=OTHER), "separate"),
     "correlations beyond 1": (lambda: plots.correlations(3 * MATRIX), "from -1 to 1"),
     "a format": (lambda: plots.save(Figure(), "x", formats=("pdf", "jpg")), "formats: .*got 'jpg'"),
     "no figure": (lambda: plots.save(3, "x"), "drawn: .*got int"),

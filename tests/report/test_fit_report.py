@@ -23,12 +23,11 @@ from hmetad.report import (
     convergence_record,
     estimate_table,
     fit_report,
+    manuscript_details,
     results_paragraph,
 )
-from hmetad.report.contents.paragraph import probability_text
 from hmetad.report.contents.tables import empty_names, formulas_text, model_table, prior_table
 from hmetad.report.page.blocks import Table
-from hmetad.text.escape import visible
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
 NAMES = ["plain", *HOSTILE[2:5]]
@@ -66,8 +65,9 @@ def table(report, name):
 
 def test_all_sections_are_there_in_their_order(fit, decisions):
     page = fit_report(fit, decisions, command="hmetad report fit.nc").markdown()
-    headings = ["Question", "Decisions", "Data", "Estimates", "Does the model fit", "Method"]
-    places = [page.index(f"## {heading}") for heading in [*headings, "Session"]]
+    headings = ["Answer", "Decisions", "Data", "Estimates", "Does the model fit", "Method"]
+    headings += ["Session", "For a manuscript"]
+    places = [page.index(f"## {heading}") for heading in headings]
     assert places == sorted(places)
     for said in ("Model card individual", "Priors", "Convergence", "To run it again", "Vehtari"):
         assert said in page
@@ -136,7 +136,8 @@ def test_a_withheld_verdict_says_why_everywhere(fit, draws):
     assert {x["verdict"] for x in record["decisions"][0]["results"]} == {"unreliable"}
     bad = with_notices(fit, [hmetad.Notice("rhat", "error", "Chains disagree.")])
     assert "error" in {notice["severity"] for notice in fit_report(bad).to_dict()["notices"]}
-    assert "without a verdict (R̂ above 1.01)" in results_paragraph(fit, made)
+    assert "are withheld at ± 0.05" in results_paragraph(fit, made)
+    assert "R̂ above 1.01" in report.blocks[0].paragraphs[0]
 
 
 def test_a_quantity_that_is_judged_as_it_is_is_not_called_a_difference(fit):
@@ -162,8 +163,7 @@ def test_a_model_of_a_name_and_a_likelihood_alone_is_reported_without_gaps(own_l
     counts = hmetad.simulate_counts([1.5, 2.0], seed=1)
     report = fit_report(hmetad.fit(counts, model, draws=200, chains=2, **QUIET))
     page = report.markdown()
-    assert page.startswith("# bare\n")
-    assert "## Question" not in page
+    assert page.startswith("# bare\n\n- Model")
     assert "card 'bare' of hmetad" in page
     assert "Reference" not in page
     assert r"$\frac{1}{2}$ evidence." in report.html()
@@ -221,15 +221,19 @@ def test_numbers_of_the_paragraph_are_those_of_the_decisions_and_of_the_sampling
     pair = fit["posterior"].to_dataset().isel(cell=[0, 1])
     made = hmetad.decide(hmetad.contrast(pair, var="log_m", over="model"), rope=(-0.1, 0.1))
     text, row, record = results_paragraph(fit, made), made.table().iloc[0], convergence_record(fit)
-    assert fit_report(fit, made).blocks[-1].paragraphs == (text,)
-    mean, *ends = (f"{row[x]:.2f}".replace("-", "−") for x in ("mean", "lower", "upper"))
-    assert f"{visible(row['label'])}: {mean}, 95% CrI [{ends[0]}, {ends[1]}]" in text
-    assert f"{100 * row['in_rope']:.1f}% of the posterior inside" in text
-    assert f"P(direction) {probability_text(row['p_direction'])}" in text
-    assert f"largest R̂ was {record['rhat']:.3f}" in text
-    assert re.search(rf"{record['ess_bulk']:,} \(\w+; bulk\)", text)
-    assert "there were no divergent transitions" in text
+    report = fit_report(fit, made)
+    assert report.blocks[-2].paragraphs == (text,)
+    ends = sorted(abs(row[x]) for x in ("mean", "lower", "upper"))
+    assert all(f"{end:.2f}" in text for end in ends)
+    assert f"{row['verdict']} at ± 0.1" in text
+    assert f"R̂ ≤ {record['rhat']:.3f}, ESS ≥ {record['ess_bulk']:,}"[:12] in text
+    assert "no divergent transitions" in text
     assert "3,200 trials in 4 cells, with 4 levels of confidence" in text
+    details = manuscript_details(fit)
+    assert dict(table(report, "manuscript").rows) == details
+    assert details["Largest R̂"].startswith(f"{record['rhat']:.3f} (")
+    assert re.match(rf"{record['ess_bulk']:,} \(\w+\)", details["Smallest bulk ESS"])
+    assert len(text.split()) <= 120
 
 
 @pytest.fixture(scope="module")
@@ -260,13 +264,19 @@ def test_formulas_and_priors_of_criteria_are_left_out_without_ratings():
 
 def test_people_rows_left_out_and_low_m_are_counted(of_people):
     text = results_paragraph(of_people[1000], labels={"subject": "Person"})
-    assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
-    assert "2 of 3,600 rows dropped for a missing value, in confidence (2)." in text
-    assert "40 of 3,638 trials were abstained from (" in text
-    assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
-    assert "M was not judged in 1 of 12 cells: M ≤ 0 in p11 | y." in text
-    assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')}: " in text
-    assert "Formulas: log M-ratio, d′, c, log_gap ~ 1 + (1|subject). 4,000 draws of" in text
+    assert text.startswith("The data were 3,598 trials of 12 participants in 12 cells, with 4")
+    assert "Withheld: M in 1 of 12 cells: M ≤ 0 in p11 | y." in text
+    assert f"the card 'group' (A group of observers) of hmetad {version('hmetad')} (4,000" in text
+    assert "In the population, M-ratio is 0." in text
+    assert len(text.split()) <= 120
+    details = manuscript_details(of_people[1000])
+    assert (
+        "2 of 3,600 rows dropped for a missing value, in confidence (2)."
+        in (details["Rows excluded"])
+    )
+    assert "40 of 3,638 trials were abstained from (" in details["Rows excluded"]
+    assert details["M or d′ ≤ 0 by maximum likelihood"] == "1 of 12 participants"
+    assert details["Formulas"] == "log M-ratio, d′, c, log_gap ~ 1 + (1|subject)"
 
 
 def test_what_concerns_the_whole_fit_is_said_before_any_estimate(of_people):
@@ -286,11 +296,12 @@ def test_where_sampling_failed_it_is_said_first_and_beside_the_estimates_as_such
         text = results_paragraph(fit)
         assert text.startswith("These estimates must not be reported") == has_failed
         assert ("ESS below 400 for" in text) == has_failed
+        assert len(text.split()) <= 120
     named = "R̂ above 1.01 for log_gap_1|subject_sigma: the chains disagree."
     beside = with_notices(of_people[1000], [hmetad.Notice("rhat", "error", named)])
     text = results_paragraph(beside)
     assert "must not be reported" not in text
-    assert text.startswith("What follows failed in parts of the model that no estimate here rests")
+    assert text.startswith("The following failed in parts of the model that no estimate here rests")
     assert "log_gap_1|subject_sigma" in text
 
 
@@ -308,8 +319,8 @@ def test_convergence_is_that_of_all_that_was_sampled(of_people):
     name, fit = "log_gap_Intercept", of_people[1000].copy()
     values = fit["posterior"][name]
     fit = changed(fit, **{name: values + 5 * values["chain"]})
-    text, record = results_paragraph(fit), convergence_record(fit)
+    details, record = manuscript_details(fit), convergence_record(fit)
     assert record["rhat"] > 1.5
     assert record["ess_bulk"] < 50
-    assert f"the largest R̂ was {record['rhat']:.3f} ({name})" in text
-    assert f"{record['ess_bulk']} ({name}; bulk)" in text
+    assert details["Largest R̂"] == f"{record['rhat']:.3f} ({name})"
+    assert details["Smallest bulk ESS"] == f"{record['ess_bulk']} ({name})"

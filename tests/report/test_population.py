@@ -124,7 +124,7 @@ def test_a_model_without_a_population_is_refused(counts):
 def test_the_page_begins_with_the_population_and_folds_people_away(fitted):
     blocks = fit_report(fitted, labels=LABELS).blocks
     headings = [block.heading for block in blocks if isinstance(block, Prose) and block.heading]
-    assert headings.index("Population") < headings.index("Data") < headings.index("Estimates")
+    assert headings[:4] == ["Answer", "Population", "Data", "Estimates"]
     tables = {block.name: block for block in blocks if isinstance(block, Table)}
     conditions = [row[0].partition("; ")[0] for row in tables["population"].rows]
     assert conditions == ["Placebo", "Propranolol"]
@@ -141,7 +141,7 @@ def test_the_page_says_which_level_has_no_row_and_what_a_rope_of_logs_is_in_perc
         hmetad.contrast(hmetad.predict(draws), var="log_m", over="drug"), rope=(-0.1, 0.1)
     )
     page = fit_report(draws, made, labels=LABELS).markdown()
-    assert "that of Propranolol is minus the sum of those shown" in page
+    assert "the effect of Propranolol is minus the sum of those shown" in page
     assert "Estimates for the population the participants were sampled from." in page
     assert "−0.1 to 0.1 on the log scale (−10 % to +11 %)" in page
     assert "| Excludes 0 |" in page
@@ -163,9 +163,12 @@ def test_decisions_bear_words_in_table_figure_and_paragraph(fitted):
         for row in block.rows
     ]
     assert {*label.split(" − ")} == {"Placebo", "Propranolol"}
-    assert label in report.blocks[-1].paragraphs[0]
-    (figure,) = [block for block in report.blocks if isinstance(block, Figure)][:1]
+    first, paragraph = report.blocks[0].paragraphs[0], report.blocks[-2].paragraphs[0]
+    assert all(word in first for word in ("Placebo", "Propranolol"))
+    assert first in paragraph
+    behind, figure = [block for block in report.blocks if isinstance(block, Figure)][:2]
     assert label in figure.alt
+    assert "Placebo" in behind.alt
 
 
 def test_a_coefficient_is_labelled_as_the_difference_that_it_is(fitted, tmp_path):
@@ -193,7 +196,9 @@ def test_a_level_without_a_verdict_has_the_same_reason_in_table_page_paragraph_a
     placed = hmetad.report.among_published(drawn)
     assert placed[0].startswith("x: M ")
     assert placed[1] == f"y: {why}."
-    page = next(b for b in fit_report(drawn).blocks if isinstance(b, Table))
+    report = fit_report(drawn)
+    assert f"(y; {why})" in report.blocks[0].paragraphs[0]
+    page = next(b for b in report.blocks if isinstance(b, Table))
     assert [row[0] for row in page.rows] == ["x", f"y; {why}"]
 
 

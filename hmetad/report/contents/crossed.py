@@ -19,7 +19,7 @@ from hmetad.measures.reliability import share_limits
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.contents.estimates import estimate_table, summary_table
-from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
+from hmetad.report.page.blocks import Block, Prose, interval_column, table_from_frame
 from hmetad.specs.spec import SHIFT, SPREAD
 
 # Columns that have an interval, and areas under ROCs of what may stand for confidence.
@@ -163,8 +163,7 @@ def crossed_blocks(fit: xr.DataTree) -> list[Block]:
     has_m = "m_ratio" in frame
     shown: dict[str, list[Any]] = {"Observer": frame["cell"].tolist()}
     for name, words in (ESTIMATES if has_m else KINDS).items():
-        parts = frame[[f"{name}{end}" for end in ENDS]].to_numpy()
-        shown[words] = [interval_cell(own, "z.2f") for own in parts]
+        shown[words] = interval_column(frame, name, "z.2f")
     text = Prose("Observers", tuple(crossed_sentences(fit, frame)))
     if not has_m:
         caption, note = "Observers over all items, and at one.", OF_KINDS

@@ -31,13 +31,12 @@ SIDES, GIVEN = ("mean", "lower", "upper"), ("given", "given_lower", "given_upper
 TERMS = {"quantity": "Quantity", "term": "Term"} | {x: x.capitalize() for x in SIDES}
 MEDIAN = " The average is the median of groups, since they differ on another scale."
 SHRUNK = (
-    "Each estimate has an error. The model draws estimates towards what the formula says of the "
-    "others, the more the larger their errors are: this is shrinkage. Given are the estimates with "
-    "95 % intervals from their own errors."
+    "Partial pooling: the model draws estimates towards what the formula predicts from the others, "
+    "the more the larger their errors. Given: estimates with 95 % intervals from their errors."
 )
 CHECKED = (
-    "Posterior predictive p = {p}: the probability that errors are as far from the model as those "
-    "of these {cells} estimates (χ² of all of them). {verdict}"
+    "Posterior predictive p = {p}: the probability of deviations from the model as large as these "
+    "of {cells} estimates (χ² of all of them). {verdict}"
 )
 FITS = "Below {limit} the estimates would differ by more than the formula and their errors explain."
 MISFITS = "Below {limit}: the estimates differ by more than the formula and their errors explain."

@@ -6,6 +6,7 @@ Fit (DataTree), or separate fits by name, and Decisions → Report.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from hmetad.counts.resample import counts_together
 from hmetad.mle.measure import measure
 from hmetad.plots import fits as drawn_fits
 from hmetad.plots.fits import Kind, describe_fit
+from hmetad.report.contents.answer import answer_sentence
 from hmetad.report.contents.crossed import crossed_blocks
 from hmetad.report.contents.decided import (
     changed_verdicts,
@@ -32,12 +34,16 @@ from hmetad.report.contents.decided import (
 )
 from hmetad.report.contents.estimates import cells_withheld, estimate_table
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
-from hmetad.report.contents.paragraph import results_paragraph
-from hmetad.report.contents.population import (
-    among_published,
-    marked_term,
-    population_table,
-    with_marks,
+from hmetad.report.contents.paragraph import (
+    estimates_alone,
+    manuscript_details,
+    results_paragraph,
+)
+from hmetad.report.contents.participants import (
+    condition_figure,
+    descriptives,
+    population_answer,
+    population_blocks,
 )
 from hmetad.report.contents.tables import (
     INTERVALS,
@@ -46,6 +52,7 @@ from hmetad.report.contents.tables import (
     forest_figure,
     method_blocks,
     notice_block,
+    session_block,
     with_words,
 )
 from hmetad.report.page.blocks import (
@@ -54,28 +61,25 @@ from hmetad.report.page.blocks import (
     Figure,
     Prose,
     Table,
-    interval_cell,
     table_from_frame,
 )
 from hmetad.report.page.report import Report
-from hmetad.rows.duplicates import is_people_name
-from hmetad.specs.design import cell_table, left_out_level
 from hmetad.specs.spec import spec_of
 from hmetad.text.names import in_percent, symbol
 
 SEPARATE = (
-    "The fits are separate: their draws were paired as independent ones. Where they hold the same "
-    "subjects or items the data are paired, and one joint model gives narrower intervals."
+    "The fits are separate: their draws were paired as independent. If they share subjects or "
+    "items the data are paired, and one joint model gives narrower intervals."
 )
 
 BACKWARD = (
-    "M ≤ 0: in these counts confidence is no higher for right answers than for wrong ones. log M "
-    "cannot hold that, and the M shown is above 0 whatever the counts say."
+    "M ≤ 0: in these counts confidence is no higher for correct answers than for errors. log M "
+    "cannot express this: the M shown is above 0 whatever the counts are."
 )
 
 PREDICTED = (
-    "How well each model predicts trials that it has not seen: expected log predictive density "
-    "(elpd), by leave-one-out cross-validation of single trials (PSIS; Vehtari et al., 2017)."
+    "Prediction of unseen trials: expected log predictive density (elpd), by leave-one-out "
+    "cross-validation of single trials (PSIS; Vehtari et al., 2017)."
 )
 COMPARED = {
     "elpd": "elpd",
@@ -90,29 +94,15 @@ SHOWN_CELLS, FOREST_ROWS = 9, 40
 # Rows of a table of cells that stay open after the population.
 UNFOLDED = 8
 AT_AVERAGE = (
-    " There are too many cells for a table: what is shown is at an average level of the factors "
-    "that are not named."
+    " There are too many cells for a table: factors that are not named are at an average level."
 )
 CHECKED = (
-    "Markers are observed, bands hold 95 % of the data that the posterior predicts: by chance one "
-    "marker in twenty lies outside, which is fine. Where more of a cell do, the model does not "
-    "describe it: interpret its {symbol} with caution."
+    "Markers are observed, bands hold 95 % of the data that the posterior predicts: one marker in "
+    "20 lies outside by chance. If more of a cell do, interpret its {symbol} with caution."
 )
-SAMPLED = "Estimates for the population {groups} were sampled from. "
-PUBLISHED = (
-    "Published populations are those of the Confidence Database, each fitted by the same model. "
-    "They differ in task, difficulty and scale: being usual is no evidence of being right."
-)
-MEDIAN = " The population M-ratio is that of the median participant."
-TERMS = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower", "upper": "Upper"}
-TERMS |= {"rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
-SOME_LEAVE = (
-    " {poor} of {cells} cells leave the bands in more than {share} of their counts. The {shown} "
-    "that leave them most are shown."
-)
-NONE_LEAVES = (
-    " None of the {cells} cells leaves the bands in more than {share} of its counts, which is "
-    "fine; {shown} are shown."
+LEAVE = (
+    " {poor} of {cells} cells leave the bands in more than {share} of their counts; shown are the "
+    "{shown} that leave them most."
 )
 
 
@@ -167,46 +157,78 @@ def fit_report(
         If `fits` is neither; if `sensitivity` has other contrasts than the first decisions, or
         there are none; if `models` is not what `compare_models` returned.
     """
-    by_name = named_fits(fits)
+    by_name, words = named_fits(fits), labels or {}
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
-    told = [with_words(one, labels) for one in made]
-    first = next(iter(by_name.values()))
-    is_one = len(by_name) == 1
-    heading = f"Comparison of {symbol(made[0].quantity)}" if made else title_of(first)
-    of_fit = estimates_question(first) if has_estimates(first) else spec_of(first).question
-    asked = question or (question_of(made[0]) if made else of_fit)
-    blocks: list[Block] = [
-        *([Prose("Question", (asked,))] if asked else []),
-        *(early_notices(first) if is_one else ()),
-        *(
-            block
-            for place, one in enumerate(told)
-            for block in decision_blocks(
-                one, "" if is_one else SEPARATE, ranks if place == 0 else None
-            )
-        ),
-        *changed_verdicts(
-            told, {name: with_words(one, labels) for name, one in (sensitivity or {}).items()}
-        ),
-    ]
+    told = [with_words(one, words) for one in made]
+    again = {name: with_words(one, words) for name, one in (sensitivity or {}).items()}
+    decided = decided_blocks(told, again, ranks, "" if len(by_name) == 1 else SEPARATE)
+    answer: list[Block] = [Prose("Answer", (answer_sentence(told[0]),))] if told else []
     said = [notice for one in made for notice in notices(one.results)]
-    if is_one:
-        blocks += fit_blocks(first, said, models, command, labels or {})
-        if not has_estimates(first):
-            paragraph = results_paragraph(first, made, labels=labels)
-            blocks.append(Prose("For a manuscript", (paragraph,)))
-        return Report(title or heading, tuple(blocks), meta=about(first))
-    each = combine_reports(
-        "", {name: fit_report(one, labels=labels) for name, one in by_name.items()}
-    )
-    blocks += [
+    of_fit, start = "", list[Block]()
+    if len(by_name) == 1:
+        (fit,) = by_name.values()
+        of_fit = estimates_question(fit) if has_estimates(fit) else spec_of(fit).question
+        heading, meta, start = title_of(fit), about(fit), [*early_notices(fit)]
+        blocks = fit_blocks(fit, said, models, command, words)
+        if not has_estimates(fit):
+            alone = estimates_alone(fit)
+            answer = [
+                *(answer or population_answer(fit, words)),
+                *condition_figure(fit, alone, words),
+            ]
+            blocks += manuscript_blocks(fit, made, alone, words)
+    else:
+        heading, meta = "", (("Fits", ", ".join(by_name)), ("hmetad", version("hmetad")))
+        blocks = fits_blocks(by_name, said, models, command, words)
+    heading = f"Comparison of {symbol(made[0].quantity)}" if made else heading
+    asked = question or (question_of(made[0]) if made else of_fit)
+    return Report(title or heading, (*start, *answer, *decided, *blocks), asked, meta)
+
+
+def decided_blocks(
+    told: list[Decisions],
+    again: Mapping[str, Decisions],
+    ranks: xr.Dataset | None,
+    remark: str,
+) -> list[Block]:
+    """Blocks of all decisions, and which of the first change under other choices."""
+    each = [
+        decision_blocks(one, remark, ranks if place == 0 else None)
+        for place, one in enumerate(told)
+    ]
+    return [*chain(*each), *changed_verdicts(told, again)]
+
+
+def fits_blocks(
+    by_name: Mapping[str, xr.DataTree],
+    said: list[Notice],
+    models: pd.DataFrame | None,
+    command: str,
+    labels: Mapping[str, str],
+) -> list[Block]:
+    """Blocks of several fits, each with its own report."""
+    reports = {name: fit_report(one, labels=labels) for name, one in by_name.items()}
+    return [
         *notice_block(with_notices(xr.Dataset(), said)),
         *compared_models(models),
-        *each.blocks,
+        *combine_reports("", reports).blocks,
+        *session_block(command),
     ]
-    blocks += [Prose("Session", (f"To run it again: {command}",))] if command else []
-    meta = (("Fits", ", ".join(by_name)), ("hmetad", version("hmetad")))
-    return Report(title or heading, tuple(blocks), meta=meta)
+
+
+def manuscript_blocks(
+    fit: xr.DataTree,
+    made: Sequence[Decisions],
+    alone: xr.Dataset | None,
+    labels: Mapping[str, str],
+) -> list[Block]:
+    """A paragraph for a manuscript, and a table of what it leaves out."""
+    rows = tuple(manuscript_details(fit, labels=labels, alone=alone).items())
+    caption = "Details for the manuscript or its supplement."
+    return [
+        Prose("For a manuscript", (results_paragraph(fit, made, labels=labels),)),
+        Table(caption, ("What", "Value"), rows, name="manuscript"),
+    ]
 
 
 def named_fits(fits: Any) -> dict[str, xr.DataTree]:
@@ -248,7 +270,7 @@ def fit_blocks(
         *crossed_blocks(fit),
         *population_blocks(fit, labels),
         *notice_block(with_notices(predicted, said)),
-        *data_blocks(fit),
+        *data_blocks(fit, labels),
         *estimate_blocks(fit, labels),
         *check_blocks(predicted, spec.record.symbol),
         *compared_models(models),
@@ -256,70 +278,7 @@ def fit_blocks(
     ]
 
 
-def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
-    """Population in a report: a row per condition, a figure, then effects and differences."""
-    spec = spec_of(fit)
-    if not spec.formula:
-        return []
-    table = population_table(fit, labels=labels)
-    own = table[table["kind"] == "population"]
-    fitted = Fitted.of(fit)
-    if fitted.crossing is not None:
-        # Observers with values of their own stand above.
-        own = own[~own["term"].isin(fitted.counts["cell"].values)]
-    names, main = list(dict.fromkeys(own["quantity"])), symbol(spec.record.plotted)
-    cells = {
-        (row["term"], row["quantity"]): interval_cell(
-            (row[x] for x in ("mean", "lower", "upper")), "z.2f"
-        )
-        for row in own.to_dict("records")
-    }
-    terms = list(dict.fromkeys(own["term"]))
-    shown = own[own["quantity"] == main]
-    marked = {row["term"]: marked_term(row) for row in shown.to_dict("records")}
-    rows = tuple(
-        (marked.get(term, term) or "population", *(cells.get((term, x), "") for x in names))
-        for term in terms
-    )
-    caption = "Population by condition." if len(rows) > 1 else "Population."
-    counts, designs = fit["observed_data"].to_dataset()["counts"], fitted.designs
-    factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
-    are_people = len(factors) == 1 and is_people_name(*factors)
-    grouping = " and ".join(labels.get(factor, factor) for factor in factors)
-    groups = "the participants" if are_people else f"the levels of {grouping}"
-    said = (SAMPLED.format(groups=groups) if factors else "") + INTERVALS
-    said += MEDIAN if "log_m" in spec.formula and are_people else ""
-    blocks: list[Block] = [Prose("Population" if rows else "Effects of items", (said,))]
-    if rows:
-        blocks.append(Table(caption, ("Condition", *names), rows, name="population"))
-    if placed := among_published(fit):
-        blocks.append(Prose("", (*placed, PUBLISHED)))
-    shown = shown.assign(label=[*marked.values()])
-    value, meaning = spec.record.reference or (None, "")
-    if len(shown) > 1:
-        words = f"{main} of the population." + (f" {meaning}." if meaning else "")
-        blocks.append(forest_figure(shown, main, words, "population-figure", reference=value))
-    rest = with_marks(table[table["kind"] != "population"])
-    if len(rest):
-        formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
-        caption = "Effects, standard deviations and correlations."
-        left_out = {
-            term.name: level
-            for design in designs.values()
-            for term in design.common
-            if term.name.startswith("S(") and (level := left_out_level(term, cell_table(counts)))
-        }
-        note = " ".join(
-            f"{name}: effects sum to 0, and that of {labels.get(level, level)} is minus the sum of "
-            "those shown."
-            for name, level in left_out.items()
-        )
-        named: dict[str, Any] = {"formats": formats, "note": note, "name": "population-terms"}
-        blocks.append(table_from_frame(rest, caption, columns=TERMS, **named))
-    return blocks
-
-
-def data_blocks(fit: xr.DataTree) -> list[Block]:
+def data_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     """Trials, accuracy and empty ratings of every cell, or level that stands for cells."""
     counts = fit["observed_data"].to_dataset()["counts"]
     fitted = Fitted.of(fit)
@@ -328,6 +287,7 @@ def data_blocks(fit: xr.DataTree) -> list[Block]:
         counts, _ = counts_together(counts, by)
     # Cells are named by their label alone: a grouping column may be called like a measure.
     measured = measure(counts.reset_coords(drop=True))
+    described = descriptives(fitted, counts, measured, labels)
     others = [dim for dim in counts.dims if dim not in ("cell", "rating")]
     empty = (counts.sum(others) == 0).sum("rating").to_numpy()
     of_choices = {"d′": "dprime", "c": "c"}
@@ -336,14 +296,14 @@ def data_blocks(fit: xr.DataTree) -> list[Block]:
         {
             "Cell": counts["cell"].to_numpy(),
             "Trials": measured["trials"].to_numpy().astype(int),
-            "Right": measured["share_right"].to_numpy(),
+            "Accuracy": measured["share_right"].to_numpy(),
             **{x: measured[name].to_numpy() for x, name in of_choices.items() if name in measured},
             **(of_ratings if counts.sizes["rating"] > 1 else {}),
         }
     )
-    caption = "Data: trials, share of right ones and measures that need no model, by cell."
+    caption = "Data: trials, accuracy and measures that need no model, by cell."
     table = table_from_frame(frame, caption, name="data")
-    return [Prose("Data", ()), replace(table, is_folded=is_folded(fit))]
+    return [Prose("Data", ()), *described, replace(table, is_folded=is_folded(fit))]
 
 
 def is_folded(fit: xr.DataTree) -> bool:
@@ -392,15 +352,18 @@ def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
     shown = predicted.isel(cell=np.sort(order))
     said = describe_fit(shown)
     cells, poor = predicted.sizes["cell"], int((predicted["outside"] > MANY_OUTSIDE).sum())
-    words = (SOME_LEAVE if poor else NONE_LEAVES) if cells > SHOWN_CELLS else ""
-    which = words.format(poor=poor, cells=cells, share=in_percent(MANY_OUTSIDE), shown=SHOWN_CELLS)
+    share = in_percent(MANY_OUTSIDE)
+    numbers = {"poor": poor or "None", "cells": cells, "share": share, "shown": SHOWN_CELLS}
+    which = LEAVE.format(**numbers) if cells > SHOWN_CELLS else ""
     captions: dict[Kind, str] = {
         "ratings": "Trials of each response and rating, observed and predicted.",
     }
     if predicted.sizes["rating"] > 1:
         captions["roc"] = "Type-2 ROC, observed and predicted."
     return [
-        Prose("Does the model fit?", (CHECKED.format(symbol=symbol) + which,)),
+        Prose(
+            "Does the model fit?", (CHECKED.format(symbol=symbol) + which * (cells > SHOWN_CELLS),)
+        ),
         *(
             Figure(caption, said, drawn_fits.fit(shown, kind=kind)[0].figure, f"fit-{kind}")
             for kind, caption in captions.items()

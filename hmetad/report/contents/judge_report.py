@@ -19,8 +19,9 @@ from hmetad.compare.decisions import Decisions
 from hmetad.counts.resample import cell_columns, counts_together
 from hmetad.mle.judged import judge
 from hmetad.plots.curves import MOST_CELLS, type1_roc
-from hmetad.report.contents.decided import decision_blocks, held_equal
-from hmetad.report.contents.tables import codes_in_words, notice_block
+from hmetad.report.contents.answer import held_equal
+from hmetad.report.contents.decided import decision_blocks
+from hmetad.report.contents.tables import codes_in_words, notice_block, session_block
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, interval_cell
 from hmetad.report.page.report import Report
 from hmetad.simulate.plan_labels import labels_needed
@@ -40,12 +41,12 @@ OF_SCORE = {"r2_ratings": "R² of the ratings", "r2_gain": "gain", "auroc": "AUR
 OF_SCORE |= {"a_z": "A_z", "d_a": "d_a", "s": "s"}
 CURVE_NOTE = (
     "R²: proportion of the variance of the labels that the verdict explains{ratings}. Labels: "
-    "number of random labels for a pass rate to ± {half:g}, with these verdicts (–: there are too "
-    "few outputs) and without. Rogan–Gladen: the rate that others print."
+    "random labels for a pass rate to ± {half:g}, with these verdicts (–: too few outputs) and "
+    "without. Rogan–Gladen: the usual corrected rate."
 )
 OF_RATINGS = (
-    ", or verdict and score together (the ratings); gain: their quotient. s: SD of the evidence of "
-    "bad outputs over that of good ones"
+    ", or verdict and score (the ratings); gain: their quotient. s: SD of the evidence of bad over "
+    "good outputs"
 )
 # By the verdicts on d′ and on c.
 ADVICE = {
@@ -123,7 +124,7 @@ def judge_report(
         Prose("What the verdicts and scores explain", ()),
         curve_table(found, rates),
         *notice_block(with_notices(xr.Dataset(), told)),
-        *([Prose("Session", (f"To run it again: {command}",))] if command else []),
+        *session_block(command),
     ]
     meta = (
         ("Labelled outputs", f"{int(judged.sum()):,}"),

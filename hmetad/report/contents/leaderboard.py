@@ -400,6 +400,15 @@ def ranking_table(ranks: xr.Dataset, *, name: str) -> Table:
     )
 
 
+def meaning_of(measures: Mapping[str, xr.DataArray], caption: str) -> Table:
+    """Meaning, unit and source of measures, by the name that a page has for them."""
+    keys = {"Meaning": "long_name", "Unit": "units", "Source": "source"}
+    rows = tuple(
+        (name, *(x.attrs.get(key, "") for key in keys.values())) for name, x in measures.items()
+    )
+    return Table(caption, ("Measure", *keys), rows, name="meaning")
+
+
 def evidence_of(
     estimates: xr.Dataset,
     draws: xr.Dataset,

@@ -27,6 +27,7 @@ from hmetad.report.contents.leaderboard import (
     OF_COUNTS,
     evidence_of,
     leaderboard,
+    meaning_of,
     measure_named,
     over_column,
 )
@@ -264,13 +265,5 @@ def at_estimate[Labelled: (xr.DataArray, xr.Dataset)](values: Labelled) -> Label
 
 def meaning_table(measures: xr.Dataset) -> Block:
     """Name, meaning, units and source of every measure."""
-    rows = [
-        {
-            "Name": str(name),
-            "Meaning": values.attrs.get("long_name", ""),
-            "Units": values.attrs.get("units", ""),
-            "Source": values.attrs.get("source", ""),
-        }
-        for name, values in measures.data_vars.items()
-    ]
-    return table_from_frame(pd.DataFrame(rows), "Every measure of the table.", name="meaning")
+    named = {str(name): values for name, values in measures.data_vars.items()}
+    return meaning_of(named, "Every measure of the table.")

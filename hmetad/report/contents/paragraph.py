@@ -1,13 +1,11 @@
-"""The results of a fit as a paragraph of a manuscript, in the style of APA.
+"""The results of a fit as a paragraph of a manuscript, in the style of APA, and its details.
 
-Fit (DataTree) and Decisions → text.
+Fit (DataTree) and Decisions → text; fit → details by name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
@@ -18,33 +16,26 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.tables import items_together, without_columns
 from hmetad.mle.meta_d import fit_mle
-from hmetad.report.contents.crossed import crossed_sentences, crossed_table
+from hmetad.report.contents.answer import answer_sentence, population_sentence
 from hmetad.report.contents.estimates import (
     cells_withheld,
     convergence_by_variable,
     convergence_record,
 )
-from hmetad.report.contents.population import marked_term, population_table
-from hmetad.report.contents.tables import method_text, reasons_withheld, with_words
+from hmetad.report.contents.population import population_table, with_marks
+from hmetad.report.contents.tables import card_words, empty_names, formulas_text, with_words
 from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
-from hmetad.text.cells import format_cell
-from hmetad.text.names import judged_name
+from hmetad.text.names import in_percent
 
-# Contrasts and conditions that a paragraph names one by one.
-MOST = 8
+MOST_WORDS, MOST_FAULTS = 120, 2
 # What one member of a grouping column is called.
 PEOPLE = dict.fromkeys(
-    ("subject", "participant", "person", "observer", "subject_id", "participant_id"), "people"
+    ("subject", "participant", "person", "observer", "subject_id", "participant_id"),
+    "participants",
 )
 OF_SAMPLING = ("divergences", "rhat", "ess", "one-chain", "pareto-k")
 LEFT_OUT = ("rows-dropped", "confidence-missing", "abstained")
-ESS = (("ess_bulk", "bulk"), ("ess_tail", "tails"))
-VERDICTS = {
-    "different": "the interval lies outside the region of practical equivalence",
-    "negligible": "the interval lies inside the region of practical equivalence",
-    "inconclusive": "the interval overlaps an end of the region of practical equivalence",
-}
 
 
 @check_inputs(fit=with_posterior)
@@ -54,33 +45,29 @@ def results_paragraph(
     *,
     labels: Mapping[str, str] | None = None,
 ) -> str:
-    """Methods and results in sentences, with the numbers of the fit and of the decisions.
+    """Methods and results in at most 120 words, with the numbers of the fit and of the decisions.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
     decisions : Decisions or sequence of Decisions, optional
-        What `decide` returned for contrasts of the fit. Each is told with its interval, the
-        probability of its sign, the proportion of the posterior in the ROPE and the verdict, or why
-        there is none.
+        What `decide` returned for contrasts of the fit.
     labels : mapping of str to str, optional
         Words for columns and levels, as in `population_table`.
 
     Returns
     -------
     str
-        Plain text. If chains failed, or an error concerns the entire fit, it says first that the
-        estimates are not to be reported, and why. It counts trials, participants, cells, rows that
-        were excluded, and participants whose own M is at or below 0; says whose M is not judged;
-        has the formulas and the version; and names the worst variables of all that was sampled.
-        Numbers that cannot exceed 1, such as probabilities and correlations, have no zero before
-        the point (APA, 2020, section 6.36); intervals are credible intervals (CrI).
+        Plain text. If chains failed, or an error concerns the entire fit, it reports first that the
+        estimates must not be reported, and why. Then data, model, convergence, the population and
+        the answer of the decisions. What exceeds 120 words is omitted; `manuscript_details` has
+        the rest.
 
     Raises
     ------
     InputError
-        If `fit` is no fit.
+        If `fit` is not a fit.
 
     Examples
     --------
@@ -92,24 +79,87 @@ def results_paragraph(
     True
     """
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
-    made = [with_words(one, labels) for one in made]
-    spec = spec_of(fit)
-    sentences = [
-        *reliance_sentences(fit),
-        *data_sentences(fit, labels or {}),
-        *sign_sentences(fit),
-        *undetermined_sentences(fit),
-        method_text(fit, spec),
-        sampling_sentence(fit),
-        *(crossed_sentences(fit, crossed_table(fit)) if Fitted.of(fit).crossing else ()),
-        *(population_sentences(population_table(fit, labels=labels)) if spec.formula else ()),
-        *(sentence for one in made for sentence in decision_sentences(one)),
-    ]
-    return " ".join(sentences)
+    told = [*reliance_sentences(fit)]
+    more = [data_sentence(fit, labels or {}), method_sentence(fit)]
+    if spec_of(fit).formula:
+        table = population_table(fit, labels=labels)
+        own = table[
+            (table["kind"] == "population") & (table["variable"] == spec_of(fit).record.plotted)
+        ]
+        more.append(population_sentence(with_marks(own)))
+    answers = [answer_sentence(with_words(one, labels)) for one in made]
+    more += answers
+    levels = {in_percent(1 - (1 - one.ci_prob) / one.comparisons) for one in made} or {"95 %"}
+    more.append(f"Brackets are {' and '.join(levels)} credible intervals.")
+    more += [f"Withheld: {words}." for words in [withheld_words(fit)] if words]
+    number = sum(len(text.split()) for text in told)
+    kept = []
+    # Answers are omitted last.
+    for text in sorted(filter(None, more), key=lambda text: text not in answers):
+        if number + len(text.split()) <= MOST_WORDS:
+            kept.append(text)
+            number += len(text.split())
+    return " ".join([*told, *sorted(kept, key=more.index)])
+
+
+@check_inputs(fit=with_posterior)
+def manuscript_details(
+    fit: xr.DataTree,
+    *,
+    labels: Mapping[str, str] | None = None,
+    alone: xr.Dataset | None = None,
+) -> dict[str, str]:
+    """What a manuscript reports of a fit besides its results, by name.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+    labels : mapping of str to str, optional
+        Words for columns and levels, as in `population_table`.
+    alone : Dataset, optional
+        As returned by `fit_mle` for each cell alone; by default it is computed.
+
+    Returns
+    -------
+    dict of str to str
+        Data; rows excluded, and why; participants whose own M or d′ is ≤ 0; cells without a
+        verdict on M, and why; model, formulas; the largest R̂ and the smallest effective sample
+        sizes of everything sampled, with their variables, and divergent transitions.
+
+    Raises
+    ------
+    InputError
+        If `fit` is not a fit.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> drawn = fit(simulate_counts(1.5, trials=5000, seed=1), draws=200, chains=2, **quiet)
+    >>> manuscript_details(drawn)["Data"]
+    '5,000 trials in 1 cell, with 4 levels of confidence'
+    """
+    spec, checks = spec_of(fit), convergence_by_variable(fit)
+    rhat, bulk, tail = checks["rhat"], checks["ess_bulk"], checks["ess_tail"]
+    found = {
+        "Data": data_sentence(fit, labels or {}).removeprefix("The data were ").rstrip("."),
+        "Rows excluded": " ".join(one.message for one in notices(fit) if one.code in LEFT_OUT),
+        "M or d′ ≤ 0 by maximum likelihood": below_zero(fit, alone),
+        "Withheld": withheld_words(fit),
+        "Model": card_words(fit, spec),
+        "Formulas": formulas_text(spec, empty_names(fit)).removeprefix(" Formulas: ").rstrip("."),
+        "Largest R̂": f"{rhat.max():.3f} ({rhat.idxmax()})" if rhat.notna().any() else "",
+        "Smallest bulk ESS": f"{int(bulk.min()):,} ({bulk.idxmin()})",
+        "Smallest tail ESS": f"{int(tail.min()):,} ({tail.idxmin()})",
+        "Divergent transitions": f"{convergence_record(fit)['divergences']:,}",
+    }
+    return {name: text for name, text in found.items() if text}
 
 
 def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
-    """What of the sampling failed, before any estimate; and what failed beside these."""
+    """What of the sampling failed, before any estimate; and what failed besides."""
     errors = [one for one in notices(fit) if one.severity == "error"]
     failed = [one for one in errors if one.code in OF_SAMPLING or not one.cells]
     record, posterior = spec_of(fit).record, fit["posterior"].data_vars
@@ -123,17 +173,17 @@ def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
     whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
     for found, opening in (
         (here, f"{whose} must not be reported before the following is fixed."),
-        (beside, "What follows failed in parts of the model that no estimate here rests on."),
+        (beside, "The following failed in parts of the model that no estimate here rests on."),
     ):
         if found:
             yield opening
-        for one in found:
+        for one in found[:MOST_FAULTS]:
             where = of_term(first_few(one.cells, ", ") if one.cells else "")
             yield f"{one.message.removesuffix('.')}{where}."
 
 
-def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]:
-    """Numbers of trials, people, cells and ratings, and of rows that were left out, and why."""
+def data_sentence(fit: xr.DataTree, labels: Mapping[str, str]) -> str:
+    """Numbers of trials, participants, cells and ratings."""
     fitted, cells = Fitted.of(fit), fit["posterior"].sizes["cell"]
     counts, crossing = fitted.counts, fitted.crossing
     words = {name: f"levels of {labels.get(name, name)}" for name in grouping_columns(fit)}
@@ -144,164 +194,61 @@ def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]
     has_levels = f"with {ratings} levels of confidence" if ratings > 1 else "without confidence"
     rule = str(counts.attrs.get("ratings_rule", "")).partition(", ")[2]
     binned = rule if rule.startswith("quantiles") else ""
-    yield (
-        f"The data were {int(counts.sum()):,} trials {of_whom}"
-        f"in {cells} cell{'' if cells == 1 else 's'}, "
-        f"{has_levels}{of_term(binned)}."
+    number = f"{cells} cell{'' if cells == 1 else 's'}"
+    trials = f"{int(counts.sum()):,} trials {of_whom}in {number}"
+    return f"The data were {trials}, {has_levels}{of_term(binned)}."
+
+
+def method_sentence(fit: xr.DataTree) -> str:
+    """Model and convergence in a sentence."""
+    record = convergence_record(fit)
+    rhat = "" if np.isnan(record["rhat"]) else f"R̂ ≤ {record['rhat']:.3f}, "
+    return (
+        f"Counts were modelled by {card_words(fit, spec_of(fit))} "
+        f"({record['draws']:,} draws, {rhat}"
+        f"ESS ≥ {min(record['ess_bulk'], record['ess_tail']):,}, "
+        f"{record['divergences'] or 'no'} divergent transitions)."
     )
-    yield from (one.message for one in notices(fit) if one.code in LEFT_OUT)
 
 
-def undetermined_sentences(fit: xr.DataTree) -> Iterator[str]:
-    """Cells whose M is not judged, and why."""
-    found = cells_withheld(fit)
-    withheld = {code: cells for code, cells in found.items() if code not in OF_SAMPLING}
-    if withheld:
-        number = len({cell for cells in withheld.values() for cell in cells})
-        listed = "; ".join(
-            f"{short_words(code)} in {first_few(cells, ', ')}" for code, cells in withheld.items()
-        )
-        yield f"M was not judged in {number} of {fit['posterior'].sizes['cell']} cells: {listed}."
+def withheld_words(fit: xr.DataTree) -> str:
+    """Cells without a verdict on M, and why."""
+    found = {code: x for code, x in cells_withheld(fit).items() if code not in OF_SAMPLING}
+    if not found:
+        return ""
+    number = len({cell for cells in found.values() for cell in cells})
+    listed = [f"{short_words(code)} in {first_few(x, ', ')}" for code, x in found.items()]
+    return f"M in {number} of {fit['posterior'].sizes['cell']} cells: {'; '.join(listed)}"
 
 
 def grouping_columns(fit: xr.DataTree) -> list[str]:
-    """Columns of the cells whose levels are people, or other groups of the model."""
+    """Columns of the cells whose levels are participants, or other groups of the model."""
     columns = [name for factor in Fitted.of(fit).factors for name in factor]
     people = [name for name in cell_table(fit["posterior"].to_dataset()) if name in PEOPLE]
     return list(dict.fromkeys([*people, *columns]))
 
 
-def sign_sentences(fit: xr.DataTree) -> Iterator[str]:
-    """How many people have an M at or below 0, or none, in their own counts."""
-    if "meta_d" not in spec_of(fit).record.results:
-        return
-    counts = fit["observed_data"].to_dataset()["counts"]
-    alone = fit_mle(without_columns(items_together(counts)))
+def below_zero(fit: xr.DataTree, alone: xr.Dataset | None) -> str:
+    """How many participants have an M or d′ ≤ 0, or none, in their own counts."""
+    alone = estimates_alone(fit) if alone is None else alone
+    if alone is None:
+        return ""
     own = [name for name in grouping_columns(fit) if name in PEOPLE][:1]
-    whose = counts[own[0]].to_numpy() if own else counts["cell"].to_numpy()
-    unit = PEOPLE[own[0]] if own else "cells"
+    whose = Fitted.of(fit).counts[own[0] if own else "cell"].to_numpy()
     is_low = (alone["m_ratio"] <= 0) | (alone["dprime"] <= 0)
     has_none = alone["m_ratio"].isnull() & ~is_low
     low, none = (len(np.unique(whose[mask.to_numpy()])) for mask in (is_low, has_none))
-    undefined = f", and undefined in {none}" if none else ""
-    yield (
-        f"By maximum likelihood, M or d′ was at or below 0 in {low or 'none'} of "
-        f"{len(np.unique(whose)):,} {unit}{undefined}."
-    )
+    unit = PEOPLE[own[0]] if own else "cells"
+    return f"{low} of {len(np.unique(whose)):,} {unit}" + (f"; undefined in {none}" if none else "")
 
 
-def sampling_sentence(fit: xr.DataTree) -> str:
-    """R̂, effective draws and divergences of all that was sampled, with the worst variables."""
-    checks = convergence_by_variable(fit)
-    number = convergence_record(fit)["divergences"]
-    said = []
-    if checks["rhat"].notna().any():
-        said.append(f"the largest R̂ was {checks['rhat'].max():.3f} ({checks['rhat'].idxmax()})")
-    least = [
-        f"{int(checks[name].min()):,} ({checks[name].idxmin()}; {where})" for name, where in ESS
-    ]
-    said.append(f"the smallest effective sample sizes were {' and '.join(least)}")
-    divergences = f"there {'was' if number == 1 else 'were'} {number or 'no'} divergent"
-    said.append(f"{divergences} transition{'' if number == 1 else 's'}")
-    return f"Of all that was sampled, {', '.join(said[:-1])}, and {said[-1]}."
-
-
-def population_sentences(table: pd.DataFrame) -> Iterator[str]:
-    """Values of the population, differences between its members and correlations."""
-    values = table[table["kind"] == "population"]
-    for quantity, rows in values.groupby("quantity", sort=False):
-        if len(rows) <= MOST:
-            found = [f"{estimate(x)}{of_term(marked_term(x))}" for x in rows.to_dict("records")]
-            yield f"In the population, {quantity} was {'; '.join(found)}."
-    for kind in ("effect", "sd", "correlation"):
-        rows = table[table["kind"] == kind]
-        if 0 < len(rows) <= MOST:
-            is_share = kind == "correlation"
-            listed = [
-                f"{row['quantity']}{of_term(marked_term(row))} = {estimate(row, is_share=is_share)}"
-                for row in rows.to_dict("records")
-            ]
-            # Within a sentence words begin small, but for SD.
-            rest = [x if x.startswith("SD ") else x[0].lower() + x[1:] for x in listed[1:]]
-            yield f"{'; '.join([listed[0], *rest])}."
+def estimates_alone(fit: xr.DataTree) -> xr.Dataset | None:
+    """Maximum likelihood of each cell alone; None if the model has no meta-d′ of two options."""
+    if "meta_d" not in spec_of(fit).record.results:
+        return None
+    return fit_mle(without_columns(items_together(Fitted.of(fit).counts)))
 
 
 def of_term(term: object) -> str:
     """A term or condition in brackets."""
     return f" ({term})" if term else ""
-
-
-def estimate(row: Mapping[Any, Any], *, is_share: bool = False, level: str = "95% CrI") -> str:
-    """Mean and interval of a row."""
-    mean, lower, upper = (number(row[x], is_share=is_share) for x in ("mean", "lower", "upper"))
-    return f"{mean}, {level} [{lower}, {upper}]"
-
-
-def number(value: object, *, is_share: bool = False) -> str:
-    """Two decimals; without the zero before the point where a value cannot exceed 1."""
-    text = format_cell(value, "z.2f")
-    return text.replace("0.", ".", 1) if is_share and text.lstrip("−").startswith("0.") else text
-
-
-def probability_text(value: float) -> str:
-    """A probability by three decimals, or as an inequality where they would be 0 or 1.
-
-    Examples
-    --------
-    >>> probability_text(0.987), probability_text(0.99999), probability_text(1e-6)
-    ('= .987', '> .999', '< .001')
-    """
-    if value > 0.9995:
-        return "> .999"
-    if value < 0.0005:
-        return "< .001"
-    return f"= {value:.3f}".replace("0.", ".", 1)
-
-
-def decision_sentences(decisions: Decisions) -> Iterator[str]:
-    """A sentence for each decision, or one for many."""
-    table = decisions.table()
-    name = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
-    low, high = (format_cell(end, "g") for end in decisions.rope)
-    prob = 100 * (1 - (1 - decisions.ci_prob) / decisions.comparisons)
-    level = f"{prob:.4g}% {'CI' if decisions.ci_kind == 'normal' else 'CrI'}"
-    yield f"{name} was judged against a region of practical equivalence from {low} to {high}."
-    if len(table) > MOST:
-        counted = table["verdict"].value_counts()
-        told = ", ".join(f"{count} {verdict}" for verdict, count in counted.items())
-        yield f"Of {len(table)} comparisons, the verdicts were: {told}."
-        return
-    for row, reason in zip(table.to_dict("records"), reasons_withheld(decisions), strict=True):
-        value, verdict = estimate(row, level=level), str(row["verdict"])
-        if row.get("undefined"):
-            value += f" ({row['undefined']:.1%} of the draws are undefined)"
-        if verdict in VERDICTS:
-            yield f"{row['label']}: {value}, {shares(row)}; {VERDICTS[verdict]}."
-        else:
-            yield f"{row['label']}: {value}, without a verdict{of_term(reason)}."
-
-
-def shares(row: Mapping[Any, Any]) -> str:
-    """Probability of the sign and share in the ROPE; of an estimate with a standard error, p."""
-    if "p_value" in row:
-        return f"p {probability_text(row['p_value'])}"
-    sign = probability_text(row["p_direction"])
-    inside = f"P(direction) {sign}, {100 * row['in_rope']:.1f}% of the posterior inside"
-    return f"{inside}, {evidence(row)}" if row.get("bf10", 0) > 0 else inside
-
-
-def evidence(row: Mapping[Any, Any]) -> str:
-    """Bayes factor of a row, and by priors half and twice as wide.
-
-    Examples
-    --------
-    >>> evidence({"bf10": 12.3, "bf10_bound": "at least", "bf10_half": 20.1, "bf10_double": 6.2})
-    "BF₁₀ ≥ 12 by the fit's prior (with priors half and twice as wide: 20 and 6.2)"
-    """
-    sign = "≥" if row["bf10_bound"] else "="
-    values = (row[f"bf10{width}"] for width in ("", "_half", "_double"))
-    factor, half, double = (
-        "unknown" if x != x else f"{x:,.0f}" if x >= 100 else f"{x:.2g}" for x in values
-    )
-    widths = f"with priors half and twice as wide: {half} and {double}"
-    return f"BF₁₀ {sign} {factor} by the fit's prior ({widths})"

@@ -20,7 +20,7 @@ from hmetad.base.variable_roles import Identity
 from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.predict import average_conditions, predict
+from hmetad.bayes.predict import average_conditions, covariate_means, predict
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.compare.cells import codes_on_draws
 from hmetad.compare.verdicts import with_one_dim
@@ -136,7 +136,7 @@ def summary(draws: xr.DataArray, outside: float) -> dict[str, Any]:
 
 def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
     """Values of the population in every condition, the quantity of interest first."""
-    predicted = predict(fit, conditions(fit))
+    predicted, means = predict(fit, conditions(fit)), covariate_means(fit)
     record = spec.record
     for name in dict.fromkeys((record.plotted, *record.tabulated)):
         if name not in predicted:
@@ -145,12 +145,12 @@ def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]
         for k in range(stacked.sizes["place"]):
             one = stacked.isel(place=k)
             cell = predicted.sel(cell=one["cell"].item())
-            words = [
-                number_text(cell[x].item())
-                for x in cell.coords
-                if x not in (*SAMPLES, "cell", *cell.dims)
+            own = [x for x in cell.coords if x not in (*SAMPLES, "cell", *cell.dims)]
+            words = {str(x): number_text(cell[x].item()) for x in own}
+            place = [
+                f"{labels.get(x, x)} {word}" if x in means else labels.get(word, word)
+                for x, word in words.items()
             ]
-            place = [labels.get(word, word) for word in words]
             place += [str(one["response"].item())] if "response" in predicted[name].dims else []
             said = {"kind": "population", "quantity": symbol(name), "term": " | ".join(place)}
             yield {**said, "variable": name}, one

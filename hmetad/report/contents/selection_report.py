@@ -38,27 +38,24 @@ FORMATS = dict.fromkeys(("aic", "aic_difference", "elpd", "difference", "se"), "
     "protected_exceedance": ".3f",
 }
 NOTES = {
-    "maximum likelihood": "AIC: sum over people of 2k - 2ℓ; the lower, the better. Best for: "
-    "number of people with the lowest AIC. Frequency: expected share of the population that "
-    "follows the model, from -AIC/2 of each person (Stephan et al., 2009); protected exceedance: "
-    "probability that it is the most frequent (Rigoux et al., 2014). At an edge: people whose "
-    "counts leave a parameter undetermined, so that the model is a simpler one with a "
-    "parameter too many.",
-    "hierarchical": "elpd: log predictive density of people who were left out, their effects "
-    "integrated over the population; the higher, the better (Merkle et al., 2019). Best for: "
-    "number of people whom it predicts best. Frequency and protected exceedance from each person's "
-    "elpd (Stephan et al., 2009; Rigoux et al., 2014). Pareto k above .7: people who are too "
-    "unlike the others for their elpd to be reliable; it is then rather too high.",
+    "maximum likelihood": "AIC: sum over participants of 2k - 2ℓ; lower is better. Best for: "
+    "number with the lowest AIC. Frequency: expected proportion of the population that follows the "
+    "model, from -AIC/2 of each (Stephan et al., 2009); protected exceedance: probability of being "
+    "the most frequent (Rigoux et al., 2014). At an edge: participants with an undetermined "
+    "parameter.",
+    "hierarchical": "elpd: log predictive density of participants left out, their effects "
+    "integrated over the population; higher is better (Merkle et al., 2019). Best for: number whom "
+    "it predicts best. Frequency and protected exceedance from the elpd of each (Stephan et al., "
+    "2009; Rigoux et al., 2014). Pareto k above .7: participants whose elpd is unreliable, rather "
+    "too high.",
 }
 LIMITS = (
-    "The comparison is among these models: the best of them may be wrong, as the figures show, "
-    "and a model that is not in the list may be better.",
-    "The process that predicts the ratings best need not be the one in the observer: response "
-    "times, other ratings and experiments on the process say more.",
+    "The comparison is among these models: the best of them may be wrong, as the figures show.",
+    "The process that predicts the ratings best need not be the one in the observer.",
 )
 SHOWN = 6
 RESIDUALS = (
-    "Where each model fails: observed less predicted counts, divided by the root of the "
+    "Where each model fails: observed minus predicted counts, divided by the root of the "
     "predicted{by}. Red: more than predicted; beyond ±2 the model is wrong there."
 )
 

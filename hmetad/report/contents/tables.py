@@ -18,7 +18,7 @@ from hmetad.base.notice_registry import limit, short_words
 from hmetad.base.untrusted import read_attr
 from hmetad.base.variable_roles import identity_of
 from hmetad.compare.decisions import Decisions
-from hmetad.compare.words import correction_words, headings
+from hmetad.compare.words import COLUMNS, correction_words, headings
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record
@@ -41,7 +41,7 @@ LOGS = ("log_", "log ratio of ")
 SEPARATORS = re.compile(r"( − | \| |[()])")
 
 METHOD = (
-    "Counts were modelled by the card {card} of hmetad{version}: {method}{formulas} {draws} draws "
+    "Counts were modelled by {card}: {method}{formulas} {draws} draws "
     "of {sampling}. "
     "Cells of one fit are compared draw by draw; verdicts follow Kruschke (2018)."
 )
@@ -161,7 +161,15 @@ def with_words(decisions: Decisions, labels: Mapping[str, str] | None) -> Decisi
         "".join(labels.get(part, part) for part in SEPARATORS.split(str(label)))
         for label in results[dim].values
     ]
-    named = results.assign_coords({dim: (dim, np.array(written), results[dim].attrs)})
+    known = {column.name for column in COLUMNS}
+    levels = [str(k) for k, x in results.coords.items() if x.dtype.kind == "U" and k not in known]
+    words: dict[str, Any] = {
+        name: (dim, np.array([labels.get(x, x) for x in results[name].values.tolist()]))
+        for name in levels
+        if name != dim
+    }
+    words[str(dim)] = (dim, np.array(written), results[dim].attrs)
+    named = results.assign_coords(words)
     if "reference" in named.attrs:
         first = str(named.attrs["reference"])
         named = named.assign_attrs(reference=labels.get(first, first))
@@ -235,12 +243,16 @@ def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str, text: str = "
     ]
 
 
+def session_block(command: str) -> tuple[Prose, ...]:
+    """How to run it again, if the command is known."""
+    return (Prose("Session", (f"To run it again: {command}",)),) if command else ()
+
+
 def method_text(fit: xr.DataTree, spec: ModelSpec) -> str:
     """How the counts were modelled and the posterior was sampled."""
     posterior, stats = fit["posterior"], fit["sample_stats"].to_dataset()
     # Fits of older versions do not say how they were sampled: by chains.
     sampling = SAMPLING[fit.attrs.get("method", "nuts")]
-    versions = read_attr(fit.attrs, "versions")
     number = int(stats["by_chains"].sum()) if "by_chains" in stats else 0
     return METHOD.format(
         sampling=sampling.format(
@@ -248,12 +260,18 @@ def method_text(fit: xr.DataTree, spec: ModelSpec) -> str:
             chains=posterior.sizes["chain"],
             again=f"; {number} with uneven weights by chains" if number else "",
         ),
-        card=f"{spec.name!r} ({spec.title})" if spec.title else repr(spec.name),
-        version=f" {versions['hmetad']}" if "hmetad" in versions else "",
+        card=card_words(fit, spec),
         method=method_of(spec),
         formulas=formulas_text(spec, empty_names(fit)),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
     )
+
+
+def card_words(fit: xr.DataTree, spec: ModelSpec) -> str:
+    """Model card, with the version that sampled it."""
+    version = read_attr(fit.attrs, "versions").get("hmetad", "")
+    title = f" ({spec.title})" if spec.title else ""
+    return f"the card {spec.name!r}{title} of hmetad {version}".rstrip()
 
 
 def empty_names(fit: xr.DataTree) -> set[str]:

@@ -62,6 +62,12 @@ def interval_cell(values: Iterable[float], spec: str = "z.3f", mark: str = "") -
     return Numbers(f"{text} {mark}" if mark and numbers[0] is not None else text, numbers)
 
 
+def interval_column(frame: pd.DataFrame, name: str, spec: str = "z.3f") -> list[Numbers]:
+    """A column of a frame with those of its interval, which end in _lower and _upper, as cells."""
+    parts = frame[[name, f"{name}_lower", f"{name}_upper"]].to_numpy(dtype=float)
+    return [interval_cell(row, spec) for row in parts]
+
+
 @dataclass(frozen=True)
 class Prose:
     """Paragraphs under a heading.
@@ -185,19 +191,19 @@ class Figure:
     alt : str
         The figure in words, for screen readers; see `describe_intervals` of
         `hmetad.plots.intervals`.
-    draw : matplotlib.figure.Figure or str
-        The figure, or a finished SVG document as text.
+    draw : matplotlib.figure.Figure
     name : str, optional
         Stem of the file beside a Markdown or LaTeX report; the default is the figure's number.
 
     Raises
     ------
     InputError
-        When `draw` is neither a matplotlib figure nor SVG text, or `alt` is empty.
+        When `draw` is not a matplotlib figure, or `alt` is empty.
 
     Examples
     --------
-    >>> Figure("A line.", "A line from left to right.", "<svg><path d='M0 0H9'/></svg>").name
+    >>> from matplotlib.figure import Figure as Drawing
+    >>> Figure("A line.", "A line from left to right.", Drawing()).name
     ''
     """
 
@@ -207,12 +213,9 @@ class Figure:
     name: str = ""
 
     def __post_init__(self) -> None:
-        is_svg = isinstance(self.draw, str) and "<svg" in self.draw
-        if not is_svg and not hasattr(self.draw, "savefig"):
+        if not hasattr(self.draw, "savefig"):
             step = "For axes `ax`, give `ax.figure`."
-            raise KindError(
-                "draw", type(self.draw).__name__, "a matplotlib Figure or SVG text", step
-            )
+            raise KindError("draw", type(self.draw).__name__, "a matplotlib Figure", step)
         if not self.alt.strip():
             raise EmptyError("alt", "no text", "the figure in words", "Say what it shows.")
 
@@ -327,7 +330,7 @@ def plain_value(value: object) -> Cell:
     if value is None or value is pd.NA or value is pd.NaT:
         return None
     value = value.item() if hasattr(value, "item") else value
-    return value if isinstance(value, (str, float, int, bool)) else str(value)
+    return value if isinstance(value, str | float | int | bool | Numbers) else str(value)
 
 
 def refuse_text(argument: str, value: object) -> None:

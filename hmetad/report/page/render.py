@@ -210,14 +210,10 @@ def add_caption(word: Any, label: str, text: str) -> None:
 
 
 def add_figure(word: Any, view: FigureView) -> None:
-    """Add a figure with its number and title; one that came as SVG is described in words."""
+    """Add a figure with its number and title."""
     add_caption(word, view.label, view.caption)
-    picture = figure_png(view.figure)
-    if picture is None:
-        word.add_paragraph(view.alt)
-        return
     inches = import_module("docx.shared").Inches
-    shape = word.add_picture(io.BytesIO(picture), width=inches(WIDTH))
+    shape = word.add_picture(io.BytesIO(figure_png(view.figure)), width=inches(WIDTH))
     shape._inline.docPr.set("descr", view.alt)
 
 

@@ -153,6 +153,34 @@ class Report(Document):
         write_together(files_of(self, path))
         return path
 
+    def save_figures(self, folder: str | Path) -> list[Path]:
+        """Write every figure as SVG and PDF, to insert into a manuscript; text stays text.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Folder of the files, which are named after the figures; it is made if it is missing.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        files = figure_files(self, Path(folder), ".svg", ".pdf")
+        write_together(files)
+        return [*files]
+
+
+def figure_files(document: Document, folder: Path, *suffixes: str) -> Files:
+    """Every figure of a document as SVG or PDF, by the paths of their files."""
+    drawn = {".svg": figure_svg, ".pdf": figure_pdf}
+    return {
+        folder / f"{view.name}{suffix}": drawn[suffix](view.figure)
+        for view in arrange(document.blocks)
+        if isinstance(view, FigureView)
+        for suffix in suffixes
+    }
+
 
 def files_of(report: Report, path: Path) -> Files:
     """All files of a report, by their paths."""
@@ -172,16 +200,13 @@ def files_of(report: Report, path: Path) -> Files:
 
 
 def files_beside(report: Report, folder: Path, stem: str, *, as_pdf: bool = False) -> Files:
-    """Figures as SVG, or as PDF where they did not come as SVG, and tables in full precision."""
-    files: Files = {}
-    for view in arrange(report.blocks):
-        if isinstance(view, FigureView):
-            beside, pdf = folder / f"{stem}_figures", figure_pdf(view.figure) if as_pdf else None
-            suffix, content = (".svg", figure_svg(view.figure)) if pdf is None else (".pdf", pdf)
-            files[beside / f"{view.name}{suffix}"] = content
-        elif isinstance(view, TableView):
-            files[folder / f"{stem}_tables" / f"{view.name}.csv"] = csv_text(view.values)
-    return files
+    """Figures as SVG, or as PDF, and tables in full precision."""
+    tables = {
+        folder / f"{stem}_tables" / f"{view.name}.csv": csv_text(view.values)
+        for view in arrange(report.blocks)
+        if isinstance(view, TableView)
+    }
+    return figure_files(report, folder / f"{stem}_figures", ".pdf" if as_pdf else ".svg") | tables
 
 
 @check_inputs()
