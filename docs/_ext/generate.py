@@ -33,7 +33,7 @@ ROOMS = {
     "measures": "Count tables → measures, without fitting",
     "information": "Count tables → information in bits",
     "groups": "Several observers → one",
-    "norms": "Published populations → what is usual",
+    "norms": "Published populations → norms",
     "specs": "Model cards and formulas → what is fitted",
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
@@ -48,11 +48,11 @@ ROOMS = {
 
 # What simulated studies were asked, by what is true.
 ASKED = {
-    "no difference": "Two groups of people that do not differ in log M.",
-    "difference": "Two groups of people that differ in log M.",
+    "no difference": "Two groups of participants that do not differ in log M.",
+    "difference": "Two groups of participants that differ in log M.",
     "mean": "The mean of log M in one group.",
     "no slope": "A covariate that log M does not depend on.",
-    "tasks": "Two tasks of the same people in which log M is the same.",
+    "tasks": "Two tasks of the same participants in which log M is the same.",
     "correlation": "The correlation of log M between two tasks.",
 }
 # Public modules, whose names bear theirs.
@@ -166,7 +166,7 @@ def choices(card: ModelSpec) -> list[str]:
     said += [f"process `{card.choices['process']}`"] if "process" in card.choices else []
     lines = ["; ".join([f"- {card.likelihood} likelihood", *filter(None, said)])]
     lines += [f"- `{name}`: `{text}`" for name, text in card.formula.items()]
-    return lines if card.formula else [*lines, "- every cell by itself"]
+    return lines if card.formula else [*lines, "- every cell separately"]
 
 
 def notice_list() -> str:
@@ -182,7 +182,7 @@ def notice_list() -> str:
         may_withhold = not severities or "error" in severities
         withheld = f" {subject} withholds {verdicts.get(code.about, 'verdicts')}."
         withheld = withheld if may_withhold else ""
-        withheld += " A comparison prints it again." if code.repeat_in_comparison else ""
+        withheld += " A comparison repeats it." if code.repeat_in_comparison else ""
         lines += [" · ".join([f"`{name}`{{#notice-{name}}}", kinds, *traps])]
         shell = "" if code.shell_do == code.do else f" *Command line*: {code.shell_do}"
         lines += [f": {code.means}{withheld} *Do*: {code.do}{shell}", ""]
@@ -280,9 +280,7 @@ def validation(folder: Path) -> str:
         agrees = frame["agrees"].astype(str) == "True"
         known = (~agrees & (frame["note"] != "")).sum()
         rows.append((f"[{name}](#study-{name})", str(len(frame)), str(agrees.sum()), str(known)))
-    lines = list(
-        table(("study", "values in print", "agree", "differ, and the note says why"), rows)
-    )
+    lines = list(table(("study", "published values", "agree", "differ, with the reason"), rows))
     for name, frame in frames.items():
         lines += [f"(study-{name})=", f"## {STUDIES[name]}", "", *differences(frame)]
         lines += [f":::{{dropdown}} All {len(frame)} values", "", *rows_of(frame), ":::", ""]
@@ -308,7 +306,7 @@ def calibration(folder: Path) -> str:
         for row in frame[names].to_numpy().tolist()
     ]
     found, few = int(frame["quantities"].sum()), int(frame["p < .001"].sum())
-    total = f"Of {found} quantities of {len(frame)} cards, {few} have a p-value below .001; "
+    total = f"{few} of {found} quantities of {len(frame)} cards have a p-value below .001; "
     return "\n".join(
         [*table(header, rows), "", f"{total}chance alone gives {found / 1000:.1f}.", ""]
     )
@@ -354,14 +352,14 @@ def differences(frame: pd.DataFrame) -> Iterable[str]:
     for note, rows in differ.groupby("note", sort=False):
         yield from (f"**Differs:** {note}", "")
         values = [tuple(map(shown, row)) for row in rows[names].to_numpy()]
-        yield from table(("table", "row", "quantity", "in print", "here"), values)
+        yield from table(("table", "row", "quantity", "published", "ours"), values)
 
 
 def rows_of(frame: pd.DataFrame) -> Iterable[str]:
     """All rows of a comparison."""
     names = ["table", "row", "quantity", "printed", "ours", "tolerance", "agrees"]
     values = [tuple(map(shown, row)) for row in frame[names].to_numpy()]
-    return table(("table", "row", "quantity", "in print", "here", "tolerance", "agrees"), values)
+    return table(("table", "row", "quantity", "published", "ours", "tolerance", "agrees"), values)
 
 
 def shown(value: object) -> str:

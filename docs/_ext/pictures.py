@@ -58,7 +58,7 @@ def calibration(path: Path) -> Figure:
             draw_ranks(ax, kept[card], kept[f"{card} band"], draws)
             dress(ax)
             name_panel(ax, f"{card}, n = {len(kept[card])}")
-        name_outer_axes(axes, "rank, as a share", "share − expected", share_y=True)
+        name_outer_axes(axes, "rank, as a proportion", "proportion − expected", share_y=True)
     axes[0].figure.set_dpi(150)
     return axes[0].figure
 
@@ -91,7 +91,7 @@ def model_recovery(path: Path) -> Figure:
         order = list(dict.fromkeys(chosen.index.get_level_values("generating")))
         table = chosen.to_xarray().sel(generating=order, winning=order)
         hmetad.plots.confusion(table.reindex(generating=order, winning=order), ax=ax)
-        name_panel(ax, f"{trials} trials a person")
+        name_panel(ax, f"{trials} trials per participant")
     return figure
 
 
@@ -114,8 +114,8 @@ def distributions() -> Figure:
     """Evidence as responses use it, and as confidence behaves."""
     figure = Figure(figsize=(5.6, 4.6), layout="constrained")
     above, below = figure.subplots(2, sharex=True)
-    evidence(above, 1.8, "d′ = 1.8: what the responses know")
-    evidence(below, 1.08, "meta-d′ = 1.08: what the confidence behaves as if it knew")
+    evidence(above, 1.8, "d′ = 1.8: evidence of the responses")
+    evidence(below, 1.08, "meta-d′ = 1.08: implied by the confidence")
     for criterion in (-1.1, -0.55, 0.55, 1.1):
         below.axvline(criterion, ymax=0.62, color=SOFT, linewidth=0.9, linestyle=(0, (3, 2)))
     for place, number in zip((-1.5, -0.82, -0.27, 0.27, 0.82, 1.5), "321123", strict=True):
@@ -177,7 +177,7 @@ def correctness_as_stimulus() -> Figure:
     recoded = [
         hmetad.counts.as_detection(hmetad.counts.type2_counts(t), acknowledge=said) for t in tables
     ]
-    series: dict[str, list[xr.DataArray]] = {"stimulus as it was": tables, "correctness": recoded}
+    series: dict[str, list[xr.DataArray]] = {"true stimulus": tables, "correctness": recoded}
     for place, (name, several) in enumerate(series.items()):
         fitted = [hmetad.fit_mle(table)["m_ratio"].item() for table in several]
         ax.plot(truth, fitted, color=COLORS[place], marker="os"[place], markersize=4, label=name)
