@@ -78,7 +78,7 @@ def rows_of(name: str, plan: xr.Dataset) -> list[dict[str, Any]]:
         for trials in plan["trials"].to_numpy():
             size = plan.sel(subjects=people, trials=trials)
             row = {"question": name, "truth": plan.attrs["truth_value"]}
-            row |= {"people": int(people), "trials": int(trials), "n": plan.attrs["n"]}
+            row |= {"people": int(people), "trials": int(trials), "n": int(size["studies"])}
             row |= {
                 str(verdict): float(size["probability"].sel(verdict=verdict))
                 for verdict in plan["verdict"].to_numpy()

@@ -276,11 +276,11 @@ def needs_of_options(asked: Request) -> dict[str, str]:
         "penalty": "without --common-items" if options.common_items else "",
         "forced_correct": "" if asked.is_exact and options.abstained else of_forced,
         "meta_d": "with --options, the number of options, or with a stimulus" if lacks_d else "",
-        **dict.fromkeys(("draws", "seed"), of_draws),
         **dict.fromkeys(OF_STIMULUS, of_stimulus),
         "options": "with ratings: make some by --quantiles 4" if asked.is_exact else "",
         "ci_prob": "" if asked.is_exact else of_draws,
         "over": "" if is_compared else "with a report of intervals, or --common-items",
+        **dict.fromkeys(("draws", "seed"), of_draws),
     }
 
 

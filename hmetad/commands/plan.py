@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import hmetad
-from hmetad.base.errors import ChoiceError, ConflictError, InputError, NeedError
+from hmetad.base.errors import ChoiceError, ConflictError, NeedError
 from hmetad.base.threads import usable_cpus
 from hmetad.base.workers import Workers
 from hmetad.commands.answer import DATA_FILES, Answer, Listing, Output, PrintOptions, output_file
@@ -36,6 +36,9 @@ VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 PLANNED = {"subjects": "people", "trials": "trials"}
 PLANNED |= {f"probability_{verdict}": verdict for verdict in VERDICTS}
 PLANNED |= {"half_width": "half-width", "coverage": "coverage"}
+PLANNED |= {"studies": "studies", "mc_error": "MC error"}
+# Results whose Monte Carlo errors a plan limits.
+PROPORTIONS = ("probability_se_", "coverage_se")
 Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
 # Arguments of `plan_groups` that have their own defaults.
 GUESSES = ("effect", "m_ratio", "between_sd", "correlation", "dprime")
@@ -56,8 +59,8 @@ class PlanOptions(PrintOptions):
     half_width : W
         Report the size that gives intervals of log M with this half-width.
     draws : N
-        Simulated studies of each size. Default: 1000 of single cells; 100 of a population, or with
-        items.
+        Simulated studies of each size. Default: 1000 of single cells; of a population, or with
+        items, as many as make the Monte Carlo error at most 0.05 within 10 minutes.
     output : FILE
         Rows: .csv or .json.
     """
@@ -299,7 +302,7 @@ def plan_trials(asked: TrialPlanOptions) -> None:
             seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
             **asked.shared,
         )
-    give_plan(asked, found, written, trials_remark)
+    give_plan(asked, found, written)
 
 
 def plan_groups(asked: GroupPlanOptions) -> None:
@@ -326,15 +329,16 @@ def plan_groups(asked: GroupPlanOptions) -> None:
             **given_options(**{name: getattr(asked, name) for name in GUESSES}),
             **asked.shared,
         )
-    give_plan(asked, found, written, people_remark)
+    give_plan(asked, found, written)
 
 
-def give_plan(
-    asked: PlanOptions, found: "xr.Dataset", written: Sequence[Path], remark_of: Callable[..., Any]
-) -> None:
+def give_plan(asked: PlanOptions, found: "xr.Dataset", written: Sequence[Path]) -> None:
     """Print a plan, with the sizes that a goal takes, and write it."""
-    needed, remark = remark_of(found, asked.goal) if asked.goal else ({}, "")
+    needed, remark = needed_for(found, asked.goal) if asked.goal else ({}, "")
     rows = rows_of_plan(found)
+    for row in rows:
+        errors = [x for name, x in row.items() if name.startswith(PROPORTIONS) and x == x]
+        row["mc_error"] = max(errors, default=None)
     shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
     said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
     title = f"Simulated studies of {found.attrs['judged']}"
@@ -344,38 +348,34 @@ def give_plan(
         title += f": median half-width of the {100 * found.attrs['ci_prob']:g} % interval"
     listing, seed = Listing(rows, shown, title), int(found.attrs["seed"])
     asked.deliver(Answer((listing,), hmetad.notices(found), seed, more={**said, **needed}), written)
-    if remark:
-        say(remark)
+    reached = max((row["mc_error"] or 0.0 for row in rows), default=0.0)
+    told = f"Monte Carlo error of proportions: at most {reached:.2g}"
+    if "minutes" in said:
+        goal, time = f"{said['most_error']:g}", f"{said['minutes']:g} minutes"
+        is_over = reached > said["most_error"]
+        told += f"; {time} ended before {goal}: give --draws" * is_over
+        told += f"; the goal was {goal} within {time}" * (not is_over)
+    for text in filter(None, (f"{told}.", remark)):
+        say(text)
 
 
-def trials_remark(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Trials that a goal takes, None where the plan stops short of it; and that in words."""
+def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Sizes that a goal takes, None where the plan stops short of it; and that in words."""
     ((name, wanted),) = goal.items()
-    option = option_name(name)
-    try:
-        number = hmetad.simulate.trials_needed(found, **goal)
-    except InputError as error:
-        if error.argument not in goal:
-            raise
-        return {"trials_needed": None}, f"{option}: {error.got}. {error.next_step}"
-    said = f"{option} {wanted:g}: about {number} trials are needed."
-    return {"trials_needed": number}, said
-
-
-def people_remark(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """People that a goal takes with each number of trials, None where none suffices; in words."""
-    ((name, wanted),) = goal.items()
-    numbers = hmetad.simulate.subjects_needed(found, **goal)
-    most = int(found["subjects"].max())
-    who = "people in both groups" if found.attrs["question"] == "difference" else "people"
+    sizes = hmetad.simulate.size_needed(found, **goal)
+    over = str(sizes.name).removesuffix("_needed")
+    of_groups = found.attrs.get("question") == "difference"
+    what = "trials" if over == "trials" else "people in both groups" if of_groups else "people"
     needed: dict[str, int | None] = {}
-    parts = []
-    for trials, number in zip(numbers["trials"].values.tolist(), numbers.values, strict=True):
+    parts: list[str] = []
+    for number in sizes.values.ravel().tolist():
+        trials = sizes["trials"].values.tolist()[len(parts)] if sizes.dims else ""
         is_enough = math.isfinite(number)
         needed[str(trials)] = int(number) if is_enough else None
-        said = f"about {number:.0f} {who}" if is_enough else f"more than {most} {who}"
-        parts.append(f"{said} with {trials} trials")
-    return {"subjects_needed": needed}, f"{option_name(name)} {wanted:g}: {', '.join(parts)}."
+        most = f"about {number:.0f}" if is_enough else f"more than {int(found[over].max())}"
+        parts.append(f"{most} {what}" + (f" with {trials} trials" if sizes.dims else " are needed"))
+    said = f"{option_name(name)} {wanted:g}: {', '.join(parts)}."
+    return {str(sizes.name): needed if sizes.dims else needed[""]}, said
 
 
 def one_or_more(numbers: list[float]) -> Any:

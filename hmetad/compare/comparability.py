@@ -46,7 +46,6 @@ RAISED, RATINGS = "raised-by-chance", "unequal-ratings"
 ROUNDING = 1e-9
 # Of finding a difference in d′ or c in any of the contrasts, where there is none.
 FALSE_ALARM = 0.05
-CHUNK = 2**20
 # As many give a mean and an SD well enough, and cost little beside the contrasts themselves.
 DRAWS = 1000
 
@@ -231,14 +230,7 @@ def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> Flags
     # At most DRAWS, evenly spread over all chains.
     draws = draws[:: -(-len(draws) // DRAWS)]
     mean, centred = draws.mean(axis=0), draws - draws.mean(axis=0)
-    variance: Floats
-    if independent:
-        variance = weights.power(2) @ centred.var(axis=0)
-    else:
-        step = max(1, CHUNK // len(draws))
-        starts = range(0, weights.shape[0], step)
-        variance = np.concatenate(
-            [np.square(weights[i : i + step] @ centred.T).mean(axis=1) for i in starts]
-        )
+    spread: Floats = centred.var(axis=0) if independent else np.square(weights @ centred.T)
+    variance = weights.power(2) @ spread if independent else spread.mean(axis=1)
     clear_z = norm.isf(FALSE_ALARM / 2 / max(1, len(TYPE1) * weights.shape[0]))
     return np.abs(weights @ mean) > clear_z * np.sqrt(variance)

@@ -1,8 +1,7 @@
 """Recovery and planning by simulation."""
 
 from hmetad.simulate.plan import plan_trials as plan_trials
-from hmetad.simulate.plan import subjects_needed as subjects_needed
-from hmetad.simulate.plan import trials_needed as trials_needed
+from hmetad.simulate.plan import size_needed as size_needed
 from hmetad.simulate.plan_labels import labels_for_difference as labels_for_difference
 from hmetad.simulate.plan_labels import labels_needed as labels_needed
 from hmetad.simulate.plan_people import plan_groups as plan_groups

@@ -7,7 +7,11 @@ Source: Kruschke (2013), on planning by the interval and the ROPE.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, probability, seed_or_none, whole
+from hmetad.base.checks import arrays_of_numbers, positive, probability, seed_or_none, whole
 from hmetad.base.errors import ChoiceError, NumberError, TooFewError
 from hmetad.base.memory import refuse_memory
 from hmetad.base.results import attrs_of
@@ -35,6 +39,11 @@ VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 CELL_ESTIMATES = ("log_m", "log_m_se", "m_ratio")
 # Distances of criteria, where they are not given.
 GAP = 0.5
+# Studies of a size that are simulated at a time; of single cells, thousands take seconds.
+ROUND, FAST_ROUND = 20, 1000
+# The largest Monte Carlo error of a probability or coverage at which no more studies are simulated.
+MOST_ERROR = 0.05
+MINUTES = 10.0
 
 
 @check_inputs(
@@ -48,6 +57,7 @@ GAP = 0.5
     others=whole(0),
     ci_prob=probability,
     n=whole(2),
+    minutes=positive,
     seed=seed_or_none,
 )
 def plan_trials(
@@ -69,6 +79,7 @@ def plan_trials(
     gaps: ArrayLike | None = None,
     meta_criterion: str = "relative",
     n: int | None = None,
+    minutes: float = MINUTES,
     seed: int | None = None,
 ) -> xr.Dataset:
     r"""What studies of several sizes would find, by simulating and fitting them.
@@ -111,19 +122,25 @@ def plan_trials(
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c, of the true value and of the fit.
     n : int, optional
-        Studies simulated for each number of trials: 1,000, or 100 with `item_sds`.
+        Studies simulated for each number of trials. By default 1,000; with `item_sds` as many as
+        make the Monte Carlo error of each probability and of the coverage at most .05.
+    minutes : float, optional
+        Without `n`, time after which no further round of studies begins; 10 by default.
     seed : int, optional
-        The same seed gives the same plan.
+        The same seed gives the same plan, unless time ends it.
 
     Returns
     -------
     Dataset
-        By trials: ``half_width`` of the interval of what is judged, on the scale of log M. By
+        By trials: ``half_width`` of the interval of what is judged, on the scale of log M;
+        ``coverage``, the proportion of these intervals that cover the true value; ``studies``, the
+        number simulated. By
         trials and verdict, with a ROPE: ``probability`` of "different", "negligible",
         "inconclusive", and "unreliable", where a study has no log M to judge. By trials and
         condition: ``log_m_half_width`` of a single cell, ``bias`` of M, and ``undefined``, the
         proportion of cells without log M since M̂ ≤ 0 or there is no maximum. Each with its Monte
-        Carlo error, ``*_se``. attrs: the arguments (``gaps`` as JSON, where given), and with a
+        Carlo error, ``*_se``; of proportions by Wilson's interval, so that it is above 0 also for
+        proportions of 0 and 1. attrs: the arguments (``gaps`` as JSON, where given), and with a
         ROPE ``truth``, the verdict that data without end would give.
 
     Raises
@@ -153,40 +170,88 @@ def plan_trials(
     ratios = truth["m_ratio"]
     refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
     sds = item_sds_of(item_sds, len(ratios) * subjects, others)
-    n = n or (100 if sds else 1000)
-    # Counts of two stimuli, two responses and each rating, of all studies at once.
-    refuse_memory("n", str(n), 8 * 4 * ratings * n * subjects * len(ratios))
-    check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
+    rule = Rule(rope, ci_prob, comparisons, n, ROUND if sds else FAST_ROUND, minutes, seed)
+    # Counts of two stimuli, two responses and each rating, of a round of studies at once.
+    refuse_memory("n", str(n), 8 * 4 * ratings * rule.round * subjects * len(ratios))
     rng, spread = np.random.default_rng(seed), (between_sd, correlation)
-    level, found = 1 - (1 - ci_prob) / comparisons, []
-    for number in sizes:
-        true_m = draw_ratios(ratios, (n, subjects), spread, rng)
-        design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
-        design |= {"likelihood": "alternatives", "options": options} if sds or options > 2 else {}
-        if sds:
-            cells = simulate_crossed(truth, true_m, sds, others, design)
-        else:
-            cells = simulate_cells(truth, true_m, meta_criterion, design)
-        found.append(summarise_cells(cells, true_m, rope, level))
+    design = {"ratings": ratings, "gaps": gaps, "seed": rng}
+    design |= {"likelihood": "alternatives", "options": options} if sds or options > 2 else {}
+    true = float(np.log(ratios) @ np.array([1.0, -1.0])[: len(ratios)])
+
+    def simulated(some: Sequence[tuple[int, ...]], studies: range) -> list[dict[str, Floats]]:
+        found = []
+        for (number,) in some:
+            true_m = draw_ratios(ratios, (len(studies), subjects), spread, rng)
+            own = {**design, "trials": number}
+            cells = simulate_cells(truth, true_m, meta_criterion, (sds, others), own)
+            found.append({**cells, "true_m": true_m})
+        return found
+
+    def summary(rounds: list[dict[str, Floats]]) -> Estimates:
+        cells = {x: np.concatenate([one[x] for one in rounds], axis=1) for x in rounds[0]}
+        return summarise_cells(cells, true, rope, rule.level)
+
     coords = {"trials": sizes, "condition": ["first", "second"][: len(ratios)]}
     coords |= {"true_m_ratio": ("condition", ratios)}
-    return labelled_plan(found, coords, "plan_trials").assign_attrs(
-        **true_verdict(np.log(ratios) @ np.array([1.0, -1.0])[: len(ratios)], rope),
-        judged="log M" if len(ratios) == 1 else "difference in log M",
-        **{name: truth[name].tolist() for name in ("dprime", "c")},
-        options=options,
-        ratings=ratings,
-        subjects=subjects,
-        between_sd=between_sd,
-        correlation=correlation,
-        **({"item_sds": list(sds), "others": others} if sds else {}),
-        ci_prob=ci_prob,
-        comparisons=comparisons,
-        meta_criterion=meta_criterion,
-        n=n,
-        seed=str(seed),
-        **({} if gaps is None else {"gaps": json.dumps(np.asarray(gaps).tolist())}),
-    )
+    said: dict[str, Any] = {"options": options, "ratings": ratings, "subjects": subjects}
+    said |= {"between_sd": between_sd, "correlation": correlation}
+    said["meta_criterion"] = meta_criterion
+    said |= {"item_sds": list(sds), "others": others} if sds else {}
+    said |= {} if gaps is None else {"gaps": json.dumps(np.asarray(gaps).tolist())}
+    said |= {name: truth[name].tolist() for name in ("dprime", "c")}
+    said["judged"] = "log M" if len(ratios) == 1 else "difference in log M"
+    plan = plan_by_rounds(coords, simulated, summary, rule, "plan_trials")
+    return plan.assign_attrs(said | rule.attrs(true))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How studies are judged, and how many are simulated.
+
+    Parameters
+    ----------
+    rope : tuple of float or None
+    ci_prob : float
+    comparisons : int
+    n : int or None
+        Studies of a size; None for as many as make errors small.
+    step : int
+        Studies of a size in a round, where n does not say it.
+    minutes : float
+    seed : int or None
+    """
+
+    rope: Rope
+    ci_prob: float
+    comparisons: int
+    n: int | None
+    step: int
+    minutes: float
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        check_arguments(self.rope or (-1.0, 1.0), 0.0, self.ci_prob, self.comparisons)
+
+    @property
+    def round(self) -> int:
+        """Studies of a size that are simulated at a time."""
+        return self.n or self.step
+
+    @property
+    def level(self) -> float:
+        """Probability of the intervals."""
+        return 1 - (1 - self.ci_prob) / self.comparisons
+
+    def attrs(self, true: float) -> dict[str, Any]:
+        """Settings of a plan, and the verdict that data without end would give."""
+        said: dict[str, Any] = {"ci_prob": self.ci_prob, "comparisons": self.comparisons}
+        said["seed"] = str(self.seed)
+        said |= {"n": self.n} if self.n else {"minutes": self.minutes, "most_error": MOST_ERROR}
+        if self.rope is None:
+            return said
+        value = np.array([true])
+        truth = str(interval_words(value, value, self.rope)[0])
+        return {**said, "rope": list(self.rope), "truth": truth}
 
 
 def planned_sizes(argument: str, given: Sequence[int], least: int, groups: int = 1) -> list[int]:
@@ -266,9 +331,18 @@ def refuse_impossible_study(
 
 
 def simulate_cells(
-    truth: Mapping[str, Floats], m_ratio: Floats, meta_criterion: str, design: Mapping[str, Any]
+    truth: Mapping[str, Floats],
+    m_ratio: Floats,
+    meta_criterion: str,
+    items: tuple[tuple[float, ...], int],
+    design: Mapping[str, Any],
 ) -> dict[str, Floats]:
-    """Estimates from counts of every subject and condition, in the shape of their true M."""
+    """Estimates from counts of every subject and condition, in the shape of their true M.
+
+    `items` are SDs between items, if there are any, and the number of further observers.
+    """
+    if items[0]:
+        return simulate_crossed(truth, m_ratio, *items, design)
     each = m_ratio[0].size
     d, c = (np.repeat(truth[name], each) for name in ("dprime", "c"))
     if "options" in design:
@@ -330,8 +404,44 @@ def simulate_crossed(
     return dict(zip(CELL_ESTIMATES, found, strict=True))
 
 
+def plan_by_rounds[Studies](
+    coords: Mapping[str, Any],
+    simulated: Callable[[Sequence[tuple[int, ...]], range], Sequence[Studies]],
+    summary: Callable[[list[Studies]], Estimates],
+    rule: Rule,
+    function: str,
+) -> xr.Dataset:
+    """What studies of each size find: by rounds, until proportions are known well enough.
+
+    `simulated` returns the results of a round, for some sizes and numbers of studies. Sizes are
+    those of subjects, if there are any, and trials.
+    """
+    over = [dim for dim in ("subjects", "trials") if dim in coords]
+    sizes = [*product(*(coords[dim] for dim in over))]
+    rounds: list[list[Studies]] = [[] for _ in sizes]
+    found: list[Estimates] = [{} for _ in sizes]
+    left, first, began = [*range(len(sizes))], 0, time.monotonic()
+    while left:
+        start, studies = time.monotonic(), range(first, first + rule.round)
+        for i, own in zip(left, simulated([sizes[i] for i in left], studies), strict=True):
+            rounds[i].append(own)
+            found[i] = {**summary(rounds[i]), "studies": (studies.stop, np.nan)}
+        left = [i for i in left if rule.n is None and largest_error(found[i]) > MOST_ERROR]
+        first, now = studies.stop, time.monotonic()
+        if now - began + (now - start) > 60 * rule.minutes:
+            # The next round would end later.
+            break
+    return labelled_plan(found, coords, function)
+
+
+def largest_error(found: Estimates) -> float:
+    """Largest Monte Carlo error of the probabilities of verdicts and of the coverage."""
+    errors = [found[name][1] for name in ("probability", "coverage") if name in found]
+    return float(np.nanmax(np.concatenate([np.ravel(x) for x in errors]), initial=0.0))
+
+
 def summarise_cells(
-    cells: dict[str, Floats], m_ratio: Floats, rope: Rope, level: float
+    cells: Mapping[str, Floats], true: float, rope: Rope, level: float
 ) -> Estimates:
     """What studies of one size found, from estimates and true M (conditions, studies, subjects)."""
     z = norm.isf((1 - level) / 2)
@@ -340,9 +450,12 @@ def summarise_cells(
     widths = [
         median_and_error(x[ok]) for x, ok in zip(z * cells["log_m_se"], is_defined, strict=True)
     ]
-    errors = summaries((cells["m_ratio"] - m_ratio).reshape(len(m_ratio), -1))
+    errors = summaries((cells["m_ratio"] - cells["true_m"]).reshape(len(widths), -1))
+    is_known = np.isfinite(half_width)
+    covers = abs(estimate - true)[is_known] <= half_width[is_known]
     found: Estimates = {
-        "half_width": median_and_error(half_width[np.isfinite(half_width)]),
+        "half_width": median_and_error(half_width[is_known]),
+        "coverage": share_and_error(covers.mean() if covers.size else np.nan, max(covers.size, 1)),
         "log_m_half_width": ([median for median, _ in widths], [se for _, se in widths]),
         "bias": (errors["bias"], errors["bias_se"]),
         "undefined": share_and_error(1 - is_defined.mean(axis=(1, 2)), is_defined[0].size),
@@ -355,7 +468,7 @@ def summarise_cells(
 
 
 def judged_by_study(
-    cells: dict[str, Floats], is_defined: NDArray[np.bool_], level: float
+    cells: Mapping[str, Floats], is_defined: NDArray[np.bool_], level: float
 ) -> tuple[Floats, Floats]:
     """Estimate and half-width of each study, NaN where there is none."""
     weights = np.array([1.0, -1.0])[: len(is_defined), None, None]
@@ -383,22 +496,14 @@ def median_and_error(values: Floats) -> tuple[float, float]:
 
 
 def share_and_error(share: ArrayLike, number: int) -> tuple[ArrayLike, Floats]:
-    """A share and its standard error: where it is 0 or 1, that of half a case more or less."""
-    inner = np.clip(share, 0.5 / number, 1 - 0.5 / number)
-    return share, np.sqrt(inner * (1 - inner) / number)
+    """A proportion and its standard error by Wilson's 95 % interval: above 0 also at 0 and 1."""
+    z, p = norm.isf(0.025), np.asarray(share, dtype=float)
+    return share, np.sqrt(p * (1 - p) / number + (z / number / 2) ** 2) / (1 + z**2 / number)
 
 
 def shares_of_verdicts(words: NDArray[np.str_]) -> tuple[ArrayLike, Floats]:
     """How many of the studies come to each verdict, and the error of that."""
     return share_and_error(np.array([np.mean(words == one) for one in VERDICTS]), len(words))
-
-
-def true_verdict(true: float, rope: Rope) -> dict[str, Any]:
-    """The ROPE, and the verdict that data without end would give."""
-    if rope is None:
-        return {}
-    value = np.array([true])
-    return {"rope": list(rope), "truth": str(interval_words(value, value, rope)[0])}
 
 
 def labelled_plan(
@@ -410,77 +515,29 @@ def labelled_plan(
     result = xr.Dataset(coords={**coords, **verdicts})
     for name in found[0]:
         dims = (*over, "verdict" if name == "probability" else "condition")
-        for place, own in enumerate((name, f"{name}_se")):
-            values = np.array([one[name][place] for one in found], dtype=float)
+        # A number of studies has no error.
+        for place, own in enumerate((name,) if name == "studies" else (name, f"{name}_se")):
+            values = np.array([one[name][place] for one in found])
             values = values.reshape(*(len(coords[dim]) for dim in over), *values.shape[1:])
             long_name = attrs_of(own, function)["long_name"]
             result[own] = dims[: values.ndim], values, {"long_name": long_name}
     return result
 
 
-@check_inputs(probability=probability)
-def trials_needed(
-    plan: xr.Dataset,
-    *,
-    probability: float | None = None,
-    verdict: str | None = None,
-    half_width: float | None = None,
-) -> int:
-    """Trials of a cell with which a study decides as often, or measures as precisely, as wanted.
-
-    Parameters
-    ----------
-    plan : Dataset
-        What `plan_trials` returned.
-    probability : float, optional
-        Wanted probability of the verdict.
-    verdict : {"different", "negligible"}, optional
-        By default the true one.
-    half_width : float, optional
-        Wanted half-width of the interval, instead of `probability`.
-
-    Returns
-    -------
-    int
-        Interpolated on the logarithm of the number of trials (of a half-width, on both
-        logarithms), where the plan first reaches what is wanted; the first number of the plan,
-        where that suffices.
-
-    Raises
-    ------
-    InputError
-        If not one of `probability` and `half_width` is given, the plan has no ROPE, or none of its
-        numbers of trials suffices.
-
-    Examples
-    --------
-    >>> plan = plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=200, seed=1)
-    >>> 450 < trials_needed(plan, half_width=0.3) < 550
-    True
-    """
-    goal, wanted, size, reached = read_goal(plan, "trials", probability, verdict, half_width)
-    needed = size_reaching(goal, wanted, size, reached)
-    if np.isnan(needed):
-        got = f"{wanted:g}, which {size[-1]:.0f} trials miss ({reached[-1]:.3g})"
-        step = "Plan with larger numbers of trials, or more subjects."
-        raise NumberError(goal, got, "what the largest number of the plan reaches", step)
-    return int(needed)
-
-
-@check_inputs(probability=probability)
-def subjects_needed(
+@check_inputs(probability=probability, half_width=positive)
+def size_needed(
     plan: xr.Dataset,
     *,
     probability: float | None = None,
     verdict: str | None = None,
     half_width: float | None = None,
 ) -> xr.DataArray:
-    """People with whom a study decides as often, or measures as precisely, as wanted.
+    """Size at which a study decides as often, or measures as precisely, as wanted.
 
     Parameters
     ----------
     plan : Dataset
-        What `plan_groups` returned.
+        What `plan_trials` or `plan_groups` returned.
     probability : float, optional
         Wanted probability of the verdict.
     verdict : {"different", "negligible"}, optional
@@ -491,9 +548,10 @@ def subjects_needed(
     Returns
     -------
     DataArray
-        Dim trials: participants of a study, in all its groups. Interpolated as in `trials_needed`
-        where the plan first reaches what is wanted; NaN where none of its numbers of participants
-        does.
+        Of `plan_trials`, the number of trials of a cell; of `plan_groups`, the number of
+        participants in all groups, dims (trials,). Interpolated on the logarithm of the size (for a
+        half-width, on both logarithms), where the plan first reaches what is wanted; the first size
+        of the plan, if that suffices; NaN if none does.
 
     Raises
     ------
@@ -502,55 +560,42 @@ def subjects_needed(
 
     Examples
     --------
-    >>> share = [[[0.1, 0.0, 0.9, 0.0]], [[0.9, 0.0, 0.1, 0.0]]]
-    >>> plan = xr.Dataset(
-    ...     {"probability": (("subjects", "trials", "verdict"), share)},
-    ...     {"subjects": [20, 80], "trials": [200], "verdict": list(VERDICTS)},
-    ...     {"truth": "different"},
-    ... )
-    >>> subjects_needed(plan, probability=0.5).values.tolist()
-    [40.0]
+    >>> plan = plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=200, seed=1)
+    >>> 450 < size_needed(plan, half_width=0.3).item() < 550
+    True
     """
-    goal, wanted, size, reached = read_goal(plan, "subjects", probability, verdict, half_width)
-    found = [size_reaching(goal, wanted, size, column) for column in reached.T]
-    return xr.DataArray(np.array(found), {"trials": plan["trials"]}, name="subjects_needed")
-
-
-def read_goal(
-    plan: xr.Dataset,
-    over: str,
-    probability: float | None,
-    verdict: str | None,
-    half_width: float | None,
-) -> tuple[str, float, Floats, Floats]:
-    """Name of the goal, what is wanted, and sizes in their order with what each reaches."""
-    if "trials" not in plan.dims or ("subjects" in plan.dims) != (over == "subjects"):
-        plans = {"trials": "plan_trials", "subjects": "plan_groups"}
+    if "trials" not in plan.dims:
         got = f"a Dataset with dims {', '.join(map(str, plan.dims)) or 'none'}"
-        raise ChoiceError("plan", got, f"what {plans[over]} returned")
+        raise ChoiceError("plan", got, "what plan_trials or plan_groups returned")
+    over = "subjects" if "subjects" in plan.dims else "trials"
+    plan = plan.sortby(over)
     if (probability is None) == (half_width is None):
         got = "neither" if probability is None else "both"
         raise ChoiceError("probability, half_width", got, "one of the two")
+    goal: Any
+    reached: Any
     if half_width is not None:
-        if not half_width > 0:
-            raise NumberError("half_width", repr(half_width), "a number above 0")
-        goal, wanted, reached = "half_width", half_width, plan["half_width"]
-    elif probability is not None:
-        goal, wanted = "probability", probability
+        goal, reached = -np.log(half_width), -np.log(plan["half_width"])
+    else:
         if "probability" not in plan:
             raise NumberError("plan", "one without a ROPE", "one with a ROPE", "Give a rope.")
         judged = plan.attrs["truth"] if verdict is None else verdict
         if judged not in VERDICTS[:2]:
             raise ChoiceError("verdict", repr(judged), "'different' or 'negligible'")
-        reached = plan["probability"].sel(verdict=judged)
-    order = np.argsort(plan[over].to_numpy(), kind="stable")
-    return goal, wanted, plan[over].to_numpy()[order], reached.to_numpy()[order]
+        goal, reached = probability, plan["probability"].sel(verdict=judged, drop=True)
+    found = xr.apply_ufunc(
+        partial(size_reaching, goal),
+        plan[over],
+        reached,
+        input_core_dims=[[over], [over]],
+        vectorize=True,
+        output_dtypes=[float],
+    )
+    return found.rename(f"{over}_needed")
 
 
-def size_reaching(goal: str, wanted: float, size: Floats, reached: Floats) -> float:
+def size_reaching(wanted: float, size: Floats, reached: Floats) -> float:
     """Size at which a curve first reaches what is wanted, NaN where it does not."""
-    if goal == "half_width":
-        wanted, reached = float(-np.log(wanted)), -np.log(reached)
     enough = np.flatnonzero(reached >= wanted)
     if not len(enough):
         return np.nan

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -20,14 +21,21 @@ from rich.console import Console
 from rich.progress import track
 
 from hmetad.base.arguments import check_inputs
-from hmetad.base.checks import arrays_of_numbers, probability, whole, with_posterior, with_submit
+from hmetad.base.checks import (
+    arrays_of_numbers,
+    positive,
+    probability,
+    whole,
+    with_posterior,
+    with_submit,
+)
 from hmetad.base.errors import UnknownError, nearest
 from hmetad.base.memory import refuse_memory
 from hmetad.base.notice_registry import limit
 from hmetad.base.threads import in_order_of_end
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
-from hmetad.compare.verdicts import check_arguments, interval_words, summarise
+from hmetad.compare.verdicts import interval_words, summarise
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.simulate.people import (
     QUESTIONS,
@@ -39,14 +47,16 @@ from hmetad.simulate.people import (
     truth_value,
 )
 from hmetad.simulate.plan import (
+    MINUTES,
+    ROUND,
     Estimates,
     Rope,
-    labelled_plan,
+    Rule,
     median_and_error,
+    plan_by_rounds,
     planned_sizes,
     share_and_error,
     shares_of_verdicts,
-    true_verdict,
 )
 from hmetad.simulate.recovery import summaries
 from hmetad.specs.loading import load_model
@@ -97,6 +107,7 @@ def pilot_or_none(argument: str, value: Any) -> None:
 @check_inputs(
     executor=with_submit,
     gaps=arrays_of_numbers,
+    minutes=positive,
     n=whole(2),
     pilot=pilot_or_none,
     seed=whole(0),
@@ -122,7 +133,8 @@ def plan_groups(
     ci_prob: float = 0.95,
     comparisons: int = 1,
     meta_criterion: Literal["relative", "absolute"] = "relative",
-    n: int = 100,
+    n: int | None = None,
+    minutes: float = MINUTES,
     executor: Any = None,
     progressbar: bool = True,
     seed: int | None = None,
@@ -175,8 +187,12 @@ def plan_groups(
         As in `decide`.
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c, of the true value and of the fit.
-    n : int
-        Studies simulated of each size; at least 2.
+    n : int, optional
+        Studies simulated of each size; at least 2. By default, rounds of 20 until the Monte Carlo
+        error of each probability and of the coverage is at most .05, for which 100 suffice unless
+        many fits are unreliable.
+    minutes : float, optional
+        Without `n`, no round begins that would probably end after this time; 10 by default.
     executor : distributed.Client, optional
         Fits the studies in parallel; or another object with ``submit`` that returns futures, such
         as a `concurrent.futures.ProcessPoolExecutor`. By default studies are fitted one after the
@@ -184,7 +200,8 @@ def plan_groups(
     progressbar : bool
         Show on a terminal how many studies are done.
     seed : int, optional
-        The same seed gives the same plan with any executor; by default a new one.
+        The same seed gives the same plan with any executor, unless time ends it; by default a new
+        one.
     **sample_kwargs
         draws, tune, chains and target_accept of `fit`; 2 chains of 500 draws, after 300 of tuning,
         by default.
@@ -196,9 +213,10 @@ def plan_groups(
         "negligible", "inconclusive" and "unreliable". ``half_width``, the median of the intervals
         of what is judged; ``coverage``, how often they cover the true value; ``bias`` of the
         posterior mean; ``unreliable``, the proportion of fits that cannot be relied on, which the
-        three before exclude. Each with its Monte Carlo error, ``*_se``. attrs: the arguments as
-        they were used; ``judged``; ``truth_value``; with a ROPE ``truth``, the verdict that data
-        without end would give.
+        three before exclude. Each with its Monte Carlo error, ``*_se``; of proportions by Wilson's
+        interval, so that it is above 0 also for proportions of 0 and 1. ``studies``: the number
+        simulated. attrs: the arguments as they were used; ``judged``; ``truth_value``; with a ROPE
+        ``truth``, the verdict that data without end would give.
 
     Raises
     ------
@@ -227,35 +245,34 @@ def plan_groups(
     asked = QUESTIONS[question]
     people = sorted(set(planned_sizes("subjects", subjects, asked.fewest, asked.groups)))
     sizes = sorted(set(planned_sizes("trials", trials, 2)))
-    check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
     guesses = {"effect": effect, "m_ratio": m_ratio, "between_sd": between_sd, "c": c, "c_sd": c_sd}
     guesses |= {"dprime": dprime, "dprime_sd": dprime_sd, "gap_sd": gap_sd}
     both = {"gaps": gaps, "correlation": correlation, **guesses}
     population = population_of(question, both, ratings, pilot, meta_criterion)
     sampling = sampling_of(sample_kwargs)
     seed = secrets.randbelow(2**31) if seed is None else int(seed)
-    level = 1 - (1 - ci_prob) / comparisons
-    shared = Study(question, population, 0, 0, 0, seed, level, sampling)
-    tasks = studies_of(shared, people, sizes, n)
-    results = run_studies(tasks, executor, progressbar=progressbar)
+    rule = Rule(rope, ci_prob, comparisons, n, ROUND, minutes, seed)
+    shared = Study(question, population, 0, 0, 0, seed, rule.level, sampling)
+    refuse_large(shared, max(people), rule.round * len(people) * len(sizes))
     true = truth_value(question, population)
-    found = [
-        summarise_studies(results[first : first + n], true, rope)
-        for first in range(0, len(tasks), n)
-    ]
-    result = labelled_plan(found, {"subjects": people, "trials": sizes}, "plan_groups")
-    return result.assign_attrs(
-        question=question,
-        judged=asked.judged,
-        truth_value=true,
-        **asdict(population) | {"gaps": json.dumps(population.gaps)},
-        **sampling,
-        **true_verdict(true, rope),
-        seed=str(seed),
-        ci_prob=ci_prob,
-        comparisons=comparisons,
-        n=n,
-    )
+
+    def simulated(some: Sequence[tuple[int, ...]], studies: range) -> list[list[Summary]]:
+        tasks = [
+            replace(shared, subjects=size, trials=length, number=i)
+            for size, length in some
+            for i in studies
+        ]
+        found = run_studies(tasks, executor, progressbar=progressbar)
+        return [found[i : i + len(studies)] for i in range(0, len(found), len(studies))]
+
+    def summary(rounds: list[list[Summary]]) -> Estimates:
+        return summarise_studies([*chain.from_iterable(rounds)], true, rope)
+
+    coords = {"subjects": people, "trials": sizes}
+    said = {**sampling, "question": question, "judged": asked.judged, "truth_value": true}
+    said |= asdict(population) | {"gaps": json.dumps(population.gaps)}
+    plan = plan_by_rounds(coords, simulated, summary, rule, "plan_groups")
+    return plan.assign_attrs(said | rule.attrs(true))
 
 
 def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,23 +294,16 @@ def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def studies_of(shared: Study, people: Sequence[int], sizes: Sequence[int], n: int) -> list[Study]:
-    """Studies of all sizes, n each; an error if all of them, or one fit, exceed the memory."""
-    number = n * len(people) * len(sizes)
+def refuse_large(shared: Study, people: int, number: int) -> None:
+    """Raise an error if all studies of a round, or the fit of so many people, exceed the memory."""
     refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
     tasks = QUESTIONS[shared.question].tasks
-    shape = max(people) * tasks, 2, 2, len(shared.population.gaps[0]) + 1
+    shape = people * tasks, 2, 2, len(shared.population.gaps[0]) + 1
     counts = xr.DataArray(np.broadcast_to(0, shape), dims=OUTCOME)
     drawn, chains = shared.sampling["draws"] + shared.sampling["tune"], shared.sampling["chains"]
     # Draws are held as they were sampled and as they are labelled.
     held = 2 * posterior_bytes(counts, load_likelihood("meta-d"), drawn, chains)
-    refuse_memory("subjects", f"{max(people)}", held)
-    return [
-        replace(shared, subjects=size, trials=length, number=i)
-        for size in people
-        for length in sizes
-        for i in range(n)
-    ]
+    refuse_memory("subjects", f"{people}", held)
 
 
 def run_studies(studies: Sequence[Study], executor: Any, *, progressbar: bool) -> list[Summary]:

@@ -27,6 +27,9 @@ def test_rows_are_those_of_the_plan(tmp_path):
     bias = [row["bias_second"] for row in answer["rows"]]
     assert bias == plan["bias"].sel(condition="second").values.tolist()
     assert answer["truth"] == "different"
+    errors = plan[["probability_se", "coverage_se"]].to_dataarray().max(["variable", "verdict"])
+    assert [row["mc_error"] for row in answer["rows"]] == errors.values.tolist()
+    assert [row["studies"] for row in answer["rows"]] == [50, 50]
 
 
 def test_the_number_of_trials_needed_is_said(tmp_path):
@@ -34,10 +37,13 @@ def test_the_number_of_trials_needed_is_said(tmp_path):
         "plan trials --trials 100,400,1600 --m-ratio 1 --half-width 0.3 --draws 50 --seed 1 --json"
     )
     plan = hmetad.simulate.plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=50, seed=1)
-    needed = hmetad.simulate.trials_needed(plan, half_width=0.3)
+    needed = int(hmetad.simulate.size_needed(plan, half_width=0.3))
     done = run(tmp_path, ask)
     assert done.answer["trials_needed"] == needed
     assert f"--half-width 0.3: about {needed} trials are needed." in done.stderr
+    assert "Monte Carlo error of proportions: at most 0.0" in done.stderr
+    line = ask.replace("--draws 50 ", "").replace("100,400,1600", "100")
+    assert "; the goal was 0.05 within 10 minutes." in run(tmp_path, line).stderr
 
 
 def test_two_conditions_without_a_rope_are_refused_before_anything_is_imported(
@@ -53,8 +59,7 @@ def test_a_goal_beyond_the_plan_is_said_and_its_rows_are_kept(tmp_path):
     assert done.answer["trials_needed"] is None
     assert [row["trials"] for row in done.answer["rows"]] == [200, 3200]
     assert (tmp_path / "plan.csv").read_text(encoding="utf-8").count("\n") == 3
-    assert "--probability: 0.999, which 3200 trials miss" in done.stderr
-    assert "Plan with larger numbers of trials" in done.stderr
+    assert "--probability 0.999: more than 3200 trials are needed." in done.stderr
 
 
 @pytest.mark.integration

@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 import xarray as xr
 from scipy.special import digamma, expit, gammaln, logsumexp, softmax
-from scipy.stats import beta, dirichlet
+from scipy.stats import beta
 
 from hmetad.base.errors import InputError
 from hmetad.base.notice import Notice, notices, with_notices
 from hmetad.compare.model_comparison import (
     compare_models,
     exceedance,
-    free_energy,
     log_evidence_of_equal,
     model_frequencies,
     posterior_concentration,
@@ -186,32 +185,6 @@ def test_frequencies_are_near_those_of_all_assignments(people, models, prior, sd
         found = model_frequencies(evidence, prior=prior)
         np.testing.assert_allclose(found["frequency"], frequency, atol=off)
         np.testing.assert_allclose(found["attribution"], share, atol=share_off)
-
-
-@pytest.mark.parametrize(("prior", "most_below"), [(0.5, 2.0), (1.0, 1.3), (3.0, 0.6)])
-@pytest.mark.parametrize("sd", [0.0, 1.0, 3.0, 30.0])
-def test_the_bound_is_below_the_log_evidence_and_that_of_equal_frequencies_is_exact(
-    sd, prior, most_below
-):
-    for seed in range(5):
-        evidence = evidence_of(6, 3, sd, seed).to_numpy()
-        alpha, _ = posterior_concentration(evidence, prior)
-        exact = by_enumeration(evidence, prior)[0]
-        assert exact - most_below < free_energy(evidence, prior, alpha) <= exact + 1e-9
-        # A prior so narrow that frequencies are equal; its gamma functions lose some digits.
-        equal = by_enumeration(evidence, 1e8)[0]
-        assert log_evidence_of_equal(evidence) == pytest.approx(equal, abs=1e-5)
-
-
-def test_the_bound_is_that_of_its_definition():
-    """E[log p(y, z, r) − log q(z, r)], the mean over draws of r and over all z."""
-    evidence, alpha = evidence_of(4, 3, 2.0).to_numpy(), np.array([3, 1.2, 4])
-    r = np.random.default_rng(1).dirichlet(alpha, 200_000)
-    g = softmax(evidence + digamma(alpha), axis=1)
-    given = (g * (evidence - np.log(g))).sum() + np.log(r) @ g.sum(axis=0)
-    terms = given + dirichlet([1.5] * 3).logpdf(r.T) - dirichlet(alpha).logpdf(r.T)
-    error = terms.std() / np.sqrt(len(terms))
-    assert free_energy(evidence, 1.5, alpha) == pytest.approx(terms.mean(), abs=4 * error)
 
 
 def test_with_decisive_evidence_nothing_is_approximate():

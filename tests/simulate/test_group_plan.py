@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 from scipy import stats
 
 from hmetad import InputError, fit
-from hmetad.simulate import plan_groups, subjects_needed, trials_needed
+from hmetad.simulate import plan_groups, size_needed
 from hmetad.simulate.people import QUESTIONS, judged_draws, population_of, simulate_people
 from hmetad.simulate.plan_people import summarise_studies
 
@@ -69,7 +69,8 @@ def test_results_of_a_size_are_those_of_its_intervals():
     assert found["half_width"][0] == pytest.approx(0.2)
     assert found["coverage"][0] == pytest.approx(2 / 3)
     assert found["bias"][0] == pytest.approx(0.2 - 0.3)
-    assert found["unreliable"][1] == pytest.approx(np.sqrt(0.4 * 0.6 / 5))
+    low, high = stats.binomtest(2, 5).proportion_ci(method="wilson")
+    assert found["unreliable"][1] == pytest.approx((high - low) / 2 / stats.norm.isf(0.025))
     # Where no fit can be relied on, nothing else is said.
     bad = {"mean": 0.1, "lower": 0.0, "upper": 0.2, **GOOD, "ess": 10.0}
     found = summarise_studies([bad, bad], 0.1, ROPE)
@@ -86,6 +87,23 @@ def test_comparisons_widen_the_intervals_and_other_sizes_change_nothing():
     # A plan without a seed says the one it drew.
     plan = planned(seed=None)
     xr.testing.assert_identical(planned(seed=int(plan.attrs["seed"])), plan)
+
+
+def test_studies_are_simulated_until_errors_are_small_or_time_is_over():
+    plan = planned(n=None, subjects=[4, 40], effect=0.3)
+    most = np.fmax(plan["probability_se"].max("verdict"), plan["coverage_se"])
+    assert (most <= 0.05).all()
+    # One round less would not have been enough, and no more than 100 are needed.
+    assert ((plan["studies"] % 20 == 0) & (plan["studies"] <= 100)).all()
+    assert len({*plan["studies"].values.ravel().tolist()}) > 1
+    of_all = planned(n=int(plan["studies"].max()), subjects=[4, 40], effect=0.3)
+    complete = (plan["studies"] == plan["studies"].max()).values
+    for name in ("probability", "coverage_se"):
+        np.testing.assert_array_equal(plan[name].values[complete], of_all[name].values[complete])
+    ended = planned(n=None, minutes=1e-9)
+    assert (ended["studies"] == 20).all()
+    assert ended["probability_se"].max() > 0.05
+    assert (ended.attrs["minutes"], ended.attrs["most_error"]) == (1e-9, 0.05)
 
 
 @pytest.mark.integration
@@ -130,6 +148,7 @@ def test_the_same_seed_gives_the_same_table_in_threads_too():
         ({"subjects": [2]}, "at least 4"),
         ({"trials": [1]}, "trials: .*got 1"),
         ({"n": 1}, "n: .*got 1"),
+        ({"minutes": 0}, "minutes: .*got 0"),
         ({"effect": None}, "effect: .*got none"),
         ({"ci_prob": 95}, "ci_prob"),
         ({"cores": 2}, "sample_kwargs: .*got 'cores'"),
@@ -162,18 +181,18 @@ def a_plan(share, half_width):
 def test_people_needed_are_said_for_each_number_of_trials():
     share = [[[0.1, 0], [0.5, 0]], [[0.9, 0], [0.6, 0]]]
     plan = a_plan(share, [[0.4, 0.2], [0.2, 0.1]])
-    np.testing.assert_array_equal(subjects_needed(plan, probability=0.5), [40, 20])
-    np.testing.assert_array_equal(subjects_needed(plan, probability=0.8), [68, np.nan])
+    np.testing.assert_array_equal(size_needed(plan, probability=0.5), [40, 20])
+    np.testing.assert_array_equal(size_needed(plan, probability=0.8), [68, np.nan])
     # Half-widths fall with the root of the number: half of it takes four times as many.
-    np.testing.assert_array_equal(subjects_needed(plan, half_width=0.4 / 2**0.5), [40, 20])
+    np.testing.assert_array_equal(size_needed(plan, half_width=0.4 / 2**0.5), [40, 20])
     of_trials = plan.isel(subjects=0, drop=True)
-    for needed, given, wish, says in (
-        (subjects_needed, plan, {}, "one of the two"),
-        (trials_needed, plan, {"probability": 0.5}, "what plan_trials returned"),
-        (subjects_needed, of_trials, {"probability": 0.5}, "what plan_groups returned"),
+    assert size_needed(of_trials, half_width=0.4 / 2**0.5) == 200
+    for given, wish, says in (
+        (plan, {}, "one of the two"),
+        (of_trials.drop_dims("trials"), {"probability": 0.5}, "what plan_trials or plan_groups"),
     ):
         with pytest.raises(InputError, match=says):
-            needed(given, **wish)
+            size_needed(given, **wish)
 
 
 @pytest.mark.integration

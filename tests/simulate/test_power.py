@@ -7,8 +7,8 @@ from scipy import stats
 
 from hmetad import InputError, fit_mle, from_nr
 from hmetad.likelihood.kernels.meta_d import expected_information
-from hmetad.simulate import plan_trials, trials_needed
-from hmetad.simulate.plan import VERDICTS
+from hmetad.simulate import plan_trials, size_needed
+from hmetad.simulate.plan import VERDICTS, share_and_error
 
 ROPE = (-0.1, 0.1)
 
@@ -157,6 +157,23 @@ def test_cells_without_log_m_are_counted_and_their_studies_unreliable():
     np.testing.assert_allclose(plan["probability"].sum("verdict"), 1)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("n", [10, 1000])
+def test_errors_of_proportions_are_those_of_wilson_s_interval(share, n):
+    low, high = stats.binomtest(round(share * n), n).proportion_ci(method="wilson")
+    error = share_and_error(share, n)[1]
+    assert error == pytest.approx((high - low) / 2 / stats.norm.isf(0.025))
+    assert error > 0
+
+
+def test_intervals_cover_the_true_difference_as_often_as_they_say():
+    plan = plan_trials(trials=[3200], m_ratio=(1.0, 0.7), rope=ROPE, seed=1)
+    assert plan["studies"].item() == 1000
+    assert abs(plan["coverage"].item() - 0.95) < 4 * plan["coverage_se"].item()
+    narrow = plan_trials(trials=[3200], m_ratio=(1.0, 0.7), rope=ROPE, ci_prob=0.5, seed=1)
+    assert abs(narrow["coverage"].item() - 0.5) < 4 * narrow["coverage_se"].item()
+
+
 def test_one_condition_is_planned_for_precision_and_judged_if_there_is_a_rope():
     only = plan_trials(trials=[200, 800], m_ratio=0.8, n=200, seed=8)
     assert "probability" not in only
@@ -178,13 +195,14 @@ def test_several_comparisons_widen_the_intervals_and_the_same_seed_gives_the_sam
 def test_needed_trials_reach_what_is_wanted():
     plan = plan_trials(trials=[100, 1600, 25_600], m_ratio=0.8, rope=ROPE, n=500, seed=10)
     wanted = 0.8
-    needed = trials_needed(plan, probability=wanted, verdict="different")
+    needed = size_needed(plan, probability=wanted, verdict="different")
     assert 1600 < needed < 25_600
-    precise = trials_needed(plan, half_width=0.15)
+    precise = int(size_needed(plan, half_width=0.15))
     again = plan_trials(trials=[precise], m_ratio=0.8, n=500, seed=11)
     # Half-widths fall as 1/√trials, so that interpolation is near exact.
     assert again["half_width"].item() == pytest.approx(0.15, rel=0.05)
-    assert trials_needed(plan, half_width=10) == 100
+    assert size_needed(plan, half_width=10) == 100
+    assert np.isnan(size_needed(plan, half_width=0.001))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +227,6 @@ def test_wrong_arguments_are_refused(wrong, message):
 @pytest.mark.parametrize(
     ("rope", "wish", "says"),
     [
-        (None, {"half_width": 0.01}, "200 trials miss"),
         (None, {"probability": 0.8}, "without a ROPE"),
         (None, {}, "got neither"),
         (ROPE, {"probability": 0.8, "verdict": "unsure"}, "verdict: .*got 'unsure'"),
@@ -218,7 +235,7 @@ def test_wrong_arguments_are_refused(wrong, message):
 def test_wishes_that_a_plan_cannot_answer_are_refused(rope, wish, says):
     plan = plan_trials(trials=[100, 200], m_ratio=0.8, rope=rope, n=20, seed=1)
     with pytest.raises(InputError, match=says):
-        trials_needed(plan, **wish)
+        size_needed(plan, **wish)
 
 
 def crossed_log_m(rng, items, studies, d=(1.5, 1.5, 1.5), sds=(1.0, 0.7)):
