@@ -63,8 +63,8 @@ HOMES_OF_LIBRARIES = {
 MOST_LINES = {
     "base": 1471,
     "bayes": 5854,
-    "commands": 2759,
-    "compare": 1979,
+    "commands": 2761,
+    "compare": 1971,
     "counts": 3601,
     "likelihood": 3894,
     "logs": 2844,
@@ -73,7 +73,7 @@ MOST_LINES = {
     "plots": 1691,
     "report": 3921,
     "rows": 1742,
-    "simulate": 1284,
+    "simulate": 1324,
     "specs": 1962,
     "studies": 1755,
 }

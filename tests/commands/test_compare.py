@@ -36,6 +36,25 @@ def test_json_holds_everything_that_the_decisions_do(folder, fit):
     assert about["versions"] == json.loads(fit.attrs["versions"])
 
 
+def test_bayes_factors_stand_next_to_the_verdicts(folder, fit, tmp_path):
+    ask = f"{ASK} --bayes-factor --json -o {tmp_path / 'page.md'} --no-sensitivity"
+    rows = run(folder, ask).answer["rows"]
+    drawn, prior = (
+        hmetad.contrast(one, var="log_m", over="model", within="task")
+        for one in (fit, hmetad.bayes.draw_prior(fit))
+    )
+    expected = hmetad.compare.bayes_factor(drawn, prior=prior)
+    assert [row["bf10"] for row in rows] == pytest.approx(expected["bf10"].values)
+    assert [row["bf10_bound"] for row in rows] == expected["bound"].values.tolist()
+    for name, width in (("bf10_half", 0.5), ("bf10_double", 2.0)):
+        found = expected["bf10_by_width"].sel(prior_width=width)
+        assert [row[name] for row in rows] == pytest.approx(found.values)
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| BF₁₀ |" in page
+    assert "by the fit's prior (with priors half and twice as wide: " in page
+    assert "BF10" in run(folder, f"{ASK} --bayes-factor").stdout
+
+
 def test_weights_find_levels_that_are_numbers(tmp_path, fit):
     sizes = ("cell", [7, 7, 70, 70])
     hmetad.save_fit(

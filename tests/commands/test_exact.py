@@ -139,6 +139,7 @@ def test_a_gate_has_the_digits_of_the_rope(rope, says):
         ("auroc2 --fail-if 'a less than b' --fail-unless 'a less than b'", "does not go with"),
         ("auroc2 --fail-if 'a less than b' --fail-if 'a worse than b'", "Give it once."),
         ("ece --rank", "Take ece_debiased"),
+        ("auroc2 --bayes-factor", "For draws of resampling there is no prior"),
         ("reliability --fail-unless 'a less than b'", "Take reli"),
     ],
 )
