@@ -97,7 +97,7 @@ def count_judged(
     label : str
         Column of the human label, two values; missing if there is none.
     verdict : str or None
-        Column of the judge's verdict, two values. None where `score` and `threshold` make it.
+        Column of the judge's verdict, two values. None if `score` and `threshold` determine it.
     score : str, optional
         Column of the judge's score, larger for better outputs.
     threshold : float, optional
@@ -106,9 +106,9 @@ def count_judged(
         Ratings of each verdict, quantiles of the score. By default 4, or, with at most ten
         different scores of a verdict, one for each: grades of 1 to 5 are ratings.
     good : value, sequence of values or mapping of value to bool, optional
-        What means good, in the column of labels or of verdicts; the other value means bad. A
-        mapping names what each value means, of more than two too. By default words such as 1 and 0,
-        true and false, pass and fail.
+        Values that mean good, in the column of labels or of verdicts; the other value means bad. A
+        mapping gives the meaning of each value, also of more than two. By default words such as 1
+        and 0, true and false, pass and fail.
     label_probability : str, optional
         Column of the probability with which an output was chosen to be labelled, for
         ``pass_rate(labels="known")``.
@@ -118,10 +118,10 @@ def count_judged(
     DataArray
         Integer ``counts`` (labelled outputs) with dims (cell, stimulus, response, rating): stimulus
         "S2" is the label good, response "S2" the verdict pass, and rating K the surest of a verdict
-        (with a score, else K = 1). It is a count table as `fit`, `sdt` and `resample` take it. The
+        (with a score, else K = 1). `fit`, `sdt` and `resample` accept it as a count table. The
         coordinate ``pool`` (cell, response, rating) counts outputs without a label; with
         probabilities ``weight`` and ``weight_squared`` have the sums of 1/p and 1/p² of the
-        labelled ones. Attrs as those of `count_trials`.
+        labelled ones. Attrs as in `count_trials`.
 
     Raises
     ------

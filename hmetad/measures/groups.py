@@ -309,17 +309,17 @@ def combine_predictions(
     prior: float = 0.5,
     labels: Sequence[Label] | None = None,
 ) -> xr.Dataset:
-    r"""Response of a group to each trial, and how sure it may be, from those of its members.
+    r"""Response and confidence of a group in each trial, from those of its members.
 
     Parameters
     ----------
     responses : DataArray with dim member, or array_like, shape (members,) or (trials, members)
-        What each member said, one of two labels, independently given the true label.
+        Response of each member, one of two labels, independent given the true label.
     confidence : like `responses` or broadcast to it
-        Calibrated confidence: the probability that the member is correct, 0 to 1. Below ½ it speaks
-        for the other label.
+        Calibrated confidence: the probability that the member is correct, 0 to 1. Below ½ it
+        favours the other label.
     prior : float, optional
-        P(S2), between 0 and 1; confidence knows of it.
+        P(S2), between 0 and 1, which confidence includes.
     labels : (S1, S2), optional
         The two labels. By default those in the responses, sorted.
 
@@ -328,23 +328,23 @@ def combine_predictions(
     Dataset
         In the other dims of `responses`: ``response`` (label), ``confidence`` (probability that
         it is correct), ``log_odds`` (of S2 against S1, nat) and ``is_tie``. A tie goes with the
-        first member who answered, and is correct half of the time. Who has no response or no
-        confidence is excluded from that trial, with a notice; where members are certain of opposite
+        first member who answered, and is correct half of the time. A member without response or
+        confidence is excluded from the trial, with a notice; if members are certain of opposite
         labels, log-odds and confidence are NaN, with a notice. Attrs: ``labels`` and ``prior``.
 
     Raises
     ------
     InputError
-        If there are not two labels, confidence is no probability, or the shapes differ.
+        If there are not two labels, confidence is not a probability, or the shapes differ.
 
     Notes
     -----
-    With q_k the posterior of S2 by member k, its confidence where it says S2, else 1 − confidence,
+    With q_k the posterior of S2 by member k: its confidence if it responds S2, else 1 − confidence,
 
     .. math:: \log\frac{P(S2 \mid \text{all})}{P(S1 \mid \text{all})} =
               \sum_k \log\frac{q_k}{1 - q_k} - (K - 1) \log\frac{p}{1 - p}
 
-    which at equal priors weighs predictions by log(C/(1 − C)). Source: Nitzan & Paroush (1982);
+    which at equal priors weights predictions by log(C/(1 − C)). Source: Nitzan & Paroush (1982);
     Meyen et al. (2025).
 
     Examples

@@ -211,9 +211,8 @@ def z_test(
     Dataset
         Dim pair with text coordinates ``left`` and ``right``: ``difference`` (left − right) and
         ``se`` in the units of `var`, ``z``, and two-sided ``p``. No correction for the number of
-        comparisons. Warnings name the pairs of cells that were given the same items
-        (``"paired-data"``), and those of which M is compared and d′ or c differ too
-        (``"type1-differs"``).
+        comparisons. Warnings name the pairs of cells with the same items (``"paired-data"``), and
+        pairs whose M is compared although d′ or c differ too (``"type1-differs"``).
 
     Raises
     ------

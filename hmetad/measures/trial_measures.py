@@ -335,16 +335,16 @@ def resample_trials_interval(
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
     draws : Dataset, optional
-        What `resample_trials` gave for these trials, where they are at hand: cluster, n, kind,
-        seed and penalty are then those of the draws.
+        Result of `resample_trials` for these trials; cluster, n, kind, seed and penalty are then
+        taken from the draws.
 
     Returns
     -------
     Dataset
         Every measure with dims (cell, summary): ``"estimate"``, ``"lower"``, ``"upper"``, and
-        ``trials``. Without an estimate there is no interval either. If all draws are the same, a
-        notice ``"no-spread"`` says so. The interval is then, of the area without clusters, that of
-        `measure_trials`; else that of outcomes that were not seen, as of `resample_interval`: right
+        ``trials``. Without an estimate there is no interval. If all draws are identical, there is a
+        notice ``"no-spread"``. The interval is then, for the area without clusters, that of
+        `measure_trials`; else it allows for unobserved outcomes, as in `resample_interval`: correct
         or error trials of the lowest or the highest confidence.
 
     Raises

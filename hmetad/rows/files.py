@@ -292,18 +292,18 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        Ends in .csv, .tsv, .jsonl or .parquet; all but the last may be packed (.csv.gz, .csv.zst).
-        Also files of SPSS (.sav, .zsav), Stata (.dta), Excel (.xlsx) and arrays of JSON; and those
-        of PsychoPy, jsPsych, Gorilla and Qualtrics get one row per trial, with a notice.
+        Ends in .csv, .tsv, .jsonl or .parquet; all except the last may be compressed (.csv.gz,
+        .csv.zst). Also files of SPSS (.sav, .zsav), Stata (.dta), Excel (.xlsx) and arrays of JSON;
+        and those of PsychoPy, jsPsych, Gorilla and Qualtrics get one row per trial, with a notice.
     text : sequence of str
-        Columns of a CSV or TSV to keep as text as it stands: "4.10" is not a number then. In other
-        columns the fields decide together: numbers, truth values, or text. Of numbers "NA", "None"
-        and the like are missing; in a text only an empty field is.
+        Columns of a CSV or TSV to keep as text: "4.10" is then not a number. In other columns the
+        fields together decide: numbers, truth values, or text. In columns of numbers "NA", "None"
+        and similar are missing; in columns of text only an empty field is.
     delimiter : str, optional
         Character between the columns of a text, or its name ("comma", "semicolon", "tab", "bar",
         "space"); a space stands for any number of spaces and tabs.
-        By default commas in a .csv and tabs in a .tsv, or another character that splits the first
-        lines alike. If it is known, a text may end in .txt or .dat too.
+        By default commas in a .csv and tabs in a .tsv, or another character that splits all first
+        lines equally. With a delimiter, files may also end in .txt or .dat.
     decimal : {".", ","}, optional
         Character before the decimals of numbers in a text.
 
@@ -311,17 +311,16 @@ def read_table(
     -------
     DataFrame
         One row per trial, columns as in the file. Rows of a CSV below 64 MiB that are shorter than
-        its header have missing values at their end. Texts of a CSV or TSV that this package wrote
-        lose the apostrophe before = or @. Attrs: ``notices`` (JSON), where rows are the same in all
-        columns, one of which names items or trials, or the program of a lab wrote the file; then
-        also ``lab``, its name and what was taken of the file.
+        its header have missing values at the end. The apostrophe before = or @ in a CSV or TSV of
+        this package is removed. Attrs: ``notices`` (JSON), where rows are the same in all columns,
+        one of which names items or trials, or the program of a lab wrote the file; then also
+        ``lab``, its name and what was taken of the file.
 
     Raises
     ------
     InputError
-        If there is no such file, it has another suffix, is empty, cannot be read as what its
-        suffix says, has lines that no delimiter splits alike, a name twice, or more than 10,000
-        columns.
+        If there is no such file, it has another suffix, is empty, does not match its suffix, has
+        lines that no delimiter splits equally, a name twice, or more than 10,000 columns.
     """
     rows = rows_of_files({Path(path): {}}, text, delimiter, decimal)
     frame = rows.source.finished(rows.source.head(rows.columns, None), rows.texts)

@@ -61,26 +61,24 @@ def measures_report(
     command: str = "",
     **asked: Any,
 ) -> Report:
-    """Report of measures, of trials with confidence as it is or of counts of ratings.
+    """Report of measures, from trials with unbinned confidence or from counts of ratings.
 
-    Of trials, and of counts with draws, the first screen says which level of `over`, such as which
-    model, is best by each measure, and how sure that is. A level is called best where the
-    probability that it is reaches `ci_prob`; where none does, those that are not distinguished are
-    named. A level whose d′ is ≤ 0 has no place in the ranks of M-ratio, and one whose
-    AUROC2 is ≤ 0.5 is not called best by it.
+    For trials, and for counts with draws, the first screen shows which level of `over`, such as
+    which model, is best by each measure, with its probability. A level is called best if this
+    probability is at least `ci_prob`; if there is none, the undistinguished levels are named. A
+    level with d′ ≤ 0 has no rank by M-ratio, and a level with AUROC2 ≤ 0.5 is not called best.
 
     Parameters
     ----------
     counts : DataFrame, path or other table, or DataArray
-        Trials, one row each, with correct or incorrect and confidence as it is; or a count table or
-        type-2 table with dim cell.
+        Trials, one row each, with correctness and unbinned confidence; or a count table or type-2
+        table with dim cell.
     measures : Dataset, optional
-        Of counts: what `measure` gave for them, with `fit_mle`'s meta_d and m_ratio next to or
-        not, or what `resample_interval` made of that; by default `measure`. Those of trials are
-        made here.
+        For counts: the result of `measure`, optionally with `fit_mle`'s meta_d and m_ratio, or the
+        result of `resample_interval`; by default `measure`. For trials they are computed here.
     draws : Dataset, optional
-        Of counts: what `resample` gave for the same measures. Of trials: what `resample_trials`
-        gave for them; by default they are drawn here.
+        For counts: the result of `resample` for the same measures. For trials: the result of
+        `resample_trials`; by default computed here.
     over : str, optional
         Grouping column whose levels are compared; by default the first.
     notices : sequence of Notice, optional
@@ -88,9 +86,9 @@ def measures_report(
     title : str, optional
         Of the page.
     command : str, optional
-        Command line that makes it again.
+        Command line that reproduces the report.
     **asked
-        Of trials alone: by, correct, confidence, missing, cluster, n, kind, bins and seed, as for
+        For trials only: by, correct, confidence, missing, cluster, n, kind, bins and seed, as for
         `resample_trials`, and ci_prob.
 
     Returns
@@ -100,8 +98,8 @@ def measures_report(
     Raises
     ------
     InputError
-        If `measures` are none of counts, have other cells than `counts`, or come with trials; if
-        `over` is no grouping column; or as `resample_trials`.
+        If `measures` are not measures of counts, have other cells than `counts`, or are given with
+        trials; if `over` is not a grouping column; or as `resample_trials`.
 
     Examples
     --------
