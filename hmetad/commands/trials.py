@@ -39,8 +39,8 @@ class TrialOptions(PrintOptions):
     Parameters
     ----------
     file : FILE
-        Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; or a quoted pattern such as
-        'data/*.csv'.
+        Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; a quoted pattern such as
+        'data/*.csv'; or a file of PsychoPy, jsPsych, Gorilla, Qualtrics, SPSS, Stata or Excel.
     stimulus : COLUMN
         Column with the stimulus that was shown, one of two.
     response : COLUMN

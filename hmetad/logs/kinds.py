@@ -80,7 +80,7 @@ READERS: Mapping[str, Reader] = {
         ("columns", "limits", "executor"),
     ),
     "table": Reader(
-        "tables .csv, .tsv, .jsonl or .parquet",
+        "tables .csv, .tsv, .jsonl or .parquet, and files of laboratories",
         "read_trials",
         ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
         (*TABLE, *STATED),

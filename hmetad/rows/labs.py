@@ -333,15 +333,18 @@ def with_answers(
             cells = cells.rename(columns={"stimulus": "stimulus_shown"})
             cells = cells.assign(stimulus=cells[key])
             taken[f"stimulus is {key}, which equals the response where that is correct"] += 1
+    has_confidence = any(cells.get("confidence", ""))
+    made = {x: own for x, own in ratings.items() if x not in cells}
     sure = [x for x in ratings if len(ratings) == 1 or SURE.search(x)]
-    if len(sure) == 1 and not any(cells.get("confidence", "")):
+    if len(ratings) > 1:
+        cells = cells.assign(**made)
+    if len(sure) == 1 and not has_confidence:
         (name,) = sure
-        origin = name if name in cells else f"the response in rows {name!r}"
         cells = cells.assign(confidence=ratings[name])
+        origin = f"the response in rows {name!r}" if name in made else name
         taken[f"confidence is {origin}"] += 1
         taken["trials without confidence: {n}"] += int((ratings[name] == "").sum())
-    elif len(ratings) > 1:
-        cells = cells.assign(**{x: own for x, own in ratings.items() if x not in cells})
+    elif ratings and not has_confidence:
         taken[f"confidence may be {first_few([*ratings])}: name it, --columns confidence=NAME"] += 1
     return cells
 

@@ -112,10 +112,14 @@ def test_a_component_of_the_practice_alone_does_not_count(tmp_path):
 
 def test_columns_of_psychopy_that_already_have_the_names_of_trials_stay(tmp_path):
     path = tmp_path / "pp.csv"
-    own = "stimulus,response,confidence,trials.thisN,key_resp.corr,key_resp.keys,slider.response\n"
-    path.write_text(own + "b,a,1,0,1,x,8\na,a,2,1,0,y,9\n")
-    assert read_trials(path)["response"].tolist() == ["a", "a"]
-    assert read_trials(path)["confidence"].tolist() == [1, 2]
+    own = (
+        "stimulus,response,confidence,trials.thisN,key_resp.corr,key_resp.keys,s.rating,t.rating\n"
+    )
+    path.write_text(own + "b,a,1,0,1,x,8,4\na,a,2,1,0,y,9,5\n")
+    trials = read_trials(path)
+    assert trials["response"].tolist() == ["a", "a"]
+    assert trials["confidence"].tolist() == [1, 2]
+    assert "confidence may be" not in str(hmetad.logs.frame_notices(trials))
 
 
 def test_a_folder_of_psychopys_files_has_one_sentence_for_all_participants(tmp_path):
@@ -160,6 +164,7 @@ def test_of_several_ratings_the_one_that_is_named_like_confidence_counts_or_the_
         trials = read_trials(path)
         if known:
             assert trials["confidence"].tolist() == [2, 1]
+            assert trials["clarity"].tolist() == [70, 30]
             continue
         message = hmetad.logs.frame_notices(trials)[0].message
         assert "confidence may be clarity; liking: name it, --columns confidence=NAME" in message
