@@ -37,8 +37,7 @@ def test_json_holds_everything_that_the_decisions_do(folder, fit):
 
 
 def test_bayes_factors_stand_next_to_the_verdicts(folder, fit, tmp_path):
-    ask = f"{ASK} --bayes-factor --json -o {tmp_path / 'page.md'} --no-sensitivity"
-    rows = run(folder, ask).answer["rows"]
+    rows = run(folder, f"{ASK} --bayes-factor --json").answer["rows"]
     drawn, prior = (
         hmetad.contrast(one, var="log_m", over="model", within="task")
         for one in (fit, hmetad.bayes.draw_prior(fit))
@@ -49,10 +48,13 @@ def test_bayes_factors_stand_next_to_the_verdicts(folder, fit, tmp_path):
     for name, width in (("bf10_half", 0.5), ("bf10_double", 2.0)):
         found = expected["bf10_by_width"].sel(prior_width=width)
         assert [row[name] for row in rows] == pytest.approx(found.values)
+    ask = "compare fit.nc --over model --pool task --rope=-0.1,0.1 --bayes-factor"
+    shown = run(folder, f"{ask} -o {tmp_path / 'page.md'} --no-sensitivity").stdout
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "BF10" in shown
     assert "| BF₁₀ |" in page
+    # The sentence of the answer and the paragraph.
     assert "by the fit's prior (with priors half and twice as wide: " in page
-    assert "BF10" in run(folder, f"{ASK} --bayes-factor").stdout
 
 
 def test_weights_find_levels_that_are_numbers(tmp_path, fit):
