@@ -18,7 +18,6 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.errors import (
     ColumnError,
     EmptyError,
-    KindError,
     NumberError,
     ShapeError,
     SourceError,
@@ -240,16 +239,14 @@ def checked_shares(shares: xr.DataArray) -> xr.DataArray:
     """Shares with generating models first, or an error that says what is missing."""
     allowed = "shares of recover_models, with dims (generating, winning)"
     step = "Give found['people'] or found['groups']."
-    if not isinstance(shares, xr.DataArray):
-        raise KindError("shares", type(shares).__name__, allowed, step)
-    if {*shares.dims} != {*DIMS}:
-        got = f"dims ({', '.join(map(str, shares.dims))})"
+    if not isinstance(shares, xr.DataArray) or {*shares.dims} != {*DIMS}:
+        got = str(getattr(shares, "dims", type(shares).__name__))
         raise SourceError("shares", got, allowed, step)
     for dim in DIMS:
         if dim not in shares.coords:
             raise EmptyError("shares", f"no names along {dim}", allowed)
     if shares.dtype.kind not in "biuf" or ((shares < 0) | (shares > 1)).any():
-        raise NumberError("shares", "values that are no shares", "numbers from 0 to 1")
+        raise NumberError("shares", "values that are not proportions", "numbers from 0 to 1")
     return shares.transpose(*DIMS)
 
 

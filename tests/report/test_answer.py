@@ -1,5 +1,7 @@
 """A page of a fit begins with one sentence: the answer, from the same decisions as its table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -64,6 +66,16 @@ def test_without_a_verdict_the_reason_is_told():
     bad = hmetad.decide_normal([np.nan], [0.1], rope=(-0.1, 0.1), labels=["a − b"])
     assert answer_sentence(bad) == "There is no verdict on estimate (a − b): undefined draws."
     assert "no verdict" not in answer_sentence(draws)
+
+
+def test_a_bayes_factor_that_was_asked_for_stands_with_the_verdict():
+    made = decided((0.5, 0.9), group=["a", "b"])
+    found = {"bf10": 12.3, "bf10_half": 20.0, "bf10_double": 6.2}
+    results = made.results.assign({k: ("pair", [x]) for k, x in found.items()})
+    results = results.assign(bf10_bound=("pair", [""]))
+    said = answer_sentence(replace(made, results=results))
+    assert said.endswith("different at ± 0.1; BF₁₀ = 12 by the fit's prior (with priors half and "
+                         "twice as wide: 20 and 6.2).")  # fmt: skip
 
 
 def test_a_fit_without_comparisons_tells_the_population_then_its_figure_then_the_table():

@@ -5,9 +5,10 @@ import json
 import re
 
 import pytest
+from matplotlib.figure import Figure as Drawing
 from plots.hostile_labels import HOSTILE
 
-from hmetad.report.page.report import Report, Table
+from hmetad.report.page.report import Figure, Report, Table
 from hmetad.text.escape import visible
 
 pytestmark = pytest.mark.integration
@@ -90,6 +91,22 @@ def test_verdict_is_in_view_on_a_phone(width, measured_in_frame):
     left, right = map(float, measured_in_frame(page, place, width).split(","))
     name = "d.querySelector('tbody th').getBoundingClientRect().right"
     assert float(measured_in_frame(page, name, width)) <= left < right <= width
+
+
+def test_upper_ends_and_figures_are_in_view_on_a_phone_without_scrolling(measured_in_frame):
+    heads = ("Contrast", "Mean", "Lower", "Upper", "P(dir.)", "In ROPE", "Excludes 0", "Verdict")
+    rows = tuple(
+        (label, -0.146, -0.497, 0.2, 0.81, 0.317, "no", "inconclusive")
+        for label in ("patient − control | perception", "hard − easy")
+    )
+    drawing = Drawing(figsize=(7.4, 2))
+    drawing.add_subplot().plot([0, 1])
+    page = Report("R", (Table("T", heads, rows), Figure("F", "F", drawing))).html()
+    box = "(s => d.querySelector(s).getBoundingClientRect())"
+    places = f"[{box}('tbody td:nth-child(4)').right, {box}('.verdict').left, {box}('svg').right]"
+    upper, verdict, figure = map(float, measured_in_frame(page, places, 420).split(","))
+    assert upper <= verdict
+    assert figure <= 420
 
 
 # Of notebooks: lists of terms in two columns, tables to the right, bullets.

@@ -58,8 +58,8 @@ def test_the_population_and_a_new_group_are_those_that_are_predicted(page, fit):
         ends = [np.quantile(x[..., place], p) for x in (average, new) for p in (0.025, 0.975)]
         np.testing.assert_allclose(row[1:], [average[..., place].mean(), *ends])
         assert row[4] < row[2] < row[3] < row[5]
-    assert f"{rows[0][1]:.3f}" in words_of(page)["Answer"]
-    assert f"{rows[0][4]:.3f} to {rows[0][5]:.3f} for a" in words_of(page)["Answer"]
+    assert f"is {rows[0][1]:.2f} [" in words_of(page)["Answer"]
+    assert f"{rows[0][4]:.2f} to {rows[0][5]:.2f} (a)" in words_of(page)["Answer"]
 
 
 def test_estimates_stand_beside_what_shrinkage_makes_of_them(page, table, fit):

@@ -3,7 +3,7 @@
 Fit of estimates (DataTree) → blocks.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from hmetad.base.notice_registry import limit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import LINKS
+from hmetad.report.contents.answer import MOST_CONDITIONS, population_sentence
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.population import population_table, with_marks
+from hmetad.report.contents.population import with_marks
 from hmetad.report.contents.tables import INTERVALS, forest_figure, method_blocks
 from hmetad.report.page.blocks import Block, Prose, interval_cell, table_from_frame
 from hmetad.specs.design import cell_table
@@ -25,8 +26,8 @@ from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
 
-# Rows of a figure, and conditions told in words, beyond which a page is not read.
-MOST_ROWS, MOST_TOLD = 40, 6
+# Rows of a figure beyond which a page is not read.
+MOST_ROWS = 40
 SIDES, GIVEN = ("mean", "lower", "upper"), ("given", "given_lower", "given_upper")
 TERMS = {"quantity": "Quantity", "term": "Term"} | {x: x.capitalize() for x in SIDES}
 MEDIAN = " The average is the median of groups, since they differ on another scale."
@@ -56,7 +57,7 @@ def estimates_question(fit: xr.DataTree) -> str:
 
 
 def estimates_blocks(
-    fit: xr.DataTree, told: Sequence[Block], labels: Mapping[str, str], command: str
+    fit: xr.DataTree, told: Sequence[Block], table: pd.DataFrame, command: str
 ) -> list[Block]:
     """Blocks of a fit of estimates.
 
@@ -66,8 +67,8 @@ def estimates_blocks(
         What `bayes.fit_estimates` returned.
     told : sequence of Block
         Its notices, which stand after the answer.
-    labels : mapping of str to str
-        Words in place of names of columns and of their levels.
+    table : DataFrame
+        What `population_table` returned for it.
     command : str
         Command line that makes it again.
 
@@ -75,7 +76,7 @@ def estimates_blocks(
     -------
     list of Block
     """
-    table, groups = population_table(fit, labels=labels), " and ".join(group_columns(fit))
+    groups = " and ".join(group_columns(fit))
     rest = with_marks(table[table["kind"] != "population"])
     caption = "Coefficients, standard deviations of groups and correlations."
     named: dict[str, Any] = {"note": INTERVALS, "name": "population-terms"}
@@ -102,9 +103,9 @@ def group_columns(fit: xr.DataTree) -> list[str]:
 def answer_blocks(fit: xr.DataTree, table: pd.DataFrame, groups: str) -> list[Block]:
     """Values of the population, and of a new group: in words, a table and a figure."""
     quantity, name = fit.attrs["quantity"], symbol(fit.attrs["quantity"])
-    own = table[table["kind"] == "population"].replace({"term": {"": "population"}})
-    own = with_marks(own).rename(columns={"term": "label"})
-    predicted = own[["label", *SIDES]].reset_index(drop=True)
+    own = with_marks(table[table["kind"] == "population"])
+    shown = own.replace({"term": {"": "population"}}).rename(columns={"term": "label"})
+    predicted = shown[["label", *SIDES]].reset_index(drop=True)
     columns, note = {"label": "Condition"} | {x: x.capitalize() for x in SIDES}, INTERVALS
     caption, beside = f"{name} of the population", None
     if groups:
@@ -115,7 +116,7 @@ def answer_blocks(fit: xr.DataTree, table: pd.DataFrame, groups: str) -> list[Bl
         columns |= {"new_lower": f"New {groups}: lower", "new_upper": f"New {groups}: upper"}
         note += f" A new {groups}: 95 % of what is predicted for one that nobody has seen."
         note += MEDIAN if fit.attrs["link"] != "identity" else ""
-    said = answer(predicted, name, groups, table[table["kind"] == "sd"])
+    said = (population_sentence(own), *answer(predicted, groups, table[table["kind"] == "sd"]))
     blocks: list[Block] = [
         Prose("Answer", said),
         table_from_frame(
@@ -133,26 +134,19 @@ def answer_blocks(fit: xr.DataTree, table: pd.DataFrame, groups: str) -> list[Bl
     return blocks
 
 
-def answer(predicted: pd.DataFrame, name: str, groups: str, sds: pd.DataFrame) -> tuple[str, ...]:
-    """The population, a new group and differences between groups, in sentences."""
-    kept = predicted.sort_values("mean", ascending=False, kind="stable").to_dict("records")
-    shown = kept if len(kept) <= MOST_TOLD else [kept[0], kept[-1]]
-    whose = [f" for {row['label']}" if len(kept) > 1 else "" for row in shown]
-    of = f"For an average {groups}, {name} is" if groups else f"{name} is"
-    means = [in_brackets(row) + label for row, label in zip(shown, whose, strict=True)]
-    told = [f"{of} {'; '.join(means)}."]
-    if len(shown) < len(kept):
-        told.append(f"These are the largest and the smallest of {len(kept)}.")
+def answer(predicted: pd.DataFrame, groups: str, sds: pd.DataFrame) -> Iterator[str]:
+    """A new group and differences between groups, in sentences."""
     if groups:
+        named = len(predicted) > 1
         ends = [
-            f"{format_cell(row['new_lower'])} to {format_cell(row['new_upper'])}{label}"
-            for row, label in zip(shown, whose, strict=True)
+            f"{format_cell(row['new_lower'], '.2f')} to {format_cell(row['new_upper'], '.2f')}"
+            + f" ({row['label']})" * named
+            for row in predicted.head(MOST_CONDITIONS).to_dict("records")
         ]
-        told.append(f"For a new {groups} it is predicted from {'; '.join(ends)}.")
+        yield f"For a new {groups} it is predicted from {'; '.join(ends)}, with 95 % probability."
     for row in sds.to_dict("records"):
         term = f" ({row['term']})" if row["term"] else ""
-        told.append(f"{row['quantity']}{term}: {in_brackets(row)}.")
-    return (*told, "Numbers in brackets, and ranges of what is predicted, hold 95 %.")
+        yield f"{row['quantity']}{term}: {in_brackets(row)}."
 
 
 def in_brackets(row: Mapping[Hashable, Any]) -> str:

@@ -25,7 +25,7 @@ from hmetad.counts.resample import counts_together
 from hmetad.mle.measure import measure
 from hmetad.plots import fits as drawn_fits
 from hmetad.plots.fits import Kind, describe_fit
-from hmetad.report.contents.answer import answer_sentence
+from hmetad.report.contents.answer import answer_sentence, population_sentence
 from hmetad.report.contents.crossed import crossed_blocks
 from hmetad.report.contents.decided import (
     changed_verdicts,
@@ -37,14 +37,14 @@ from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_que
 from hmetad.report.contents.paragraph import (
     estimates_alone,
     manuscript_details,
-    results_paragraph,
+    paragraph_of,
 )
 from hmetad.report.contents.participants import (
     condition_figure,
     descriptives,
-    population_answer,
     population_blocks,
 )
+from hmetad.report.contents.population import plotted_rows, population_of
 from hmetad.report.contents.tables import (
     INTERVALS,
     codes_in_words,
@@ -169,14 +169,14 @@ def fit_report(
         (fit,) = by_name.values()
         of_fit = estimates_question(fit) if has_estimates(fit) else spec_of(fit).question
         heading, meta, start = title_of(fit), about(fit), [*early_notices(fit)]
-        blocks = fit_blocks(fit, said, models, command, words)
+        table = population_of(fit, words)
+        blocks = fit_blocks(fit, said, models, command, words, table)
         if not has_estimates(fit):
             alone = estimates_alone(fit)
-            answer = [
-                *(answer or population_answer(fit, words)),
-                *condition_figure(fit, alone, words),
-            ]
-            blocks += manuscript_blocks(fit, made, alone, words)
+            sentence = population_sentence(plotted_rows(fit, table))
+            answer = answer or ([Prose("Answer", (sentence,))] if sentence else [])
+            answer += condition_figure(fit, table, alone, words)
+            blocks += manuscript_blocks(fit, told, table, alone, words)
     else:
         heading, meta = "", (("Fits", ", ".join(by_name)), ("hmetad", version("hmetad")))
         blocks = fits_blocks(by_name, said, models, command, words)
@@ -218,7 +218,8 @@ def fits_blocks(
 
 def manuscript_blocks(
     fit: xr.DataTree,
-    made: Sequence[Decisions],
+    told: Sequence[Decisions],
+    table: pd.DataFrame,
     alone: xr.Dataset | None,
     labels: Mapping[str, str],
 ) -> list[Block]:
@@ -226,7 +227,7 @@ def manuscript_blocks(
     rows = tuple(manuscript_details(fit, labels=labels, alone=alone).items())
     caption = "Details for the manuscript or its supplement."
     return [
-        Prose("For a manuscript", (results_paragraph(fit, made, labels=labels),)),
+        Prose("For a manuscript", (paragraph_of(fit, told, table, labels),)),
         Table(caption, ("What", "Value"), rows, name="manuscript"),
     ]
 
@@ -259,16 +260,17 @@ def fit_blocks(
     models: pd.DataFrame | None,
     command: str,
     labels: Mapping[str, str],
+    table: pd.DataFrame,
 ) -> list[Block]:
-    """Blocks of one fit, after the decisions."""
+    """Blocks of one fit, after the decisions; `table` is its population."""
     if has_estimates(fit):
         told = notice_block(with_notices(fit, said))
-        return [*estimates_blocks(fit, told, labels, command), *compared_models(models)]
+        return [*estimates_blocks(fit, told, table, command), *compared_models(models)]
     fitted, spec = Fitted.of(fit), spec_of(fit)
     predicted = predicted_counts(fit, by=() if fitted.has_cells else fitted.columns_of_levels)
     return [
         *crossed_blocks(fit),
-        *population_blocks(fit, labels),
+        *population_blocks(fit, table, labels),
         *notice_block(with_notices(predicted, said)),
         *data_blocks(fit, labels),
         *estimate_blocks(fit, labels),

@@ -6,6 +6,7 @@ Fit (DataTree) and Decisions → text; fit → details by name.
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from hmetad.base.arguments import check_inputs
@@ -22,7 +23,7 @@ from hmetad.report.contents.estimates import (
     convergence_by_variable,
     convergence_record,
 )
-from hmetad.report.contents.population import population_table, with_marks
+from hmetad.report.contents.population import plotted_rows, population_of
 from hmetad.report.contents.tables import card_words, empty_names, formulas_text, with_words
 from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
@@ -79,21 +80,30 @@ def results_paragraph(
     True
     """
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
+    told, words = [with_words(one, labels) for one in made], labels or {}
+    return paragraph_of(fit, told, population_of(fit, words), words)
+
+
+def paragraph_of(
+    fit: xr.DataTree,
+    made: Sequence[Decisions],
+    table: pd.DataFrame,
+    labels: Mapping[str, str],
+) -> str:
+    """The paragraph, with the population from its table."""
     told = [*reliance_sentences(fit)]
-    more = [data_sentence(fit, labels or {}), method_sentence(fit)]
-    if spec_of(fit).formula:
-        table = population_table(fit, labels=labels)
-        own = table[
-            (table["kind"] == "population") & (table["variable"] == spec_of(fit).record.plotted)
-        ]
-        more.append(population_sentence(with_marks(own)))
-    answers = [answer_sentence(with_words(one, labels)) for one in made]
-    more += answers
+    answers = [answer_sentence(one) for one in made]
     levels = {in_percent(1 - (1 - one.ci_prob) / one.comparisons) for one in made} or {"95 %"}
-    more.append(f"Brackets are {' and '.join(levels)} credible intervals.")
-    more += [f"Withheld: {words}." for words in [withheld_words(fit)] if words]
-    number = sum(len(text.split()) for text in told)
-    kept = []
+    withheld = withheld_words(fit)
+    more = [
+        data_sentence(fit, labels),
+        method_sentence(fit),
+        population_sentence(plotted_rows(fit, table)),
+        *answers,
+        f"Brackets are {' and '.join(levels)} credible intervals.",
+        f"Withheld: {withheld}." if withheld else "",
+    ]
+    number, kept = sum(len(text.split()) for text in told), []
     # Answers are omitted last.
     for text in sorted(filter(None, more), key=lambda text: text not in answers):
         if number + len(text.split()) <= MOST_WORDS:

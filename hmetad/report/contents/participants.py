@@ -18,7 +18,7 @@ from hmetad.report.contents.answer import population_sentence
 from hmetad.report.contents.population import (
     among_published,
     marked_term,
-    population_table,
+    plotted_rows,
     with_marks,
 )
 from hmetad.report.contents.tables import INTERVALS
@@ -51,19 +51,8 @@ BEHIND = (
 )
 
 
-def population_answer(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
-    """The population as the answer of a page without comparisons."""
-    spec = spec_of(fit)
-    if not spec.formula:
-        return []
-    table = population_table(fit, labels=labels)
-    is_shown = (table["kind"] == "population") & (table["variable"] == spec.record.plotted)
-    said = population_sentence(with_marks(table[is_shown]))
-    return [Prose("Answer", (said,))] if said else []
-
-
 def condition_figure(
-    fit: xr.DataTree, alone: xr.Dataset | None, labels: Mapping[str, str]
+    fit: xr.DataTree, table: pd.DataFrame, alone: xr.Dataset | None, labels: Mapping[str, str]
 ) -> list[Block]:
     """Population by condition with participants behind, alone and partially pooled."""
     spec, fitted = spec_of(fit), Fitted.of(fit)
@@ -75,8 +64,7 @@ def condition_figure(
         or {*fitted.posterior[main].dims} != {"chain", "draw", "cell"}
     ):
         return []
-    table = population_table(fit, labels=labels)
-    rows = table[(table["kind"] == "population") & (table["variable"] == main)]
+    rows = plotted_rows(fit, table)
     if len(rows) > MOST_LINES:
         return []
     value, meaning = spec.record.reference or (None, "")
@@ -91,15 +79,16 @@ def condition_figure(
         else ", and by maximum likelihood alone (open; arrows: outside)",
         reference=f" {meaning}." if meaning else "",
     )
-    return [Figure(caption, population_sentence(with_marks(rows)), ax.figure, "conditions")]
+    return [Figure(caption, population_sentence(rows), ax.figure, "conditions")]
 
 
-def population_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
+def population_blocks(
+    fit: xr.DataTree, table: pd.DataFrame, labels: Mapping[str, str]
+) -> list[Block]:
     """Population in a report: a row per condition, then effects and differences."""
     spec, fitted = spec_of(fit), Fitted.of(fit)
     if not spec.formula:
         return []
-    table = population_table(fit, labels=labels)
     own = table[table["kind"] == "population"]
     if fitted.crossing is not None:
         # Observers with values of their own stand above.

@@ -104,6 +104,18 @@ def population_table(
     return pd.DataFrame([{**summary(x, outside), **said} for said, x in rows])[list(COLUMNS)]
 
 
+def population_of(fit: xr.DataTree, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Table of the population; empty for a model without one."""
+    has_one = has_estimates(fit) or spec_of(fit).formula
+    return population_table(fit, labels=labels) if has_one else pd.DataFrame(columns=[*COLUMNS])
+
+
+def plotted_rows(fit: xr.DataTree, table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the population's quantity of interest, whose terms say why one has no verdict."""
+    is_shown = (table["kind"] == "population") & (table["variable"] == spec_of(fit).record.plotted)
+    return with_marks(table[is_shown])
+
+
 def unreliable(row: Mapping[Any, Any]) -> str:
     """Why a row of the table has no verdict, in words; empty where there is one."""
     return f"unreliable: {codes_in_words(row['withheld'])}" if row["withheld"] else ""
@@ -116,7 +128,7 @@ def marked_term(row: Mapping[Any, Any]) -> str:
 
 def with_marks(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of the table whose terms say why they have no verdict."""
-    return rows.assign(term=[*map(marked_term, rows.to_dict("records"))])
+    return rows.assign(term=pd.Series(map(marked_term, rows.to_dict("records")), rows.index, str))
 
 
 def summary(draws: xr.DataArray, outside: float) -> dict[str, Any]:
