@@ -108,10 +108,9 @@ def count_trials(
         One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Files of
         PsychoPy, jsPsych, Gorilla, Qualtrics, SPSS, Stata and Excel get one row per trial, and a
-        notice reports what was changed. Only the
-        columns in use, and columns that may be the difficulty of trials, are read, in pieces (see
-        Notes). Rows with a missing value in a used column are excluded, and a notice reports their
-        number.
+        notice reports what was changed. Only the columns in use, and columns that may be the
+        difficulty of trials, are read, in pieces (see Notes). Rows with a missing value in a used
+        column are excluded, and a notice reports their number.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A
@@ -289,9 +288,8 @@ def count_correct(
         One row per trial: a table of pandas, Polars, Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Files of
         PsychoPy, jsPsych, Gorilla, Qualtrics, SPSS, Stata and Excel get one row per trial, and a
-        notice reports what was changed. Only the
-        columns in use are read, in pieces (see Notes). Rows with a missing value in a used column
-        are excluded, and a notice reports their number.
+        notice reports what was changed. Only the columns in use are read, in pieces (see Notes).
+        Rows with a missing value in a used column are excluded, and a notice reports their number.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A

@@ -102,13 +102,6 @@ def test_a_pattern_means_tables_that_are_not_hidden(tmp_path):
     assert read_trials(tmp_path / "*").attrs["files"] == found
 
 
-def test_tables_with_other_columns_are_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("item,ok\n1,1\n")
-    (tmp_path / "b.csv").write_text("thing,right\n1,1\n")
-    with pytest.raises(InputError, match=r"b\.csv: .*got no column that .*a\.csv has"):
-        read_trials(tmp_path)
-
-
 def test_grades_say_what_is_right_and_the_rest_is_counted(tmp_path):
     (tmp_path / "t.csv").write_text("ok,x\nYes,1\nno,1\nright,1\nmaybe,1\n,1\n1,1\n")
     grades = {"yes": True, "no": False}
