@@ -4,7 +4,7 @@ Fit (DataTree) and cells → Dataset (chain, draw, cell): of the fit's own cells
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_d
 from hmetad.counts.resample import counts_together, seed_entropy
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, rating_attrs
 from hmetad.measures.catalogue import measure_result
-from hmetad.specs.design import Block, parse_design
+from hmetad.specs.design import Block, Design, parse_design
 from hmetad.specs.formula import level_columns
 
 # Level of a column of which nothing is known.
@@ -315,20 +315,30 @@ def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Data
         refuse_no_groups(table, fitted)
     if not len(table):
         raise EmptyError("cells", "no rows", "a row for each cell")
-    values = {}
-    for name, formula in spec.formula.items():
-        options = {"may_correlate": not spec.extra_dims(name), "with_groups": group_terms}
-        design = parse_design(name, formula, fitted.cells, table, factors=spec.factors, **options)
-        # Of factors whose columns the table lacks nothing is added: an average group.
-        there = {*map(str, table.columns)}
-        named = tuple(b for b in design.blocks if {*b.factor.split(":")} <= there)
-        design = replace(design, blocks=named)
-        values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
+    values = {
+        name: linear_predictor(posterior, spec, design, group_terms=group_terms)
+        for name, design in designs_at(fitted, table, with_groups=group_terms)
+    }
     coords = cell_coords(table, labels)
     if are_labels:
         # Values of covariates that occur are no levels; those that are asked for are.
         coords |= {x: (*coords[x], posterior[x].attrs) for x in map(str, table)}
     return from_predictors(fitted, values, table, coords)
+
+
+def designs_at(
+    fitted: Fitted, table: pd.DataFrame, *, with_groups: bool
+) -> Iterator[tuple[str, Design]]:
+    """Formulas on other cells, by parameter, with the blocks whose columns the cells have.
+
+    Of other blocks nothing is added: an average group.
+    """
+    spec, there = fitted.spec, {*map(str, table.columns)}
+    for name, formula in spec.formula.items():
+        options = {"may_correlate": not spec.extra_dims(name), "with_groups": with_groups}
+        design = parse_design(name, formula, fitted.cells, table, factors=spec.factors, **options)
+        named = tuple(b for b in design.blocks if {*b.factor.split(":")} <= there)
+        yield name, replace(design, blocks=named)
 
 
 def from_predictors(
@@ -365,20 +375,15 @@ def new_cells(fitted: Fitted, cells: Any, new: str | Sequence[str], seed: int | 
         without = f", and no column {' or '.join(fresh)}" if fresh else ""
         got = ", ".join(map(str, table.columns)) or "no columns"
         raise LevelError("cells", got, f"a row for each cell{without}")
-    asked, spec, values = table.assign(**dict.fromkeys(fresh, NEW)), fitted.spec, {}
+    asked, values = table.assign(**dict.fromkeys(fresh, NEW)), {}
     used = str(fitted.tree.attrs["seed"])
     after = int(used) + 1 if used.isdigit() else None
     rng = np.random.default_rng(seed_entropy(after if seed is None else seed))
-    for name, formula in spec.formula.items():
-        may_correlate, factors = not spec.extra_dims(name), spec.factors
-        design = parse_design(
-            name, formula, fitted.cells, asked, may_correlate=may_correlate, factors=factors
-        )
-        values[name] = linear_predictor(fitted.posterior, spec, design, group_terms=False)
+    for name, design in designs_at(fitted, asked, with_groups=True):
+        values[name] = linear_predictor(fitted.posterior, fitted.spec, design, group_terms=False)
         for block in design.blocks:
-            if {*block.factor.split(":")} <= {*asked.columns}:
-                refuse_unknown_levels(asked, fitted.cells, block)
-                values[name] = values[name] + block_part(fitted, name, block, asked, rng)
+            refuse_unknown_levels(asked, fitted.cells, block)
+            values[name] = values[name] + block_part(fitted, name, block, asked, rng)
     return from_predictors(fitted, values, table, cell_coords(table, labels))
 
 
