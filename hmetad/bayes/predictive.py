@@ -66,8 +66,8 @@ def predicted_counts(
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
     by : str or sequence of str, optional
-        Columns of the cells: those that agree in them are put together, as all items of an
-        observer. By default every cell stands for itself.
+        Columns of the cells: cells that agree in them are pooled, such as all items of an observer.
+        By default every cell is separate.
     ci_prob : float, optional
         Probability of the predictive intervals.
     draws : int, optional
@@ -100,8 +100,8 @@ def predicted_counts(
 
     Notes
     -----
-    A replicated table has, of each stimulus, as many trials as were observed, with the
-    probabilities of a posterior draw θ:
+    A replicated table has the observed number of trials of each stimulus, with the probabilities of
+    a posterior draw θ:
 
     .. math:: n^{rep}_{s} \sim \mathrm{Multinomial}(n_s, P(r, k \mid s, \theta))
 

@@ -146,14 +146,14 @@ class Parameter:
         quantity. The variable of the parameter is then ``log_gap``.
     hyperpriors : mapping of str to Prior, optional
         HMeta-d only, with `truncated_at`: priors of the mean and the SD of that distribution, by
-        name, where they are estimated. Without them `prior` says mean and SD.
+        name, if they are estimated. Without them `prior` sets mean and SD.
     in_posterior : bool, optional
-        Whether fits keep its values in the cells where it has a formula. False where a quantity
-        that they keep contains them.
+        Whether fits keep its values in the cells where it has a formula. False if a stored quantity
+        contains them.
     ratings_needed : int, optional
-        Number of ratings below which counts do not tell of it.
+        Number of ratings below which counts do not identify it.
     levels_needed : int, optional
-        Number of values of d′, with one c and the same criteria, below which counts do not tell of
+        Number of values of d′, with one c and the same criteria, below which counts do not identify
         it.
     link : str, optional
         Scale of its values: ``"identity"``, or ``"log"``, ``"logit"`` or ``"fisher_z"``, which are
@@ -183,7 +183,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that a model says of every cell: a parameter, or what follows from parameters.
+    """Quantity of a model in every cell: a parameter, or a function of parameters.
 
     Parameters
     ----------
@@ -196,11 +196,11 @@ class Quantity:
     needs : tuple of str, optional
         Names of the parameters and quantities that it is computed from.
     compute : callable, optional
-        Values by name, and a namespace of array functions → the quantity. None where it is a
+        Values by name, and a namespace of array functions → the quantity. None if it is a
         parameter, or set from the counts.
     parameter : str, optional
-        The parameter whose formula pools this quantity: where that has groups, notices say that
-        values of cells are shrunken.
+        The parameter whose formula pools this quantity: if it has random effects, notices report
+        that values of cells are shrunken.
     convergence_of : tuple of str, optional
         Quantities that are checked for convergence instead of this one, wherever they are
         finite in all draws. For what is a function of them.
@@ -209,8 +209,8 @@ class Quantity:
     in_posterior : bool, optional
         False: it is intermediate, and not stored in fits.
     symbol : str, optional
-        What tables and axes call it, once the likelihood is registered. Names that the package has
-        in its own table of results keep their symbols.
+        Its symbol in tables and on axes, once the likelihood is registered. Names in the package's
+        table of results keep their symbols.
     link : str, optional
         Scale of its values, as of a parameter.
     """

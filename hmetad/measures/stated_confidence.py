@@ -193,7 +193,7 @@ class Forecasts(NamedTuple):
 
 @check_inputs(skip=("trials",))
 def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidence") -> xr.Dataset:
-    r"""Levels of confidence that are used, how often round numbers and the top are, per cell.
+    r"""Levels of confidence in use, frequencies of round numbers and of the top level, per cell.
 
     Parameters
     ----------
@@ -208,12 +208,12 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
     Returns
     -------
     Dataset
-        Per cell: ``levels`` (distinct values), ``confidence_entropy`` (bit), ``share_top`` (share
-        of trials with the highest value), ``share_tens`` and ``share_fives`` (shares with a
-        multiple of 10 and of 5 %), ``heaping`` (Whipple's index) and ``trials``. The attr ``top``
-        has the highest value of the scale: 1 where all confidence is from 0 to 1; 100 where it is
-        from 0 to 100 and exceeds 20; otherwise, as of ratings, the highest that occurs. These have
-        no round numbers: their proportions are NaN, with a notice.
+        Per cell: ``levels`` (distinct values), ``confidence_entropy`` (bit), ``share_top``
+        (proportion of trials with the highest value), ``share_tens`` and ``share_fives``
+        (proportions with a multiple of 10 and of 5 %), ``heaping`` (Whipple's index) and
+        ``trials``. The attr ``top`` has the highest value of the scale: 1 if all confidence is from
+        0 to 1; 100 if it is from 0 to 100 and exceeds 20; otherwise, as for ratings, the highest
+        value. The latter have no round numbers: their proportions are NaN, with a notice.
 
     Raises
     ------
@@ -223,10 +223,10 @@ def scale_report(trials: TableLike, *, by: By = (), confidence: str = "confidenc
 
     Notes
     -----
-    With shares f of the L distinct values, the entropy is :math:`-\sum f \log_2 f`, at most
-    log₂ L. Whipple's index is 5 times ``share_fives``: 1 where all whole percents are as frequent,
-    5 where each value is a multiple of 5. AUROC2, information and M depend on the number of levels:
-    `hmetad.select.measure_scales` shows how much.
+    With proportions f of the L distinct values, the entropy is :math:`-\sum f \log_2 f`, at most
+    log₂ L. Whipple's index is 5 times ``share_fives``: 1 if all integer percentages are equally
+    frequent, 5 if each value is a multiple of 5. AUROC2, information and M depend on the number of
+    levels: `hmetad.select.measure_scales` shows how much.
 
     Examples
     --------

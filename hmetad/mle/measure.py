@@ -54,28 +54,28 @@ def measure(
         Whether to add meta_d, m_ratio, log_m and meta_d_excess, meta-d′ − d′, of `fit_mle`, which
         need a stimulus or the number of options; with the latter alone also dprime.
     expected : bool, optional
-        Whether to add what signal detection expects of the type-2 measures, and the observed
-        values relative to it (`hmetad.measures.relative_to_sdt`).
+        Whether to add the values of type-2 measures expected under signal detection, and the
+        observed values relative to them (`hmetad.measures.relative_to_sdt`).
     meta_noise : bool, optional
         Whether to add meta_noise and meta_uncertainty of ``fit_mle(counts, "lognormal_noise")``.
     errors : bool, optional
-        Whether standard errors are kept; they are not needed where the measures are resampled.
+        Whether to keep standard errors; resampled measures do not need them.
     correction : {"none", "loglinear", "cell"} or float, optional
         Of the type-1 measures and the fit, as in `sdt`.
     debias, permutations, seed : int, optional
         Of the information measures, as in `hmetad.information.meta_information`.
     penalty : float, optional
-        What an error costs, at least 0, where a correct one scores 1 and an abstention 0. By
-        default 1 for a table with abstentions, and no score without them.
+        Cost of an error, at least 0; a correct answer scores 1 and an abstention 0. By default 1
+        for a table with abstentions, and no score without them.
 
     Returns
     -------
     Dataset
         Number of trials and proportion of correct ones; with abstentions or a penalty ``coverage``
-        (share of trials answered), ``expected_score`` and ``effective_reliability`` (the score with
-        a penalty of 1); the measures of `sdt` where there is a stimulus; the type-2 measures of
-        `hmetad.measures`; and those of `hmetad.information.meta_information`.
-        ``hmetad.base.results.results()`` lists them: those with ``measured``. Each has attrs
+        (proportion of trials answered), ``expected_score`` and ``effective_reliability`` (the score
+        with a penalty of 1); the measures of `sdt` if there is a stimulus; the type-2 measures of
+        `hmetad.measures`; and the measures of `hmetad.information.meta_information`.
+        ``hmetad.base.results.results()`` lists them, with ``measured``. Each has attrs
         ``long_name``, ``units`` and ``source``. `fit_dmc` and `uvsdt` are not included.
 
     Raises

@@ -42,15 +42,15 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
+        Amount added to the counts, as in `sdt`; here every rating gets an equal part of it.
 
     Returns
     -------
     Dataset
         Per cell: ``dprime`` (distance of the means), ``c`` and ``criteria`` (response, criterion),
         in SD of the S1 evidence; ``s``; ``d_a``; ``a_z``; their standard errors ``*_se``;
-        ``loglik`` (nat); ``g_squared``, ``df``, ``p_value`` of the fit; ``converged``. A criterion
-        that belongs to a rating nobody used lies on its neighbour, or at infinity beyond the last.
+        ``loglik`` (nat); ``g_squared``, ``df``, ``p_value`` of the fit; ``converged``. The
+        criterion of an unused rating equals its neighbour, or is infinite beyond the last.
 
     Raises
     ------
@@ -67,11 +67,11 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
 
     G² compares it with free probabilities of all outcomes; with L categories in use it has
     L − 3 degrees of freedom. Standard errors come from the observed information by the
-    delta method. With fewer than three categories in use, or where the likelihood grows without
-    bound, all is NaN and a notice ``"roc-undefined"`` says so.
+    delta method. With fewer than three categories in use, or if the likelihood grows without bound,
+    all results are NaN, with a notice ``"roc-undefined"``.
 
     This is the type-1 model, in which response and confidence use the same axis: it assumes M = 1.
-    The s of the meta-d′ model is that of `fit_mle` with ``s="estimate"``.
+    For the s of the meta-d′ model, use `fit_mle` with ``s="estimate"``.
 
     Examples
     --------

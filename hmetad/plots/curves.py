@@ -293,9 +293,9 @@ def risk_coverage(
 ) -> Axes:
     """Proportion of errors among the most confident ones, one line per cell.
 
-    At the right all answers are given; to the left the least confident are withheld. A line that
-    falls towards the left is of confidence that distinguishes correct answers from errors; a flat
-    one is of confidence that says nothing.
+    At the right edge all answers are given; to the left the least confident are withheld. A line
+    that decreases to the left shows confidence that distinguishes correct answers from errors; a
+    flat line shows uninformative confidence.
 
     Parameters
     ----------
@@ -354,7 +354,8 @@ def expected_score(
 ) -> Axes:
     """Expected score by the penalty of an error, one line per cell.
 
-    A model that makes fewer errors falls less. A model below 0 scores more by never answering.
+    The line of a model with fewer errors decreases less. A model below 0 would score more by never
+    answering.
 
     Parameters
     ----------
@@ -383,7 +384,7 @@ def expected_score(
 
     Notes
     -----
-    With shares R of right and W of errors among all trials, it is R − λW.
+    With proportions R of correct answers and W of errors among all trials, it is R − λW.
 
     Examples
     --------

@@ -69,9 +69,9 @@ def fit(
     predicted : Dataset
         What `predicted_counts` returned, of at most 24 cells.
     kind : {"ratings", "roc"}, optional
-        Trials of each response and rating, from surely S1 to surely S2, a colour for each
-        stimulus; or the type-2 ROC. Markers are observed, bands and lines predicted. With more
-        options ratings are those of wrong and of right choices.
+        Trials of each response and rating, from sure S1 to sure S2, with a colour per stimulus; or
+        the type-2 ROC. Markers are observed, bands and lines predicted. With more options, the
+        figure has ratings of errors and of correct answers.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per cell; a new figure by default.
 

@@ -67,7 +67,7 @@ def forest(
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     label, estimate, lower, upper : str
-        Columns of the table. A row without estimate stays, and says so.
+        Columns of the table. A row without an estimate is marked.
     group : str, optional
         Column whose values become headings.
     reference : float, optional

@@ -183,10 +183,10 @@ def rating_residuals(
 
 @check_inputs(skip=("shares",))
 def confusion(shares: xr.DataArray, *, ax: Axes | None = None) -> Axes:
-    """Proportions of winners by generating model, as numbers in squares.
+    """Proportions of best models by generating model, as numbers in squares.
 
-    A row is a model that data come from, and a column a model that wins on them. The squares in
-    which both are the same have a frame.
+    A row is the generating model, and a column the best model. Squares in which both are equal have
+    a frame.
 
     Parameters
     ----------

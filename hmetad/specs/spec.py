@@ -47,13 +47,13 @@ class ModelSpec:
     Parameters
     ----------
     name, title, question, reference : str
-        The card's name, what it is, the question it answers, and where it comes from.
+        Name of the card, its description, its question, and its source.
     likelihood : str
         One M for both responses and evidence of equal variance (``"meta-d"``), an M for each
         response (``"response-conditional"``), log s, s = σ_S1/σ_S2, as a further parameter
         (``"unequal-variance"``), or another by its name.
     choices : mapping of str to str
-        What the likelihood lets a card choose. Those of meta-d′:
+        Choices that the likelihood offers. For meta-d′:
 
         - meta_criterion : ``"relative"`` (κ = M·c) or ``"absolute"`` (κ = c).
         - scale : the quantity that carries the prior, ``"log_m"``, ``"m"``, or ``"meta_d"``.
@@ -66,10 +66,10 @@ class ModelSpec:
         By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 + task | subject)"}``. A
         parameter without one has its own value, with its own prior, in every cell.
     factors : tuple of str
-        Columns that stand for levels where a formula names them alone, whatever their type: the
-        tasks 1, 2 and 3 have a value each, and no slope.
+        Columns that are levels if a formula names them alone, whatever their type: the tasks 1, 2
+        and 3 have separate values, not a slope.
     between : tuple of str
-        Columns that lie between participants: nobody has two levels of one.
+        Columns that vary between participants: each participant has one level.
     names : mapping of str to str
         Other names for variables of the posterior, such as HMeta-d's.
     priors : mapping of str to Prior
@@ -77,16 +77,16 @@ class ModelSpec:
     example : mapping
         A small design, as arguments of `simulate_counts`.
     loadings : bool
-        Of observers crossed with items whose effects are integrated out: whether each observer
-        follows these effects by loadings of its own where that predicts items clearly better.
+        For observers crossed with items whose effects are integrated out: whether each observer has
+        separate loadings on these effects if this predicts items clearly better.
     **own_choices : str
         Choices by name, as in cards: ``meta_criterion="absolute"``.
 
     Raises
     ------
     InputError
-        If a word is not among the legal ones, a field is of the wrong kind, a formula is of a
-        parameter that the model lacks, or HMeta-d's criteria or meta-d′ have no normal prior.
+        If a word is not a legal one, a field has an incorrect type, a formula is for a parameter
+        that the model lacks, or HMeta-d's criteria or meta-d′ have no normal prior.
 
     Notes
     -----

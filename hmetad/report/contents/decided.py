@@ -79,13 +79,13 @@ def decisions_report(
     ----------
     decisions : Decisions
         What `decide` returned for draws of `resample` or `measures.resample_trials`, or
-        `decide_normal` for estimates. Of fits, `fit_report` says more.
+        `decide_normal` for estimates. For fits, `fit_report` has more.
     draws : DataTree or Dataset, or mapping of str to DataTree, optional
-        What was contrasted, of several sources by name: its levels are shown with the answer.
+        The compared draws, for several sources by name: the answer shows their levels.
     title, question : str, optional
         Of the page; by default of the decisions.
     method : str, optional
-        How the draws or estimates were made, a paragraph.
+        A paragraph on the origin of the draws or estimates.
     command : str, optional
         Command line that makes it again.
     labels : mapping of str to str, optional

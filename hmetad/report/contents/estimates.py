@@ -48,15 +48,15 @@ def estimate_table(
     Returns
     -------
     DataFrame
-        cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
-        shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
-        the same name and _lower and _upper, of the draws that are defined; NaN where more than 5 %
-        are not, and of M and meta-d′ where no trial was incorrect (notice ``"no-errors"``). If each
-        response has an M of its own there is a row for each. If a fit does not keep its cells,
-        the rows are levels of the factors with few groups, at an average of the others. Of
-        predictions the same of all variables that have a number a cell. Of measures a column per
-        number: ``auroc2``; where a variable has dims of its own, one for each place, such as
-        ``auroc2_by_response_S1``; of an interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+        cell and its coordinates, then numbers. For a fit, posterior means of the quantities that
+        the likelihood tabulates (for meta-d′ dprime, c, meta_d, m_ratio and log_m), each with
+        columns _lower and _upper, over the defined draws. They are NaN if more than 5 % are
+        undefined, and for M and meta-d′ of cells without errors (notice ``"no-errors"``). If each
+        response has an M, it has a row. If a fit does not keep its cells, the rows are levels of
+        the factors with few groups, averaged over the others. For predictions, the same for all
+        variables with one number per cell. For measures, a column per number: ``auroc2``; for a
+        variable with further dims one per element, such as ``auroc2_by_response_S1``; for an
+        interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
     Raises
     ------
