@@ -1,7 +1,6 @@
 """The withdrawn analysis is recomputed as it was, and does not pass for what it is not."""
 
 import json
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -107,13 +106,6 @@ def test_equal_correlations_and_a_missing_estimate_pass_no_rule():
     assert {found[rule].item() for rule in ("stable", "supported", "equivalent")} == {"failed"}
 
 
-def test_the_chance_of_the_relative_rule_is_that_of_all_orders():
-    orders = [abs(spearmanr(order, range(4))[0]) for order in permutations(range(4))]
-    passing = [a < b - 1e-9 for a in orders for b in orders]
-    expected = np.mean(passing)
-    assert withdrawn.chance_of_relative_rule() == pytest.approx(expected)
-
-
 def test_interval_tost_needs_small_errors_where_the_range_rule_does_not():
     meta = by_temperature([1.0, 1.05, 1.1, 1.2], [1.0, 1.05, 1.1, 1.2])
     se = by_temperature([0.04] * 4, [0.08] * 4)
@@ -122,28 +114,6 @@ def test_interval_tost_needs_small_errors_where_the_range_rule_does_not():
     reach = 0.2 + norm.isf(0.05) * np.sqrt(2) * np.array([0.04, 0.08])
     np.testing.assert_allclose(found["reach"], reach, atol=1e-12)
     assert (h3(meta, meta, se)["stable"] == "passed").all()
-
-
-def with_limits(m, half):
-    return xr.Dataset({"m_ratio": m, "lower": m - half, "upper": m + half})
-
-
-def test_intervals_may_overlap_though_their_difference_excludes_0():
-    m = xr.DataArray([0.852, 1.048], {"model": ["A", "B"]}, ("model",))
-    half = xr.DataArray([0.088, 0.139], dims="model")
-    pair = withdrawn.pairwise(with_limits(m, half)).iloc[0]
-    assert pair["overlap"] == pytest.approx(0.031)
-    assert pair["upper"] == pytest.approx(-0.196 + np.hypot(0.088, 0.139))
-    assert pair["upper"] < 0
-
-
-def test_differences_of_draws_are_their_percentiles():
-    rng = np.random.default_rng(1)
-    draws = xr.DataArray(rng.normal(size=(2, 999)), {"model": ["A", "B"]}, ("model", "draw"))
-    m = draws.mean("draw")
-    pair = withdrawn.pairwise(with_limits(m, 1).assign(draws=draws)).iloc[0]
-    expected = np.quantile(draws[0] - draws[1], [0.025, 0.975])
-    np.testing.assert_allclose([pair["lower"], pair["upper"]], expected)
 
 
 def test_edges_are_the_nearest_and_lost_ratings_are_lost_on_their_side():
