@@ -71,7 +71,7 @@ MOST_LINES = {
     "measures": 2942,
     "mle": 2403,
     "plots": 1686,
-    "report": 3922,
+    "report": 3921,
     "rows": 1745,
     "simulate": 1324,
     "specs": 1962,

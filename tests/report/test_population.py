@@ -197,7 +197,8 @@ def test_a_level_without_a_verdict_has_the_same_reason_in_table_page_paragraph_a
     assert placed[0].startswith("x: M ")
     assert placed[1] == f"y: {why}."
     report = fit_report(drawn)
-    assert f"(y; {why})" in report.blocks[0].paragraphs[0]
+    answer = next(b for b in report.blocks if isinstance(b, Prose))
+    assert f"(y; {why})" in answer.paragraphs[0]
     page = next(b for b in report.blocks if isinstance(b, Table))
     assert [row[0] for row in page.rows] == ["x", f"y; {why}"]
 

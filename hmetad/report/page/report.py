@@ -277,14 +277,13 @@ def block_record(block: Block, made: list[Decisions]) -> dict[str, Any]:
     """What a block holds; its decisions by their place."""
     match block:
         case Prose():
-            return {"kind": "prose", "heading": block.heading, "paragraphs": block.paragraphs}
+            return {"kind": "prose", **vars(block)}
         case Alerts():
             names = ("severity", "sentence", "cells")
             items = [dict(zip(names, item, strict=True)) for item in block.items]
             return {"kind": "notices", "heading": block.heading, "items": items}
         case Figure():
-            shown = {"name": block.name, "caption": block.caption, "alt": block.alt}
-            return {"kind": "figure", **shown}
+            return {"kind": "figure", **{x: getattr(block, x) for x in ("name", "caption", "alt")}}
         case Table():
             columns, *rows = block.plain()
             places = [place for place, one in enumerate(made) if one is block.decisions]
