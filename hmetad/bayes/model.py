@@ -23,6 +23,7 @@ from hmetad.base.arguments import check_inputs
 from hmetad.base.checks import seed_or_none, whole, with_posterior
 from hmetad.base.errors import ModelError
 from hmetad.base.labels import check_same_names
+from hmetad.base.memory import refuse_memory
 from hmetad.bayes.distributions import (
     LOCATION_FAMILIES,
     add_variable,
@@ -116,7 +117,7 @@ def draw_prior(fit: xr.DataTree, *, draws: int = 10_000, seed: int | None = 0) -
     Raises
     ------
     InputError
-        If this is not a fit of counts.
+        If this is not a fit of counts, or the draws exceed the memory.
 
     Notes
     -----
@@ -135,6 +136,7 @@ def draw_prior(fit: xr.DataTree, *, draws: int = 10_000, seed: int | None = 0) -
     fitted, rng = Fitted.of(fit), np.random.default_rng(seed)
     if not fitted.record.has_ratings:
         raise ModelError("fit", "a fit of estimates", "a fit of counts")
+    refuse_memory("draws", str(draws), 8 * draws * fitted.layout.size)
     bare = fitted.posterior.drop_dims(["chain", "draw"])
     found: dict[str, Any] = {}
     tied = {x.name for x in fitted.record.parameters if x.prior_centre or x.truncated_at}
