@@ -72,7 +72,7 @@ MOST_LINES = {
     "mle": 2403,
     "plots": 1686,
     "report": 3921,
-    "rows": 1745,
+    "rows": 1755,
     "simulate": 1324,
     "specs": 1962,
     "studies": 1755,

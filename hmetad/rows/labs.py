@@ -127,6 +127,17 @@ def question_rows(rows: Iterable[Sequence[object]]) -> int:
     return 0
 
 
+def practice_notices(table: pd.DataFrame) -> list[Notice]:
+    """Notice of a table that still has the rows of PsychoPy's practice."""
+    loops = ((name, LOOP.fullmatch(str(name))) for name in table)
+    practice = [name for name, loop in loops if loop and PRACTICE.search(loop[1])]
+    is_practice = table[practice].notna().any(axis=1)
+    if not 0 < is_practice.sum() < len(table):
+        return []
+    number = int(is_practice.sum())
+    return [notice_of("practice-rows", number=number, total=len(table), column=practice[0])]
+
+
 # Files that are not text
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from hmetad.base.errors import ChoiceError, FileError, KindError, RepeatError
 from hmetad.rows.database import Opened, UngroupableError, described, refuse_nested, shared
 from hmetad.rows.files import are_paths, scan_table
-from hmetad.rows.labs import question_rows
+from hmetad.rows.labs import practice_notices, question_rows
 from hmetad.rows.queries import Rows, Source
 from hmetad.rows.sample_frames import graded_rows, graded_trials, tool_of
 from hmetad.rows.values import refuse_unwritable, safe_text
@@ -87,7 +88,8 @@ def plain_rows(trials: TableLike, text: Sequence[str] = ()) -> Rows:
             got = f"{number} rows of Qualtrics's questions and their ids under the header"
             step = f"Give the path of the file, or drop them: trials[{number}:]."
             raise FileError("trials", got, "one row of header", step)
-        return checked(tuple(trials.columns), FrameSource(trials))
+        rows = checked(tuple(trials.columns), FrameSource(trials))
+        return replace(rows, notices=tuple(practice_notices(trials)))
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):
         return checked(tuple(trials.columns), PartitionSource(trials))
     if hasattr(trials, "to_arrow_reader"):

@@ -99,6 +99,17 @@ def test_psychopys_practice_loop_is_excluded_and_its_columns_become_those_of_tri
     assert int(count_correct(path).sum()) == 3
 
 
+def test_practice_in_a_frame_is_counted_and_noticed(tmp_path):
+    (tmp_path / "pp.csv").write_text(PSYCHOPY)
+    trials = pd.read_csv(tmp_path / "pp.csv", keep_default_na=True)
+    columns = {"stimulus": "corrAns", "response": "key_resp.keys", "confidence": "rating.response"}
+    counts = count_trials(trials, **columns, ratings=4)
+    (one,) = (one for one in hmetad.notices(counts) if one.code == "practice-rows")
+    assert one.message.startswith("1 of 7 rows are practice, with a value in practice.thisN")
+    rest = count_trials(trials[trials["practice.thisN"].isna()], **columns, ratings=4)
+    assert "practice-rows" not in [one.code for one in hmetad.notices(rest)]
+
+
 def test_a_component_of_the_practice_alone_does_not_count(tmp_path):
     path = tmp_path / "pp.csv"
     rows = ["corrAns,a.keys,a.corr,b.keys,b.corr,s.response,practice_loop.thisN,main.thisN",
