@@ -62,7 +62,7 @@ HOMES_OF_LIBRARIES = {
 # The most lines of code of each room: those that are no docstring, no comment and not blank.
 MOST_LINES = {
     "base": 1471,
-    "bayes": 5856,
+    "bayes": 5858,
     "commands": 2761,
     "compare": 1971,
     "counts": 3601,

@@ -34,6 +34,7 @@ from hmetad.bayes.convergence import (
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import level_draws, predicted_cells
 from hmetad.bayes.program import Program
+from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.resample import counts_together
 from hmetad.counts.reversed_scales import CLEAR_Z, confidence_z, reversed_scale
 from hmetad.counts.tables import (
@@ -225,8 +226,9 @@ def sign_notices(
 def doubtful_choices(fitted: Fitted, counts: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Where responses alone give a d′ at or below 0, and where none that is clearly above."""
     if fitted.record.layout == TWO_ALTERNATIVES:
-        alone = sdt(counts, correction="cell")
-        return alone["dprime"] <= 0, alone["dprime"] < CLEAR_Z * alone["dprime_se"]
+        alone, is_empty = sdt(counts, correction="cell"), counts.sum(TYPE1_DIMS) == 0
+        is_faint = alone["dprime"] < CLEAR_Z * alone["dprime_se"]
+        return (alone["dprime"] <= 0) | is_empty, is_faint
     z = choice_z(counts).reset_coords(drop=True)
     return z <= 0, z < CLEAR_Z
 
