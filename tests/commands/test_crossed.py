@@ -51,4 +51,4 @@ def test_models_of_a_crossed_fit_are_compared_ranked_and_reported(folder, fitted
     for sentence in fitted["about"]:
         assert sentence in page
     assert "| Observer |" in page
-    assert "of 3 people and 40 levels of item" in page
+    assert "of 3 participants and 40 levels of item" in page
