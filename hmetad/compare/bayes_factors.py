@@ -150,7 +150,8 @@ def bayes_factor(draws: xr.DataArray, *, prior: Prior, null: float = 0.0) -> xr.
     evidence = np.digitize(known, [1 / MODERATE, MODERATE])
     flags = {
         "null-in-tail": columns["bound"] != "",
-        "prior-width": (evidence != evidence[:, :1]).any(axis=1),
+        # Of lower bounds nobody knows where the evidence lies.
+        "prior-width": (evidence != evidence[:, :1]).any(axis=1) & (columns["bound"] == ""),
     }
     names = np.asarray(posterior[dim]).astype(str)
     told = [notice_of(code, names[flag].tolist()) for code, flag in flags.items() if flag.any()]
