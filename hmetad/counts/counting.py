@@ -248,10 +248,8 @@ def count_trials(
     attrs |= {"labels": own, "rows_dropped": int(tallied[1].sum() - number.sum())}
     counts, cells, codes = count_rows((groups, number), axes, outcome, found, scale, attrs)
     where = counts["cell"].to_numpy().tolist()
-    cuts = list[Notice]()
-    if is_pair:
-        cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence)
-        cuts += swapped_codes(counts, own) if response_labels is None else []
+    cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence) if is_pair else []
+    cuts += swapped_codes(counts, own) if is_pair and response_labels is None else []
     same = same_item_cells(items, cells, where)
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where, "mixed-items" if is_pair else "mixed-items.options")
@@ -259,9 +257,9 @@ def count_trials(
         rated = in_places(sample, scale)
         mixed = [*difficulty_notices(rated, found.by, roles, where, difficulty), *mixed]
     said = [*trial_notices(trials), *found.rows.notices]
-    said += [*choice_notices(trials, found.rows, confidence), *seen, *codes, *dropped]
-    said += [*cuts, *mixed, *count_notices(counts)]
-    return with_notices(counts, [*said, *alike_notices(cells, where)])
+    said += [*choice_notices(trials, found.rows, confidence), *seen, *codes, *dropped, *cuts]
+    said += [*mixed, *count_notices(counts), *alike_notices(cells, where)]
+    return with_notices(counts, said)
 
 
 @check_inputs(skip=("trials", "levels", "missing_codes"))

@@ -2,8 +2,8 @@
 
 import json
 import sys
+from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from hmetad.logs import read_trials
 
 WITHOUT_EXTRA = find_spec("pyreadstat") is None or find_spec("openpyxl") is None
 needs_extra = pytest.mark.skipif(WITHOUT_EXTRA, reason="needs the extra labs")
-CASES = Path(__file__).parents[3] / "shared" / "cases" / "labs"
 OWN = {"stimulus": "stim", "response": "resp", "confidence": "conf"}
 PSYCHOPY = (
     "word,corrAns,key_resp.keys,key_resp.corr,key_resp.rt,rating.response,practice.thisN,trials.thisN,\n"
@@ -61,7 +60,6 @@ TRIALS = jspsych(
 )  # fmt: skip
 
 
-@pytest.mark.skipif(not CASES.is_dir(), reason="needs the files of labs")
 @pytest.mark.parametrize(
     ("name", "columns", "trials", "dropped"),
     [
@@ -73,8 +71,10 @@ TRIALS = jspsych(
         pytest.param("a.sav", OWN, 396, 4, marks=needs_extra),
     ],
 )
-def test_files_that_real_programs_wrote_have_the_right_trials(name, columns, trials, dropped):
-    counts = count_trials(CASES / name, **columns)
+def test_files_that_real_programs_wrote_have_the_right_trials(
+    shared, name, columns, trials, dropped
+):
+    counts = count_trials(shared / "cases" / "labs" / name, **columns)
     assert int(counts.sum()) == trials
     assert counts.attrs["rows_dropped"] == dropped
     if name == "pp.csv":
@@ -224,7 +224,7 @@ def test_qualtrics_labels_are_excluded_and_its_code_for_no_answer_is_missing(tmp
 @needs_extra
 @pytest.mark.parametrize("suffix", [".sav", ".zsav", ".dta"])
 def test_labels_and_user_missing_codes_of_spss_and_stata(tmp_path, suffix):
-    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat = import_module("pyreadstat")
     path = tmp_path / f"people{suffix}"
     frame = pd.DataFrame({"stim": [1, 2, 2, 1.0], "resp": [1, 2, 1, 1.0], "ok": [1, 1, 0, 1.0],
                           "conf": [1, 2, 4, 99.0]})  # fmt: skip
@@ -313,7 +313,7 @@ def test_damaged_files_of_labs_are_refused_in_one_line(tmp_path, name, content):
 
 @needs_extra
 def test_a_sav_that_was_cut_off_is_refused(tmp_path):
-    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat = import_module("pyreadstat")
     path = tmp_path / "cut.sav"
     pyreadstat.write_sav(pd.DataFrame({"a": np.arange(500.0)}), path)
     path.write_bytes(path.read_bytes()[:-300])
